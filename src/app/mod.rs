@@ -1,0 +1,1 @@
+//! One file per verb: the only floor that knows the order of things.

@@ -1,0 +1,1 @@
+//! Files to policy: layers, their schema, and where each value came from.

@@ -1,0 +1,1 @@
+//! Running exactly what was approved.

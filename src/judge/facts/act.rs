@@ -1,0 +1,385 @@
+//! Acts: what each simple command would do, with quoting, wrappers and nesting already gone.
+//!
+//! What belongs here: values that rules match against. How they are derived is the business of the
+//! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
+
+use crate::judge::syntax::tree::Span;
+
+/// Index of an act in [`Facts::acts`].
+pub type ActId = usize;
+
+/// Everything that was worked out about one invocation.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub acts: Vec<Act>,
+    /// What could not be understood. Never empty-handed: each carries its reason, and each is at least tier 3.
+    pub opaque: Vec<Opaque>,
+}
+
+/// A part that could not be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opaque {
+    pub why: OpaqueReason,
+    /// A sentence for a person.
+    pub detail: String,
+    pub span: Span,
+}
+
+/// The kinds of [`Opaque`]. Each has a rule of its own (`opaque.…`) that gives it a tier and a reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OpaqueReason {
+    /// The text does not parse.
+    Syntax,
+    /// A limit of size, depth, work or includes was hit.
+    Limit,
+    /// The command word itself is not known.
+    CommandWord,
+    /// Code handed to a shell or interpreter is not known.
+    Code,
+    /// Bytes fetched or decoded in this line are then run.
+    FetchedCode,
+    /// A script that is run cannot be read.
+    Script,
+}
+
+/// One thing that a command does: a program run, or one effect of it.
+#[derive(Clone, Debug)]
+pub struct Act {
+    pub verb: Verb,
+    /// The subcommand path (`["remote", "remove"]`), canonical names, for programs that have subcommands.
+    pub sub: Vec<String>,
+    /// Options, in canonical spelling, clusters taken apart and abbreviations completed.
+    pub flags: Vec<Flag>,
+    /// What is no option, in order (after the subcommand).
+    pub operands: Vec<Operand>,
+    /// All arguments as they would reach the program, before any reading of options.
+    pub args: Vec<Value>,
+    /// Assignments in front of the command and what `env`, `export` and wrappers set for it.
+    pub env: Vec<(String, Value)>,
+    /// The code that an interpreter is handed, when it is one.
+    pub code: Option<Code>,
+    /// The program documents one of the given flags as a dry run.
+    pub dry_run: bool,
+    /// The effect reaches into directories (`rm -r`, `chmod -R`).
+    pub recursive: bool,
+    pub input: Input,
+    /// The acts that read this one's output through a pipe.
+    pub feeds: Vec<ActId>,
+    pub output: Output,
+    /// What can be said of the bytes this act prints.
+    pub taint: Taint,
+    /// Runs as root: `sudo`, `su -c`, or uid 0 is certain.
+    pub root: bool,
+    /// Runs on another host or in a container.
+    pub remote: Option<Remote>,
+    /// The working directory when it runs; `None` when it is not known.
+    pub cwd: Option<String>,
+    /// The names of the wrappers it stood in, outermost first.
+    pub wrappers: Vec<String>,
+    /// Spelled so that a reader would not see it.
+    pub disguise: Option<Disguise>,
+    /// The act that this effect belongs to; `None` for a program act.
+    pub parent: Option<ActId>,
+    /// Under a condition, in a loop or in a function body that may not run. It counts all the same.
+    pub conditional: bool,
+    /// Where the text came from, when not from the command itself.
+    pub source: Source,
+    /// In the command as given, or of the construct that brought the text in.
+    pub span: Span,
+}
+
+/// Code handed to an interpreter of another language than the shell. (Shell code becomes acts of its own.)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The language as the program's description names it (`python`, `js`, `sql`).
+    pub language: String,
+    pub text: Value,
+}
+
+/// What an act is: the key that rules are indexed by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// A program, builtin or library call: its name without a directory. A call made by code in another
+    /// language is written `language:callee` (`python:shutil.rmtree`, `js:fs.rmSync`), a statement of a query
+    /// language `sql:drop`, `redis:flushall`.
+    Program { name: String, path: Option<String> },
+    /// An effect on files or the network, derived from a program's description or from a redirection.
+    Effect(Effect),
+}
+
+impl Verb {
+    /// The key under which rules for this verb are indexed: the name, or `:effect`.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Program { name, .. } => name,
+            Self::Effect(effect) => effect.key(),
+        }
+    }
+}
+
+/// The effects that programs are described by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Reads a file into something that is meant to use it.
+    Load,
+    /// Prints a file's content, or hands it on.
+    Show,
+    /// Replaces a file's content.
+    Write,
+    /// Adds to a file.
+    Append,
+    /// Removes a file or directory.
+    Delete,
+    /// Takes a file away from where it is.
+    Move,
+    /// Changes owner, mode, attributes.
+    Permit,
+    /// Links to a file under another name.
+    Link,
+    /// Sends data out.
+    Send,
+    /// Fetches from the network.
+    Fetch,
+    /// Runs a file.
+    Execute,
+}
+
+impl Effect {
+    /// `:write` and so on: what a rule's `program` says to match an effect.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Load => ":load",
+            Self::Show => ":show",
+            Self::Write => ":write",
+            Self::Append => ":append",
+            Self::Delete => ":delete",
+            Self::Move => ":move",
+            Self::Permit => ":permit",
+            Self::Link => ":link",
+            Self::Send => ":send",
+            Self::Fetch => ":fetch",
+            Self::Execute => ":execute",
+        }
+    }
+}
+
+/// An option in canonical spelling: the first name its program's description lists for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flag {
+    /// With its dashes: `--force`, `-f`, `-auto-approve`; for `dd` the key with `=`: `of=`.
+    pub name: String,
+    pub value: Option<Value>,
+    pub span: Span,
+}
+
+/// An argument that is no option.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    pub value: Value,
+    pub span: Span,
+}
+
+/// Text whose parts may be unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Value {
+    pub pieces: Vec<Piece>,
+}
+
+/// A piece of a [`Value`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Piece {
+    /// Known text.
+    Text(String),
+    /// A live pathname pattern (`*`, `?`, `[…]`, an extended glob), as written.
+    Glob(String),
+    /// Text that is not known before the command runs.
+    Unknown(Unknown),
+}
+
+/// Why a piece is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unknown {
+    pub why: UnknownReason,
+    /// What is known of the bytes all the same.
+    pub taint: Taint,
+}
+
+/// The reasons of [`Unknown`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum UnknownReason {
+    /// A variable whose value is not known (it may be empty or unset).
+    Variable(String),
+    /// The output of a command.
+    CommandOutput,
+    /// Read from standard input (`xargs`, `read`).
+    Input,
+    /// A result of arithmetic.
+    Number,
+    /// The name of a temporary file or directory just made by `mktemp`.
+    Temporary,
+    /// A pipe to another command (`<(…)`).
+    Pipe,
+    /// What `find` or a loop over a glob found below the given start (its text, when known).
+    Found(Option<String>),
+    /// Anything else, in words.
+    Other(&'static str),
+}
+
+/// What is known of bytes that are not known themselves. A set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Taint(pub u8);
+
+impl Taint {
+    /// Fetched from the network in this line.
+    pub const FETCHED: Self = Self(1);
+    /// Decoded from something (`base64 -d`, `xxd -r`).
+    pub const DECODED: Self = Self(2);
+    /// The content of a secret.
+    pub const SECRET: Self = Self(4);
+    /// Came in from outside: standard input of the whole line, another host.
+    pub const FOREIGN: Self = Self(8);
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Where an act's standard input comes from.
+#[derive(Clone, Debug, Default)]
+pub enum Input {
+    /// guard's own.
+    #[default]
+    Inherited,
+    /// `/dev/null`, or closed.
+    Nothing,
+    /// The output of these acts.
+    Pipe(Vec<ActId>),
+    File(Operand),
+    /// A heredoc, a here-string, or what a known `echo` feeds.
+    Text(Value),
+}
+
+/// Where an act's standard output goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Output {
+    /// guard's own standard output: whoever called sees it.
+    #[default]
+    Inherited,
+    /// Into another act.
+    Pipe,
+    /// Into a file or device.
+    File,
+    /// Into a command substitution.
+    Captured,
+    /// Thrown away.
+    Nothing,
+}
+
+/// Where else an act runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    pub kind: RemoteKind,
+    /// The host, container or pod, when known.
+    pub name: Option<String>,
+}
+
+/// The kinds of [`Remote`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteKind {
+    Ssh,
+    Container,
+    Cluster,
+}
+
+/// How a command was made hard to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disguise {
+    /// Quotes or escapes inside a command word or option that need none.
+    Quoting,
+    /// Encoded (`$'\x72m'`, base64 into a shell).
+    Encoding,
+    /// Put together from variables, substitutions or braces in the same line.
+    Assembly,
+    /// Look-alike or invisible characters, control sequences.
+    Characters,
+}
+
+/// Where the text of an act came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// The command itself.
+    #[default]
+    Command,
+    /// A script file, named.
+    Script(String),
+    /// Code in another language inside the command.
+    Code(String),
+    /// A definition that the command leads to: a git alias, an npm script, a make target.
+    Definition(String),
+}
+
+impl Value {
+    /// A value that is wholly known.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { pieces: vec![Piece::Text(text.into())] }
+    }
+
+    /// The text, when every piece of it is known. A live glob is not.
+    #[must_use]
+    pub fn known(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match self.pieces.as_slice() {
+            [] => Some("".into()),
+            [Piece::Text(text)] => Some(text.into()),
+            pieces => {
+                let mut all = String::new();
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(text) => all.push_str(text),
+                        _ => return None,
+                    }
+                }
+                Some(all.into())
+            }
+        }
+    }
+
+    /// The known text with globs as written; `None` when a piece is unknown.
+    #[must_use]
+    pub fn pattern(&self) -> Option<String> {
+        let mut all = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => all.push_str(text),
+                Piece::Unknown(_) => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// Whether a piece of it is unknown.
+    #[must_use]
+    pub fn is_dynamic(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+    }
+
+    /// What is known of its unknown pieces.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.pieces.iter().fold(Taint::default(), |all, piece| match piece {
+            Piece::Unknown(unknown) => all.and(unknown.taint),
+            _ => all,
+        })
+    }
+}

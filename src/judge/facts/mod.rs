@@ -1,0 +1,7 @@
+//! From a tree to acts: what would run, with quoting, wrappers and nesting gone.
+//!
+//! What may not enter: I/O and opinion. A fact is never "dangerous".
+
+pub mod act;
+pub mod paths;
+pub mod question;

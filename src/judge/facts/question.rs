@@ -1,0 +1,206 @@
+//! Questions that judgment may put to the world, and their answers as plain values.
+//!
+//! Judging does no I/O. It says what it would need to know, the caller answers what it can, and
+//! judges again. A question without an answer gets the stricter reading.
+
+use std::collections::HashMap;
+
+/// One thing to know of the world. Paths are absolute and lexically normal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Question {
+    /// What is at this path?
+    Path(String),
+    /// What does git say of this path?
+    Git(String),
+    /// Which repository holds this directory?
+    Repository(String),
+    /// The first [`MAX_FILE`] bytes of this file: a script, a manifest, a makefile.
+    File(String),
+    /// Where does this program name lead on the `PATH` of the invocation?
+    Program(String),
+}
+
+/// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
+pub const MAX_FILE: usize = 256 * 1024;
+
+/// Answers by question. What is not here was not asked yet, or could not be answered.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    known: HashMap<Question, Answer>,
+}
+
+/// The answer to a [`Question`] of the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Path(PathFacts),
+    Git(GitFacts),
+    Repository(Option<RepositoryFacts>),
+    File(FileFacts),
+    Program(Option<String>),
+    /// It was asked and could not be answered (no permission, a limit).
+    Unavailable,
+}
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    pub kind: PathKind,
+    /// With every symbolic link on the way followed; the nearest existing ancestor's for what is missing.
+    pub canonical: String,
+    /// The path itself is a symbolic link.
+    pub symlink: bool,
+    pub bytes: u64,
+}
+
+/// Kinds of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    Missing,
+    File,
+    Directory,
+    Device,
+    /// A socket, a FIFO.
+    Other,
+}
+
+/// What git says of a path, read in process: nothing that a repository configures is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitFacts {
+    /// The top level of the repository that holds it.
+    pub root: Option<String>,
+    /// In the index.
+    pub tracked: bool,
+    /// Tracked, in HEAD, and the bytes on disk are those of HEAD.
+    pub clean: bool,
+    /// Ignored by an ignore file that is itself committed and unchanged, or outside the work tree's reach.
+    pub ignored: bool,
+    /// A directory that holds tracked files.
+    pub holds_tracked: bool,
+    /// A directory that holds another repository or a worktree (bounded look).
+    pub holds_repository: bool,
+}
+
+/// What is known of a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    pub root: String,
+    /// The current branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// The branch that the first remote's HEAD names.
+    pub default_branch: Option<String>,
+    /// Names and URLs of the remotes.
+    pub remotes: Vec<(String, String)>,
+    /// `alias.*` of the repository's and the user's configuration.
+    pub aliases: Vec<(String, String)>,
+    /// Whether HEAD is an ancestor of, or equal to, its upstream: what HEAD holds was pushed. `None`: no upstream.
+    pub pushed: Option<bool>,
+}
+
+/// The content of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileFacts {
+    Missing,
+    Text {
+        bytes: Vec<u8>,
+        digest: [u8; 32],
+    },
+    TooLarge,
+    /// A directory, device, or no permission.
+    Unreadable,
+}
+
+impl Answers {
+    /// No answers: every question gets the stricter reading.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Adds an answer.
+    pub fn insert(&mut self, question: Question, answer: Answer) {
+        self.known.insert(question, answer);
+    }
+
+    /// The answer, when there is one.
+    #[must_use]
+    pub fn get(&self, question: &Question) -> Option<&Answer> {
+        self.known.get(question)
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
+        self.known.iter()
+    }
+}
+
+/// Collects questions while judging and looks answers up. Asking twice is asking once.
+#[derive(Debug)]
+pub struct Inquiry<'a> {
+    answers: &'a Answers,
+    open: std::cell::RefCell<Vec<Question>>,
+}
+
+impl<'a> Inquiry<'a> {
+    /// Judging with these answers.
+    #[must_use]
+    pub fn new(answers: &'a Answers) -> Self {
+        Self { answers, open: std::cell::RefCell::new(Vec::new()) }
+    }
+
+    fn ask(&self, question: Question) -> Option<&'a Answer> {
+        let answer = self.answers.get(&question);
+        if answer.is_none() {
+            let mut open = self.open.borrow_mut();
+            if !open.contains(&question) {
+                open.push(question);
+            }
+        }
+        answer
+    }
+
+    /// What is at `path`?
+    pub fn path(&self, path: &str) -> Option<&'a PathFacts> {
+        match self.ask(Question::Path(path.into())) {
+            Some(Answer::Path(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// What does git say of `path`?
+    pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
+        match self.ask(Question::Git(path.into())) {
+            Some(Answer::Git(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Which repository holds `dir`? `None` also when there is none.
+    pub fn repository(&self, dir: &str) -> Option<&'a RepositoryFacts> {
+        match self.ask(Question::Repository(dir.into())) {
+            Some(Answer::Repository(facts)) => facts.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What does the file at `path` say?
+    pub fn file(&self, path: &str) -> Option<&'a FileFacts> {
+        match self.ask(Question::File(path.into())) {
+            Some(Answer::File(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Where does the program name lead?
+    pub fn program(&self, name: &str) -> Option<&'a str> {
+        match self.ask(Question::Program(name.into())) {
+            Some(Answer::Program(path)) => path.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The questions that had no answer.
+    #[must_use]
+    pub fn open(self) -> Vec<Question> {
+        self.open.into_inner()
+    }
+}

@@ -1,0 +1,224 @@
+//! What was asked, exactly.
+//!
+//! An [`Invocation`] is a value: nothing downstream reads the process's own arguments, environment or
+//! working directory again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::syntax::tree::Dialect;
+
+/// One command that somebody wants to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    pub request: Request,
+    /// Absolute, as the caller names it (`$PWD` when that is true, else the physical path).
+    pub cwd: PathBuf,
+    pub env: Environment,
+    /// The account's home directory from the account database, whatever `HOME` says.
+    pub home: Option<PathBuf>,
+    pub uid: u32,
+    pub user: String,
+    pub origin: Origin,
+    pub session: Session,
+}
+
+/// The command itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Arguments as given; no shell reads them.
+    Argv(Vec<OsString>),
+    /// A string for a shell.
+    Line(Line),
+}
+
+/// A command string and the shell that will read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub text: Vec<u8>,
+    pub dialect: Dialect,
+    /// The real shell, absolute; never guard.
+    pub shell: PathBuf,
+    /// The arguments of the shell in front of the string (`-c`, `-lc`, `-o pipefail -c`).
+    pub options: Vec<OsString>,
+    /// What follows the string: `$0`, `$1`, …
+    pub positional: Vec<OsString>,
+}
+
+/// The environment of the command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    pub variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The value of a variable, when it is set and UTF-8.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(OsStr::new(name)).and_then(|value| value.to_str())
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
+        Self { variables: variables.into_iter().collect() }
+    }
+}
+
+/// Where a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A person's own terminal.
+    Cli,
+    /// A hook, guard as an agent's shell, or a process below a known agent.
+    Agent,
+    /// The HTTP interface.
+    Api,
+    /// A chat.
+    Messenger,
+}
+
+impl Origin {
+    /// `cli`, `agent`, `api`, `messenger`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cli => "cli",
+            Self::Agent => "agent",
+            Self::Api => "api",
+            Self::Messenger => "messenger",
+        }
+    }
+
+    /// Nobody typed it: a guarded session.
+    #[must_use]
+    pub const fn is_guarded(self) -> bool {
+        matches!(self, Self::Agent | Self::Api)
+    }
+}
+
+/// The session that a command belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Session {
+    /// What grants apply to: the host's session id, else the nearest agent ancestor, else the terminal session.
+    pub id: String,
+    /// What counters and behaviour are keyed by: account and root process. `GUARD_SESSION` does not change it.
+    pub root: String,
+    /// The name of the known agent above, when there is one.
+    pub agent: Option<String>,
+}
+
+/// A SHA-256 over what was asked and what its meaning depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// Variables that change what a command means without being named in it. A trailing `*` is a prefix.
+const MATTERS: &[&str] = &[
+    "PATH",
+    "LD_*",
+    "DYLD_*",
+    "GIT_*",
+    "BASH_ENV",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "IFS",
+    "KUBECONFIG",
+    "AWS_*",
+    "GOOGLE_*",
+    "CLOUDSDK_*",
+    "AZURE_*",
+    "DOCKER_*",
+    "HELM_*",
+    "TF_*",
+    "PG*",
+    "MYSQL_*",
+    "NODE_OPTIONS",
+    "PYTHON*",
+    "PERL5*",
+    "RUBYOPT",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+];
+
+impl Invocation {
+    /// The digest over argv or string, working directory and the environment that matters: a fixed list and every
+    /// variable in `expanded`. Each field is prefixed by its length, so that no two invocations share an encoding.
+    #[must_use]
+    pub fn digest(&self, expanded: &BTreeSet<String>) -> Digest {
+        let mut hash = Sha256::new();
+        let mut field = |bytes: &[u8]| {
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        match &self.request {
+            Request::Argv(argv) => {
+                field(b"argv");
+                argv.iter().for_each(|argument| field(argument.as_bytes()));
+            }
+            Request::Line(line) => {
+                field(b"line");
+                field(&line.text);
+                field(line.shell.as_os_str().as_bytes());
+                line.options.iter().for_each(|option| field(option.as_bytes()));
+                field(b"positional");
+                line.positional.iter().for_each(|argument| field(argument.as_bytes()));
+            }
+        }
+        field(b"cwd");
+        field(self.cwd.as_os_str().as_bytes());
+        for (name, value) in &self.env.variables {
+            let matters = name.to_str().is_some_and(|name| {
+                expanded.contains(name)
+                    || MATTERS.iter().any(|known| match known.strip_suffix('*') {
+                        Some(prefix) => name.starts_with(prefix),
+                        None => name == *known,
+                    })
+            });
+            if matters {
+                field(name.as_bytes());
+                field(value.as_bytes());
+            }
+        }
+        Digest(hash.finalize().into())
+    }
+
+    /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them.
+    #[must_use]
+    pub fn display(&self) -> String {
+        match &self.request {
+            Request::Line(line) => String::from_utf8_lossy(&line.text).into_owned(),
+            Request::Argv(argv) => argv.iter().map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// A word as a shell needs it written, quoted only where it must be.
+#[must_use]
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

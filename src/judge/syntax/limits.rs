@@ -1,0 +1,14 @@
+//! The limits of reading. They count bytes, levels and steps, never time: the same input gets the
+//! same answer under any load. Each is an error of its own, and none ever means "allow".
+
+/// The largest text that is read, in bytes.
+pub const MAX_BYTES: usize = 256 * 1024;
+
+/// The deepest nesting, in levels. It must fit a stack of 256 KiB.
+pub const MAX_DEPTH: u32 = 100;
+
+/// How many steps a text of `len` bytes may take.
+#[must_use]
+pub const fn max_steps(len: usize) -> u64 {
+    4096 + 64 * len as u64
+}

@@ -1,0 +1,432 @@
+//! The syntax tree of a command string.
+//!
+//! What belongs here: the shapes that the parser builds and that everything above reads. Nothing
+//! here knows what a program does, and nothing is evaluated: quoting is kept as it was written.
+//!
+//! Every node carries the byte span it was read from. A substitution is always a subtree, wherever
+//! it stands (in a parameter default, a subscript, arithmetic, a heredoc, a redirection target, a
+//! case pattern), so that no command can hide in a string.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A half-open byte range in the source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from `start` up to, not including, `end`.
+    #[must_use]
+    pub const fn new(start: u32, end: u32) -> Self {
+        Self { start, end }
+    }
+
+    /// The smallest span that covers both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// The shell whose grammar the text is read by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// GNU bash 5.2.
+    #[default]
+    Bash,
+    /// POSIX sh (dash): what bash adds is read as bash reads it, which only finds more commands.
+    Sh,
+    /// zsh: forms that would hide a command are recognised or refused.
+    Zsh,
+}
+
+/// A whole command string: statements in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Script {
+    pub items: Vec<Item>,
+    pub span: Span,
+}
+
+/// One statement: pipelines joined by `&&` and `||`, run in the background when it ends in `&`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub first: Pipeline,
+    pub rest: Vec<(Join, Pipeline)>,
+    pub background: bool,
+    pub span: Span,
+}
+
+/// How a pipeline hangs on the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+}
+
+/// Commands whose output feeds the next one's input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    /// An odd number of `!`.
+    pub negated: bool,
+    /// The `time` reserved word stood in front.
+    pub timed: bool,
+    /// Empty only for a bare `time` or `!`.
+    pub commands: Vec<Command>,
+    pub span: Span,
+}
+
+/// One member of a pipeline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    Simple(Simple),
+    Compound(Compound),
+    Function(Function),
+    Coprocess(Coprocess),
+}
+
+/// Assignments, words and redirections in any order, as they were written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Simple {
+    pub assignments: Vec<Assignment>,
+    /// Assignments that stand as arguments of a declaring builtin (`declare a=(b)`) are words here
+    /// when they are plain, and [`Part::Array`] ends a word that assigns an array.
+    pub words: Vec<Word>,
+    pub redirects: Vec<Redirect>,
+    pub span: Span,
+}
+
+/// A compound command with the redirections that apply to all of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compound {
+    pub kind: CompoundKind,
+    pub redirects: Vec<Redirect>,
+    pub span: Span,
+}
+
+/// The compound commands of the shell grammar.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CompoundKind {
+    /// `{ …; }`
+    Group(Script),
+    /// `( … )`
+    Subshell(Script),
+    /// `(( … ))`
+    Arithmetic(Arithmetic),
+    /// `[[ … ]]`
+    Conditional(Vec<CondToken>),
+    /// `if`/`elif` arms in order, then the `else` body.
+    If { arms: Vec<(Script, Script)>, otherwise: Option<Script> },
+    /// `while` and `until`.
+    Loop { until: bool, condition: Script, body: Script },
+    /// `for name in words` and zsh's `for name (words)`; `None` means the positional parameters.
+    For { names: Vec<String>, words: Option<Vec<Word>>, body: Script },
+    /// `for ((init; condition; step))`
+    ForArithmetic { header: [Arithmetic; 3], body: Script },
+    /// `select name in words`
+    Select { name: String, words: Option<Vec<Word>>, body: Script },
+    /// `case subject in arms esac`
+    Case { subject: Word, arms: Vec<CaseArm> },
+    /// zsh's `repeat count body`.
+    Repeat { count: Word, body: Script },
+    /// zsh's `{ try } always { finally }`.
+    Always { body: Script, finally: Script },
+}
+
+/// One arm of a `case`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseArm {
+    pub patterns: Vec<Word>,
+    pub body: Script,
+    /// Ends in `;&` or `;;&` (or zsh's `;|`): the next arm may run too.
+    pub falls_through: bool,
+    pub span: Span,
+}
+
+/// One token of `[[ … ]]`: an operand word, or an operator as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CondToken {
+    Word(Word),
+    Operator(String, Span),
+}
+
+/// The text between arithmetic brackets, with what it expands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arithmetic {
+    pub parts: Vec<Part>,
+    pub span: Span,
+}
+
+/// A function definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Several for zsh's `function a b { … }`, none for its anonymous function, which runs at once.
+    pub names: Vec<String>,
+    /// The arguments that follow zsh's anonymous function.
+    pub arguments: Vec<Word>,
+    pub body: Box<Compound>,
+    pub span: Span,
+}
+
+/// `coproc [NAME] command`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coprocess {
+    pub name: Option<String>,
+    pub body: Box<Command>,
+    pub span: Span,
+}
+
+/// `name=value`, `name+=value`, `name[subscript]=value`, `name=(…)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    pub name: String,
+    pub subscript: Option<Word>,
+    pub append: bool,
+    pub value: AssignmentValue,
+    pub span: Span,
+}
+
+/// What is assigned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AssignmentValue {
+    Scalar(Word),
+    Array(Vec<ArrayElement>),
+}
+
+/// One element of `( … )` on the right of an assignment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayElement {
+    pub subscript: Option<Word>,
+    pub value: Word,
+}
+
+/// A redirection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Redirect {
+    pub fd: RedirectFd,
+    pub op: RedirectOp,
+    pub target: RedirectTarget,
+    pub span: Span,
+}
+
+/// The descriptor that a redirection names on its left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RedirectFd {
+    /// None written: 0 for input, 1 for output.
+    Default,
+    Number(u32),
+    /// `{name}>…`
+    Variable(String),
+}
+
+/// The redirection operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectOp {
+    /// `<`
+    Read,
+    /// `>`
+    Write,
+    /// `>|` and zsh's `>!`
+    Clobber,
+    /// `>>` (and zsh's `>>|`, `>>!`)
+    Append,
+    /// `<>`
+    ReadWrite,
+    /// `<&`
+    DuplicateIn,
+    /// `>&`
+    DuplicateOut,
+    /// `&>`
+    WriteBoth,
+    /// `&>>`
+    AppendBoth,
+    /// `<<` and `<<-`
+    Heredoc,
+    /// `<<<`
+    HereString,
+}
+
+/// What a redirection points to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RedirectTarget {
+    Word(Word),
+    Heredoc(Heredoc),
+}
+
+/// A here-document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heredoc {
+    /// The delimiter after quote removal.
+    pub delimiter: String,
+    /// The delimiter was quoted: nothing in the body is expanded.
+    pub quoted: bool,
+    /// `<<-`: leading tabs are stripped (they are stripped in `body` already).
+    pub strip_tabs: bool,
+    /// The body as it reaches the command, substitutions as subtrees.
+    pub body: Word,
+}
+
+/// A word: adjacent parts, each with its own quoting.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Word {
+    pub parts: Vec<Part>,
+    pub span: Span,
+}
+
+/// A piece of a word. Text is as the shell reads it after line continuations are removed; bytes that
+/// are no UTF-8 are replaced by U+FFFD.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Unquoted text; braces, globs and tildes in it are live.
+    Literal(String),
+    /// `\c`: one escaped character.
+    Escaped(String),
+    /// `'…'`
+    Single(String),
+    /// `$'…'`, decoded.
+    AnsiC(String),
+    /// `"…"`, and `$"…"` with `localized`.
+    Double { parts: Vec<Part>, localized: bool },
+    /// `$name`, `${…}`
+    Parameter(Box<Parameter>),
+    /// `$(…)`, `` `…` ``, `${ …; }`
+    Command(CommandSubstitution),
+    /// `<(…)`, `>(…)`, zsh's `=(…)`
+    Process(ProcessSubstitution),
+    /// `$((…))`, `$[…]`
+    Arithmetic(Arithmetic),
+    /// An extended glob, `?( * + @ !` with alternatives, or a zsh group or qualifier.
+    ExtGlob { operator: char, alternatives: Vec<Word> },
+    /// `(…)` after `name=` in an argument of a declaring builtin.
+    Array(Vec<ArrayElement>),
+}
+
+/// A command substitution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandSubstitution {
+    pub script: Script,
+    /// Written with backticks. Spans inside count in the unescaped text when it had backslashes; they are then all
+    /// set to the span of the whole substitution.
+    pub backtick: bool,
+    /// `${ …; }`: runs in the current shell.
+    pub in_current_shell: bool,
+    pub span: Span,
+}
+
+/// A process substitution.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessSubstitution {
+    /// `'<'`, `'>'` or zsh's `'='`.
+    pub direction: char,
+    pub script: Script,
+    pub span: Span,
+}
+
+/// A parameter expansion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// A variable name, a position or a special parameter (`@ * # ? - $ ! 0`).
+    pub name: String,
+    /// `${!name}`
+    pub indirect: bool,
+    /// `${#name}`
+    pub length: bool,
+    pub subscript: Option<Word>,
+    pub operation: Option<ParameterOp>,
+    pub span: Span,
+}
+
+/// What is done with a parameter's value. Each operand is a word with its substitutions as subtrees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParameterOp {
+    /// `-` or `:-`
+    Default { colon: bool, word: Word },
+    /// `=` or `:=`
+    AssignDefault { colon: bool, word: Word },
+    /// `?` or `:?`
+    Error { colon: bool, word: Word },
+    /// `+` or `:+`
+    Alternative { colon: bool, word: Word },
+    /// `#` or `##`
+    RemovePrefix { longest: bool, pattern: Word },
+    /// `%` or `%%`
+    RemoveSuffix { longest: bool, pattern: Word },
+    /// `/`, `//`, `/#`, `/%`
+    Replace { anchor: ReplaceAnchor, pattern: Word, replacement: Word },
+    /// `^ ^^ , ,, ~ ~~`, as written.
+    Case { operator: String, pattern: Word },
+    /// `:offset[:length]`
+    Substring { offset: Arithmetic, length: Option<Arithmetic> },
+    /// `@Q` and its kin.
+    Transform(char),
+    /// `${!prefix*}` and `${!prefix@}`
+    NamesWithPrefix(char),
+    /// A zsh form that is read but not evaluated (flags, nested expansion, `:t`); substitutions within are kept.
+    Other(Word),
+}
+
+/// Where `${x/pattern/…}` looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplaceAnchor {
+    First,
+    All,
+    Prefix,
+    Suffix,
+}
+
+/// Why a text could not be read. Nothing of such a text is trusted: it is opaque as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ParseError {
+    pub kind: ParseErrorKind,
+    /// Where reading stopped.
+    pub at: u32,
+}
+
+/// The kinds of [`ParseError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseErrorKind {
+    /// The grammar does not allow what stands there.
+    Unexpected(String),
+    /// The text ended inside a construct that began at the given offset.
+    Unterminated { what: &'static str, began: u32 },
+    /// A NUL byte.
+    Nul,
+    /// Longer than [`super::limits::MAX_BYTES`].
+    TooLarge,
+    /// Nested deeper than [`super::limits::MAX_DEPTH`].
+    TooDeep,
+    /// More steps than the limits allow for the text's length.
+    TooMuchWork,
+    /// A zsh form whose meaning depends on options that cannot be known.
+    Unsupported(&'static str),
+}
+
+impl ParseErrorKind {
+    /// A limit was hit: nothing is known about whether the text is valid.
+    #[must_use]
+    pub const fn is_limit(&self) -> bool {
+        matches!(self, Self::TooLarge | Self::TooDeep | Self::TooMuchWork)
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ParseErrorKind::Unexpected(what) => write!(f, "unexpected {what} at byte {}", self.at),
+            ParseErrorKind::Unterminated { what, began } => {
+                write!(f, "{what} that begins at byte {began} does not end")
+            }
+            ParseErrorKind::Nul => write!(f, "a NUL byte at byte {}", self.at),
+            ParseErrorKind::TooLarge => f.write_str("too large to analyse"),
+            ParseErrorKind::TooDeep => write!(f, "too deeply nested to analyse (byte {})", self.at),
+            ParseErrorKind::TooMuchWork => write!(f, "too complex to analyse (byte {})", self.at),
+            ParseErrorKind::Unsupported(what) => write!(f, "{what} at byte {} cannot be analysed", self.at),
+        }
+    }
+}

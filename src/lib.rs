@@ -1,0 +1,16 @@
+//! `guard` stands between a command and its execution. It works out what the command would do,
+//! decides whether it may run, asks a person when it should, runs exactly what was approved, and
+//! writes down what happened.
+//!
+//! The floors, each importing only from below: [`judge`] and `ui` are pure; `world`, `config`,
+//! `store`, `channel` and `exec` have effects and never import one another; `app` knows the order of
+//! things.
+
+pub mod app;
+pub mod channel;
+pub mod config;
+pub mod exec;
+pub mod judge;
+pub mod store;
+pub mod ui;
+pub mod world;

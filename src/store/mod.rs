@@ -1,0 +1,1 @@
+//! The record: decisions, results, grants, chained in one SQLite file.
