@@ -100,3 +100,24 @@ impl Approved {
         self.digest
     }
 }
+
+/// That the intent is written down. `exec` demands one for whatever it runs.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    /// The row of the intent in the record.
+    Recorded(i64),
+    /// The record cannot be written, or the policy leaves this command out of it: tier 0 and 1 alone.
+    Unrecorded,
+}
+
+impl Receipt {
+    /// The row, when there is one.
+    #[must_use]
+    pub const fn row(self) -> Option<i64> {
+        match self {
+            Self::Recorded(row) => Some(row),
+            Self::Unrecorded => None,
+        }
+    }
+}
