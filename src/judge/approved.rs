@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Judgment;
 use super::invocation::{Digest, Invocation};
-use super::policy::Basis;
+use super::policy::{Basis, Cleared, Refusal};
 
 /// A standing permission (RISK.md, DESIGN.md).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,5 +120,46 @@ impl Receipt {
             Self::Recorded(row) => Some(row),
             Self::Unrecorded => None,
         }
+    }
+}
+
+impl Place {
+    /// Whether a folder lies where the grant holds.
+    #[must_use]
+    pub fn holds(&self, cwd: &str) -> bool {
+        match self {
+            Self::Anywhere => true,
+            Self::Folder { path } => {
+                let path = path.trim_end_matches('/');
+                cwd.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        }
+    }
+}
+
+impl Approved {
+    /// What a rule, a grant or the score let run.
+    #[must_use]
+    pub fn by_policy(invocation: Invocation, judgment: &Judgment, cleared: &Cleared) -> Self {
+        let digest = invocation.digest(&judgment.facts.expanded);
+        Self { invocation, basis: cleared.basis().clone(), digest }
+    }
+
+    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` one with
+    /// new answers from just before the run.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] when the two differ in anything that the approval was given for.
+    pub fn by_person(
+        invocation: Invocation,
+        shown: &Judgment,
+        fresh: &Judgment,
+        basis: Basis,
+    ) -> Result<Self, Refusal> {
+        if let Some(what) = shown.difference(fresh) {
+            return Err(Refusal::Changed { what });
+        }
+        let digest = invocation.digest(&fresh.facts.expanded);
+        Ok(Self { invocation, basis, digest })
     }
 }

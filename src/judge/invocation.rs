@@ -81,19 +81,22 @@ pub enum Origin {
     Agent,
     /// The HTTP interface.
     Api,
-    /// A chat.
-    Messenger,
+    /// A chat on Discord.
+    Discord,
+    /// A chat on Telegram.
+    Telegram,
 }
 
 impl Origin {
-    /// `cli`, `agent`, `api`, `messenger`.
+    /// `cli`, `agent`, `api`, `discord`, `telegram`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cli => "cli",
             Self::Agent => "agent",
             Self::Api => "api",
-            Self::Messenger => "messenger",
+            Self::Discord => "discord",
+            Self::Telegram => "telegram",
         }
     }
 

@@ -1,7 +1,17 @@
 //! The judge: values in, values out. No I/O, no clock, no randomness, no printing, no unsafe code.
+//!
+//! The way through: an invocation is parsed, worked out into acts, held against the rules, and the
+//! findings are joined into a risk. What would have to be known of the world comes back as questions;
+//! the caller answers them and judges again.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
+
+use std::collections::BTreeMap;
+
+use facts::act::Facts;
+use facts::question::{Answer, Answers, FileFacts, Question};
+use risk::Risk;
 
 pub mod approved;
 pub mod facts;
@@ -10,3 +20,82 @@ pub mod policy;
 pub mod risk;
 pub mod rules;
 pub mod syntax;
+
+/// How often questions are answered before the rest gets the stricter reading.
+pub const MAX_ROUNDS: usize = 4;
+
+/// What was worked out about one invocation with the answers at hand.
+#[derive(Clone, Debug, Default)]
+pub struct Judgment {
+    pub facts: Facts,
+    pub risk: Risk,
+    /// What would have to be known to say more. Until it is, the stricter reading stands.
+    pub questions: Vec<Question>,
+    /// What of the world it rests on: the bytes of files, the places that paths and programs lead to.
+    pub rests_on: BTreeMap<Question, String>,
+    /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
+    /// grant may be given.
+    pub shape: Option<String>,
+    /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper.
+    pub may_grant: bool,
+}
+
+impl Judgment {
+    /// In what `fresh` differs so that an approval of this judgment does not hold for it; `None` when it does hold.
+    #[must_use]
+    pub fn difference(&self, fresh: &Self) -> Option<String> {
+        for (question, answer) in &self.rests_on {
+            match fresh.rests_on.get(question) {
+                Some(now) if now == answer => {}
+                _ => return Some(describe(question)),
+            }
+        }
+        if let Some(question) = fresh.rests_on.keys().find(|question| !self.rests_on.contains_key(question)) {
+            return Some(describe(question));
+        }
+        let key = |judgment: &Self| {
+            let mut findings: Vec<_> = judgment
+                .risk
+                .findings
+                .iter()
+                .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
+                .collect();
+            findings.sort();
+            findings
+        };
+        if key(self) != key(fresh) {
+            return Some("what the command would do".to_owned());
+        }
+        (self.risk.score != fresh.risk.score).then(|| "the circumstances of the command".to_owned())
+    }
+}
+
+fn describe(question: &Question) -> String {
+    match question {
+        Question::Path(path) | Question::Git(path) => format!("what is at {path}"),
+        Question::Repository(path) => format!("the repository of {path}"),
+        Question::File(path) => format!("the content of {path}"),
+        Question::Program(name) => format!("the program that {name} leads to"),
+    }
+}
+
+/// The part of an answer that an approval is bound to.
+fn binding(answer: &Answer) -> String {
+    match answer {
+        Answer::Path(facts) => format!("{:?} {} {}", facts.kind, facts.canonical, facts.symlink),
+        Answer::Git(facts) => format!("{facts:?}"),
+        Answer::Repository(facts) => match facts {
+            Some(facts) => format!("{} {:?} {:?}", facts.root, facts.branch, facts.remotes),
+            None => "none".to_owned(),
+        },
+        Answer::File(FileFacts::Text { digest, .. }) => format!("{}", invocation::Digest(*digest)),
+        Answer::File(other) => format!("{other:?}"),
+        Answer::Program(path) => format!("{path:?}"),
+        Answer::Unavailable => "unavailable".to_owned(),
+    }
+}
+
+/// All that `answers` say, as what an approval is bound to.
+fn rests_on(answers: &Answers) -> BTreeMap<Question, String> {
+    answers.iter().map(|(question, answer)| (question.clone(), binding(answer))).collect()
+}

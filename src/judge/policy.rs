@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::approved::GrantId;
-use super::invocation::Origin;
-use super::risk::{CircumstanceFact, Tier, Weight};
+use super::Judgment;
+use super::approved::{Grant, GrantId, What};
+use super::invocation::{Invocation, Origin, Request};
+use super::risk::{CircumstanceFact, Risk, Tier, Weight};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,53 @@ pub struct Policy {
     pub yolo: bool,
 }
 
+impl Default for Policy {
+    /// Balanced: the values of RISK.md.
+    fn default() -> Self {
+        use CircumstanceFact as Fact;
+        let weights = [
+            (Fact::Production, 100),
+            (Fact::Root, 50),
+            (Fact::Ssh, 50),
+            (Fact::OutsideProject, 50),
+            (Fact::ProtectedBranch, 50),
+            (Fact::Disguise, 50),
+            (Fact::TrustedFolder, -50),
+            (Fact::SecretsRead, 100),
+            (Fact::EgressAfterSecrets, 150),
+            (Fact::OtherAgent, 150),
+            (Fact::OwnInstructions, 150),
+            (Fact::OtherPeople, 50),
+            (Fact::AskedAgain, 50),
+        ];
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Self {
+            mode: Mode::Manual,
+            preset: Preset::Balanced,
+            thresholds: Thresholds {
+                cli: Weight(300),
+                agent: Weight(200),
+                api: Weight(150),
+                discord: Weight(250),
+                telegram: Weight(200),
+            },
+            weights: weights.into_iter().map(|(fact, weight)| (fact, Weight(weight))).collect(),
+            timeouts: Timeouts { medium: 60, high: 30, critical: 10, critical_finish: 20 },
+            prompts_per_hour: 10,
+            breaker_after: 3,
+            trusted_folders: Vec::new(),
+            protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),
+            production: words(&["prod", "production", "prd", "live"]),
+            known_hosts: Vec::new(),
+            support: Vec::new(),
+            disabled_rules: Vec::new(),
+            record: Record::All,
+            retention_days: 365,
+            yolo: false,
+        }
+    }
+}
+
 /// Who is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -66,13 +114,14 @@ pub enum Preset {
     Paranoid,
 }
 
-/// Thresholds by origin.
+/// Thresholds by origin. Chats differ: a telegram screen is small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     pub cli: Weight,
     pub agent: Weight,
     pub api: Weight,
-    pub messenger: Weight,
+    pub discord: Weight,
+    pub telegram: Weight,
 }
 
 impl Thresholds {
@@ -83,7 +132,8 @@ impl Thresholds {
             Origin::Cli => self.cli,
             Origin::Agent => self.agent,
             Origin::Api => self.api,
-            Origin::Messenger => self.messenger,
+            Origin::Discord => self.discord,
+            Origin::Telegram => self.telegram,
         }
     }
 }
@@ -279,5 +329,108 @@ impl std::fmt::Display for Refusal {
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
         }
+    }
+}
+
+/// Weighs a judged command against the policy, in the order of RISK.md: deny rules, support, the floor, grants,
+/// the score; and for what would be asked, the breaker and the prompt limit.
+///
+/// `grants` are those that are in force (their session is this one, their date is not past, none is revoked).
+pub fn decide(
+    invocation: &Invocation,
+    judgment: &Judgment,
+    policy: &Policy,
+    standing: &Standing,
+    grants: &[Grant],
+) -> Decision {
+    let risk = &judgment.risk;
+    if let Some(finding) = risk.findings.iter().find(|finding| finding.deny) {
+        return Decision::Refuse(Refusal::Rule { rule: finding.rule.clone(), reason: finding.reason.clone() });
+    }
+    let cleared = |basis| Decision::Run(Cleared { basis });
+    if risk.tier <= Tier::Medium && is_support(invocation, policy) {
+        return cleared(Basis::Support);
+    }
+    if risk.tier < Tier::Critical {
+        if let Some(grant) = covering(invocation, judgment, grants) {
+            return cleared(Basis::Grant(grant.id.clone()));
+        }
+        if policy.mode == Mode::Off
+            || (risk.tier < Tier::High && !must_ask(risk) && below_threshold(invocation, risk, policy))
+        {
+            return cleared(if policy.mode == Mode::Off { Basis::ModeOff } else { Basis::Score });
+        }
+    }
+    if invocation.origin.is_guarded() {
+        if standing.denials_in_a_row >= policy.breaker_after && !standing.resumed {
+            return Decision::Refuse(Refusal::Breaker { denials: standing.denials_in_a_row });
+        }
+        if standing.prompts_last_hour >= policy.prompts_per_hour {
+            return Decision::Refuse(Refusal::RateLimited { per_hour: policy.prompts_per_hour });
+        }
+    }
+    Decision::Ask(prompt(risk, policy))
+}
+
+/// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
+#[must_use]
+pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis> {
+    (invocation.origin == Origin::Cli && prompt.tier < Tier::Critical).then_some(Basis::YesInAdvance)
+}
+
+/// A change of production is asked whatever the threshold.
+fn must_ask(risk: &Risk) -> bool {
+    risk.tier >= Tier::Medium
+        && risk.context.iter().any(|circumstance| circumstance.fact == CircumstanceFact::Production)
+}
+
+fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> bool {
+    risk.score < policy.thresholds.of(invocation.origin)
+}
+
+fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
+    let Request::Argv(argv) = &invocation.request else { return false };
+    policy.support.iter().any(|support| {
+        argv.len() == support.argv.len() && argv.iter().zip(&support.argv).all(|(word, known)| word == known.as_str())
+    })
+}
+
+/// The first grant that covers the command: exact before shape before rule.
+fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant]) -> Option<&'a Grant> {
+    if grants.is_empty() || !judgment.may_grant {
+        return None;
+    }
+    let cwd = invocation.cwd.to_string_lossy();
+    let here = |grant: &&Grant| grant.place.holds(&cwd);
+    let command = invocation.display();
+    let exact = |grant: &&Grant| matches!(&grant.what, What::Exact { command: known } if *known == command);
+    let shape = |grant: &&Grant| match (&grant.what, &judgment.shape) {
+        (What::Shape { shape: known }, Some(shape)) => known == shape,
+        _ => false,
+    };
+    let rule = |grant: &&Grant| match &grant.what {
+        What::Rule { rule } => {
+            let mut raised = judgment.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium).peekable();
+            raised.peek().is_some() && raised.all(|finding| finding.rule == *rule)
+        }
+        What::Exact { .. } | What::Shape { .. } => false,
+    };
+    let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
+    find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule))
+}
+
+fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
+    let timeouts = policy.timeouts;
+    let critical = risk.tier == Tier::Critical;
+    Prompt {
+        tier: risk.tier,
+        seconds: match risk.tier {
+            Tier::Safe | Tier::Low | Tier::Medium => timeouts.medium,
+            Tier::High => timeouts.high,
+            Tier::Critical => timeouts.critical,
+        },
+        finish_seconds: timeouts.critical_finish,
+        word: critical,
+        may_grant: !critical,
     }
 }

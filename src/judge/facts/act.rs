@@ -3,6 +3,7 @@
 //! What belongs here: values that rules match against. How they are derived is the business of the
 //! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
 
+use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
 /// Index of an act in [`Facts::acts`].
@@ -14,6 +15,8 @@ pub struct Facts {
     pub acts: Vec<Act>,
     /// What could not be understood. Never empty-handed: each carries its reason, and each is at least tier 3.
     pub opaque: Vec<Opaque>,
+    /// Every variable whose value from the environment was expanded: part of the digest.
+    pub expanded: std::collections::BTreeSet<String>,
 }
 
 /// A part that could not be understood.
@@ -46,6 +49,9 @@ pub enum OpaqueReason {
 #[derive(Clone, Debug)]
 pub struct Act {
     pub verb: Verb,
+    /// What a plain run of the program or subcommand is by its description; 1 for a program that none describes, 0 for
+    /// an effect (its rules say what it is).
+    pub tier: Tier,
     /// The subcommand path (`["remote", "remove"]`), canonical names, for programs that have subcommands.
     pub sub: Vec<String>,
     /// Options, in canonical spelling, clusters taken apart and abbreviations completed.
