@@ -20,6 +20,7 @@ pub mod policy;
 pub mod risk;
 pub mod rules;
 pub mod syntax;
+pub mod tier;
 
 /// How often questions are answered before the rest gets the stricter reading.
 pub const MAX_ROUNDS: usize = 4;

@@ -3,6 +3,7 @@
 //! What belongs here: values that rules match against. How they are derived is the business of the
 //! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
 
+pub use super::effect::Effect;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
@@ -120,54 +121,6 @@ impl Verb {
         match self {
             Self::Program { name, .. } => name,
             Self::Effect(effect) => effect.key(),
-        }
-    }
-}
-
-/// The effects that programs are described by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// Reads a file into something that is meant to use it.
-    Load,
-    /// Prints a file's content, or hands it on.
-    Show,
-    /// Replaces a file's content.
-    Write,
-    /// Adds to a file.
-    Append,
-    /// Removes a file or directory.
-    Delete,
-    /// Takes a file away from where it is.
-    Move,
-    /// Changes owner, mode, attributes.
-    Permit,
-    /// Links to a file under another name.
-    Link,
-    /// Sends data out.
-    Send,
-    /// Fetches from the network.
-    Fetch,
-    /// Runs a file.
-    Execute,
-}
-
-impl Effect {
-    /// `:write` and so on: what a rule's `program` says to match an effect.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Load => ":load",
-            Self::Show => ":show",
-            Self::Write => ":write",
-            Self::Append => ":append",
-            Self::Delete => ":delete",
-            Self::Move => ":move",
-            Self::Permit => ":permit",
-            Self::Link => ":link",
-            Self::Send => ":send",
-            Self::Fetch => ":fetch",
-            Self::Execute => ":execute",
         }
     }
 }

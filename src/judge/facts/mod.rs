@@ -3,5 +3,7 @@
 //! What may not enter: I/O and opinion. A fact is never "dangerous".
 
 pub mod act;
+pub mod class;
+pub mod effect;
 pub mod paths;
 pub mod question;

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::facts::act::Effect;
-use crate::judge::facts::paths::PathClass;
-use crate::judge::risk::{Reversibility, Tier, Weight};
+use crate::judge::facts::class::PathClass;
+use crate::judge::facts::effect::Effect;
+use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// A rule: which acts it matches, how bad they are, and what to say of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,53 @@
+//! The effects that programs are described by and that rules are keyed by.
+//!
+//! Nothing but the list: the build script reads this file too, so it stands on `serde` alone.
+
+use serde::{Deserialize, Serialize};
+
+/// The effects that programs are described by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Reads a file into something that is meant to use it.
+    Load,
+    /// Prints a file's content, or hands it on.
+    Show,
+    /// Replaces a file's content.
+    Write,
+    /// Adds to a file.
+    Append,
+    /// Removes a file or directory.
+    Delete,
+    /// Takes a file away from where it is.
+    Move,
+    /// Changes owner, mode, attributes.
+    Permit,
+    /// Links to a file under another name.
+    Link,
+    /// Sends data out.
+    Send,
+    /// Fetches from the network.
+    Fetch,
+    /// Runs a file.
+    Execute,
+}
+
+impl Effect {
+    /// `:write` and so on: what a rule's `program` says to match an effect.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Load => ":load",
+            Self::Show => ":show",
+            Self::Write => ":write",
+            Self::Append => ":append",
+            Self::Delete => ":delete",
+            Self::Move => ":move",
+            Self::Permit => ":permit",
+            Self::Link => ":link",
+            Self::Send => ":send",
+            Self::Fetch => ":fetch",
+            Self::Execute => ":execute",
+        }
+    }
+}
