@@ -65,3 +65,35 @@ pub struct Risk {
     pub findings: Vec<Finding>,
     pub context: Vec<Circumstance>,
 }
+
+impl Risk {
+    /// Joins what was found: the highest tier, the sum of the highest weight and the circumstances, the least
+    /// reversible. `base` is the tier of a plain run of the programs in it.
+    #[must_use]
+    pub fn join(base: Tier, findings: Vec<Finding>, context: Vec<Circumstance>) -> Self {
+        let tier = findings.iter().map(|finding| finding.tier).fold(base, Tier::max);
+        let weight = findings.iter().map(|finding| finding.weight).fold(Weight::of_tier(base), Weight::max);
+        let plain = if tier == Tier::Safe { Reversibility::ReadOnly } else { Reversibility::Soft };
+        let reversibility = findings.iter().map(|finding| finding.reversibility).fold(plain, Reversibility::max);
+        Self { tier, score: weight, reversibility, findings, context: Vec::new() }.within(context)
+    }
+
+    /// The same risk under more circumstances. Only the trusted folder's takes away, never below zero and never from
+    /// tier 3 and 4; a change of production is at least tier 2.
+    #[must_use]
+    pub fn within(mut self, context: Vec<Circumstance>) -> Self {
+        for circumstance in context {
+            match circumstance.fact {
+                CircumstanceFact::TrustedFolder if self.tier > Tier::Medium => continue,
+                CircumstanceFact::Production if self.tier == Tier::Low => {
+                    self.tier = Tier::Medium;
+                    self.score = self.score.max(Weight::of_tier(Tier::Medium));
+                }
+                _ => {}
+            }
+            self.score = Weight((self.score + circumstance.weight).0.max(0));
+            self.context.push(circumstance);
+        }
+        self
+    }
+}

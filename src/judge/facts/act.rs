@@ -81,6 +81,9 @@ pub struct Act {
     pub remote: Option<Remote>,
     /// The working directory when it runs; `None` when it is not known.
     pub cwd: Option<String>,
+    /// What names the place that it acts on (a cluster context, a cloud profile, a database URL), by the program's
+    /// description: for the production context.
+    pub targets: Vec<Value>,
     /// The names of the wrappers it stood in, outermost first.
     pub wrappers: Vec<String>,
     /// Spelled so that a reader would not see it.
