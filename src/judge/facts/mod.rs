@@ -3,7 +3,9 @@
 //! What may not enter: I/O and opinion. A fact is never "dangerous".
 
 pub mod act;
+pub mod arguments;
 pub mod class;
 pub mod effect;
 pub mod paths;
 pub mod question;
+pub mod value;

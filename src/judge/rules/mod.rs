@@ -2,4 +2,6 @@
 //!
 //! What may not enter: rules written as code.
 
+pub mod glob;
 pub mod model;
+pub mod text;

@@ -261,6 +261,8 @@ pub enum Style {
     Gnu,
     /// Options end at the first operand (`sudo`, `env`, `ssh`).
     Posix,
+    /// As gnu, but the first argument is a cluster also without a dash (`tar xzf`).
+    Bundle,
     /// One dash and a word (`find -name`, `terraform -auto-approve`, `java -jar`).
     SingleDash,
     /// `key=value` (`dd`).

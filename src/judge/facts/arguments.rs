@@ -1,0 +1,251 @@
+//! Arguments read by a program's description: options, operands, subcommand, and what the program would do with them.
+//!
+//! What belongs here: what can be said from the arguments alone. What may not enter: I/O, rules, and any knowledge of
+//! a single program: programs are described in the pattern files.
+
+mod inner;
+mod scan;
+
+use super::act::{Effect, Flag, Operand, Remote, Value};
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{Added, EffectSpec, FlagTest, OutputTaint, Place, Program, Runs, Sub, Target};
+use crate::judge::rules::text::{given, same_flag};
+use crate::judge::syntax::tree::Span;
+use scan::Scan;
+
+/// One argument as it reaches the program, and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arg {
+    pub value: Value,
+    pub span: Span,
+}
+
+impl Arg {
+    /// As an operand.
+    #[must_use]
+    pub fn operand(&self) -> Operand {
+        Operand { value: self.value.clone(), span: self.span }
+    }
+}
+
+/// What a program makes of its arguments.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The subcommand path in canonical names; one unknown word when the program has subcommands and none fits.
+    pub sub: Vec<String>,
+    /// Options in canonical spelling, in order.
+    pub flags: Vec<Flag>,
+    /// What is no option, after the subcommand. A wrapper's command stands among them.
+    pub operands: Vec<Operand>,
+    /// One of the given flags is documented as a dry run.
+    pub dry_run: bool,
+    /// Of a plain run.
+    pub tier: Tier,
+    /// Commands that it runs.
+    pub inner: Vec<InnerCommand>,
+    pub effects: Vec<Derived>,
+    /// What it runs as an interpreter. Several when code is given in several ways at once.
+    pub code: Vec<CodeSource>,
+    pub output: OutputTaint,
+    /// What names the place that it acts on; environment variables ([`Target::env`]) are for the caller.
+    pub target: Vec<Value>,
+}
+
+/// A command inside a command.
+#[derive(Clone, Debug)]
+pub struct InnerCommand {
+    pub what: InnerText,
+    /// `$0`, `$1`, … of a [`InnerText::Line`].
+    pub positional: Vec<Operand>,
+    /// What the wrapper sets for it.
+    pub env: Vec<(String, Value)>,
+    pub root: bool,
+    pub remote: Option<Remote>,
+    /// What the wrapper adds to its arguments.
+    pub adds: Added,
+    /// What is added comes in place of this text wherever it stands in an argument; appended when `None`.
+    pub replace: Option<String>,
+}
+
+/// How the inner command is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InnerText {
+    /// As arguments, the command word first. Never empty.
+    Argv(Vec<Arg>),
+    /// As a text that a shell reads.
+    Line(Value, Span),
+    /// None: a shell that reads standard input.
+    BareShell,
+}
+
+/// An effect of a program, with what it falls on.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    pub effect: Effect,
+    pub on: Vec<Operand>,
+    pub recursive: bool,
+}
+
+/// Code for an interpreter.
+#[derive(Clone, Debug)]
+pub struct CodeSource {
+    /// As described: `shell`, `zsh`, `python`, `sql`, …
+    pub language: String,
+    pub from: CodeFrom,
+    /// The arguments that the code sees. For a shell's `-c` the first is `$0`, for a script `$1`.
+    pub positional: Vec<Operand>,
+}
+
+/// Where the code is.
+#[derive(Clone, Debug)]
+pub enum CodeFrom {
+    Inline(Value, Span),
+    /// A file.
+    Script(Operand),
+    Stdin,
+}
+
+/// Reads `args` (without the command word) by the description of the program. A program that nothing describes is read
+/// by `Program::default()`.
+#[must_use]
+pub fn read(program: &Program, args: &[Arg]) -> Reading {
+    let scan = Scan::new(program, args).run();
+    let sub = scan.sub;
+    let operands: Vec<Operand> = scan.operands.iter().filter_map(|at| args.get(*at)).map(Arg::operand).collect();
+    let inner = inner::commands(&scan);
+    let runs = sub.map_or(program.runs.as_ref(), |sub| sub.runs.as_ref().or(program.runs.as_ref()));
+    let code = runs.map(|runs| code(runs, &scan, &operands)).unwrap_or_default();
+    let effects = sub.map(|sub| sub.effects.as_slice()).unwrap_or_default().iter().chain(&program.effects);
+    let here = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or_default();
+    let mut derived: Vec<Derived> = Vec::new();
+    for spec in effects {
+        derived.extend(derive(spec, &scan.flags, &operands, here));
+    }
+    let dry_run = sub
+        .map(|sub| sub.dry_run.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .chain(&program.dry_run)
+        .any(|test| given(&scan.flags, test).is_some());
+    let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
+    Reading {
+        sub: sub_path(sub, &scan),
+        dry_run,
+        tier: sub.and_then(|sub| sub.tier).unwrap_or(program.tier),
+        inner,
+        effects: derived,
+        code,
+        output: sub.and_then(|sub| sub.output).unwrap_or(program.output),
+        target,
+        flags: scan.flags,
+        operands,
+    }
+}
+
+fn sub_path(sub: Option<&Sub>, scan: &Scan<'_>) -> Vec<String> {
+    match (sub, &scan.unknown_sub) {
+        (Some(sub), _) => sub.paths.first().cloned().unwrap_or_default(),
+        (None, Some(word)) => vec![word.clone()],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// All of the tests are given, or there are none.
+fn all_given(flags: &[Flag], tests: &[FlagTest]) -> bool {
+    tests.iter().all(|test| given(flags, test).is_some())
+}
+
+/// Any of the tests is given.
+fn any_given(flags: &[Flag], tests: &[FlagTest]) -> bool {
+    tests.iter().any(|test| given(flags, test).is_some())
+}
+
+/// The values of the flags of these names.
+fn values<'f>(flags: &'f [Flag], names: &'f [String]) -> impl Iterator<Item = (&'f Value, Span)> {
+    flags
+        .iter()
+        .filter(|flag| names.iter().any(|name| same_flag(name, &flag.name)))
+        .filter_map(|flag| flag.value.as_ref().map(|value| (value, flag.span)))
+}
+
+fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -> Option<Derived> {
+    if !all_given(flags, &spec.when) || any_given(flags, &spec.unless) {
+        return None;
+    }
+    let on: Vec<Operand> = match &spec.to {
+        Place::Operands => operands.to_vec(),
+        Place::First => operands.first().cloned().into_iter().collect(),
+        Place::Last => operands.last().cloned().into_iter().collect(),
+        Place::Init => operands.split_last().map(|(_, init)| init.to_vec()).unwrap_or_default(),
+        Place::Rest => operands.split_first().map(|(_, rest)| rest.to_vec()).unwrap_or_default(),
+        Place::Flag(names) => {
+            values(flags, names).map(|(value, span)| Operand { value: value.clone(), span }).collect()
+        }
+        Place::Here => vec![Operand { value: Value::text("."), span: here }],
+        Place::Stdin => Vec::new(),
+    };
+    // What goes over the network goes also where no argument names it.
+    let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) || spec.to == Place::Stdin;
+    if on.is_empty() && !needs_none {
+        return None;
+    }
+    let recursive = spec.always_recursive || any_given(flags, &spec.recursive);
+    Some(Derived { effect: spec.does, on, recursive })
+}
+
+fn targets(target: &Target, flags: &[Flag], operands: &[Operand]) -> Vec<Value> {
+    let operands = operands.iter().filter(|_| target.operands).map(|operand| operand.value.clone());
+    values(flags, &target.flags).map(|(value, _)| value.clone()).chain(operands).collect()
+}
+
+/// What an interpreter runs.
+fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
+    let source = |from, positional: &[Operand]| CodeSource {
+        language: runs.language.clone(),
+        from,
+        positional: positional.to_vec(),
+    };
+    let mut found = Vec::new();
+    // A code option without a value (a shell's `-c`) makes the first operand the code.
+    let bare =
+        scan.flags.iter().any(|flag| flag.value.is_none() && runs.code.iter().any(|name| same_flag(name, &flag.name)));
+    let inline: Vec<(&Value, Span)> = values(&scan.flags, &runs.code).collect();
+    if bare && let Some((first, rest)) = operands.split_first() {
+        found.push(source(CodeFrom::Inline(first.value.clone(), first.span), rest));
+    }
+    if let Some(span) = inline.iter().map(|(_, span)| *span).reduce(Span::to) {
+        let text = Value::join(inline.iter().map(|(value, _)| *value), "\n");
+        found.push(source(CodeFrom::Inline(text, span), operands));
+    }
+    for (value, span) in values(&scan.flags, &runs.script) {
+        found.push(source(script(Operand { value: value.clone(), span }), operands));
+    }
+    if !found.is_empty() || scan.runs_module {
+        return found;
+    }
+    if runs.stdin && scan.reads_stdin {
+        return vec![source(CodeFrom::Stdin, operands)];
+    }
+    let code_at = runs.code_at.map(|at| at as usize).or(runs.code_operand.then_some(0));
+    if let Some(at) = code_at
+        && let Some(operand) = operands.get(at)
+    {
+        let rest = operands.get(at + 1..).unwrap_or_default();
+        return vec![source(CodeFrom::Inline(operand.value.clone(), operand.span), rest)];
+    }
+    if runs.script_operand
+        && let Some((first, rest)) = operands.split_first()
+    {
+        return vec![source(script(first.clone()), rest)];
+    }
+    if runs.stdin { vec![source(CodeFrom::Stdin, operands)] } else { Vec::new() }
+}
+
+/// A script file by name, or standard input by one of its names.
+fn script(operand: Operand) -> CodeFrom {
+    let stdin = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| operand.value.is(name));
+    if stdin { CodeFrom::Stdin } else { CodeFrom::Script(operand) }
+}
+
+#[cfg(test)]
+mod tests;

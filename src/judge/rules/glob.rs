@@ -1,0 +1,173 @@
+//! Shell globs over names, texts and paths.
+//!
+//! `*` is any run of characters, `?` one, `[a-z]` and `[!a-z]` one of a set, `\` takes the next
+//! character as it is. Over paths `*` stays within a component and `**` crosses directories. Nothing
+//! is compiled, nothing is allocated, and the work is bounded by pattern length times text length.
+
+/// Whether `pattern` covers all of `text`. `*` crosses slashes.
+#[must_use]
+pub fn text(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    // Where to resume after the last star: behind it in the pattern, and at the text it has not yet eaten.
+    let mut resume: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            resume = Some((p + 1, t));
+            p += 1;
+            continue;
+        }
+        let width = char_width(text, t);
+        if let Some(next) = one(pattern, p, text.get(t..t + width).unwrap_or_default()) {
+            p = next;
+            t += width;
+        } else if let Some((after, eaten)) = resume {
+            let eaten = eaten + char_width(text, eaten);
+            resume = Some((after, eaten));
+            p = after;
+            t = eaten;
+        } else {
+            return false;
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(|byte| *byte == b'*')
+}
+
+/// Whether `pattern` covers all of `path`, component by component. A `**` component stands for any number of
+/// components, none included.
+#[must_use]
+pub fn path(pattern: &str, path: &str) -> bool {
+    let mut pattern = pattern.split('/');
+    let mut path = path.split('/');
+    let mut resume: Option<(std::str::Split<'_, char>, std::str::Split<'_, char>)> = None;
+    loop {
+        let here = path.clone();
+        match (pattern.next(), path.next()) {
+            (Some("**"), _) => {
+                path = here;
+                resume = Some((pattern.clone(), path.clone()));
+            }
+            (None, None) => return true,
+            (Some(glob), Some(name)) if text(glob, name) => {}
+            _ => {
+                // The last `**` takes one component more.
+                let Some((after, mut eaten)) = resume.take() else { return false };
+                if eaten.next().is_none() {
+                    return false;
+                }
+                pattern = after.clone();
+                path = eaten.clone();
+                resume = Some((after, eaten));
+            }
+        }
+    }
+}
+
+/// Whether a pattern has anything but literal characters.
+#[must_use]
+pub fn is_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '['])
+}
+
+/// Matches one character of text at `p` in the pattern; the place behind it, or `None`.
+fn one(pattern: &[u8], p: usize, character: &[u8]) -> Option<usize> {
+    match *pattern.get(p)? {
+        b'?' => Some(p + 1),
+        b'[' => match class(pattern, p, character) {
+            Some((true, next)) => Some(next),
+            Some((false, _)) => None,
+            // No closing bracket: the bracket is itself.
+            None => (character == b"[").then_some(p + 1),
+        },
+        b'\\' if p + 1 < pattern.len() => literal(pattern, p + 1, character),
+        _ => literal(pattern, p, character),
+    }
+}
+
+fn literal(pattern: &[u8], p: usize, character: &[u8]) -> Option<usize> {
+    let end = p + character.len();
+    (pattern.get(p..end)? == character).then_some(end)
+}
+
+/// Reads the bracket expression at `p`: whether it holds the character, and the place behind it.
+fn class(pattern: &[u8], p: usize, character: &[u8]) -> Option<(bool, usize)> {
+    let mut at = p + 1;
+    let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
+    at += usize::from(negated);
+    let mut found = false;
+    let mut first = true;
+    loop {
+        if *pattern.get(at)? == b']' && !first {
+            return Some((found != negated, at + 1));
+        }
+        first = false;
+        let width = char_width(pattern, at);
+        let low = pattern.get(at..at + width)?;
+        at += width;
+        if pattern.get(at) == Some(&b'-') && pattern.get(at + 1).is_some_and(|next| *next != b']') {
+            let width = char_width(pattern, at + 1);
+            let high = pattern.get(at + 1..at + 1 + width)?;
+            at += 1 + width;
+            // UTF-8 sorts by code point, and shorter encodings first.
+            let rank = |bytes: &[u8]| (bytes.len(), bytes.to_vec());
+            found |= rank(low) <= rank(character) && rank(character) <= rank(high);
+        } else {
+            found |= low == character;
+        }
+    }
+}
+
+/// The width of the UTF-8 character at `at`, at least 1.
+fn char_width(bytes: &[u8], at: usize) -> usize {
+    let width = match bytes.get(at) {
+        Some(0xf0..) => 4,
+        Some(0xe0..) => 3,
+        Some(0xc0..) => 2,
+        _ => 1,
+    };
+    width.min(bytes.len().saturating_sub(at)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_crosses_slashes_in_texts_and_stops_at_them_in_paths() {
+        assert!(text("a*c", "a/b/c"));
+        assert!(path("/etc/*.conf", "/etc/x.conf"));
+        assert!(!path("/etc/*.conf", "/etc/a/x.conf"));
+        assert!(path("/etc/**/x.conf", "/etc/a/b/x.conf"));
+        assert!(path("/etc/**/x.conf", "/etc/x.conf"));
+    }
+
+    #[test]
+    fn a_double_star_at_the_end_covers_the_directory_and_all_below_it() {
+        assert!(path("/etc/**", "/etc"));
+        assert!(path("/etc/**", "/etc/a/b"));
+        assert!(!path("/etc/**", "/etcetera"));
+        assert!(path("**/.git/hooks/*", "/a/b/.git/hooks/pre-commit"));
+        assert!(!path("**/.git/hooks/*", "/a/b/.git/config"));
+    }
+
+    #[test]
+    fn sets_ranges_and_escapes_match_one_character() {
+        assert!(text("[a-c]?", "bü"));
+        assert!(!text("[!a-c]", "b"));
+        assert!(text("[!a-c]", "é"));
+        assert!(text(r"\*", "*"));
+        assert!(!text(r"\*", "x"));
+        assert!(text("[x", "[x"));
+        assert!(text("[]]", "]"));
+    }
+
+    #[test]
+    fn a_pattern_covers_the_whole_text() {
+        assert!(text("*.pem", "a.pem"));
+        assert!(!text("*.pem", "a.pem.txt"));
+        assert!(text("", ""));
+        assert!(!text("", "a"));
+        assert!(text("**", "anything"));
+        assert!(text("*a*b", "xxaxxaxb"));
+    }
+}

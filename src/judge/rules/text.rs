@@ -1,0 +1,99 @@
+//! Tests of one text, without the world: exact, glob, regular expression, known or not.
+//!
+//! Regular expressions are compiled when they are first needed and kept for the thread.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use regex::{Regex, RegexBuilder};
+
+use super::glob;
+use super::model::{FlagTest, TextTest};
+use crate::judge::facts::act::{Flag, Value};
+
+/// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
+const MAX_KEPT: usize = 4096;
+
+/// The most memory that one compiled expression may take, in bytes.
+const SIZE_LIMIT: usize = 1 << 20;
+
+thread_local! {
+    static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+}
+
+/// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:
+/// the stricter reading.
+#[must_use]
+pub fn found(expression: &str, text: &str) -> bool {
+    COMPILED.with_borrow_mut(|compiled| {
+        if let Some(regex) = compiled.get(expression) {
+            return regex.as_ref().is_none_or(|regex| regex.is_match(text));
+        }
+        if compiled.len() >= MAX_KEPT {
+            compiled.clear();
+        }
+        let regex = RegexBuilder::new(expression).size_limit(SIZE_LIMIT).build().ok();
+        let found = regex.as_ref().is_none_or(|regex| regex.is_match(text));
+        compiled.insert(expression.to_owned(), regex);
+        found
+    })
+}
+
+/// Whether the textual part of a test holds: one of the positive patterns (when there are any), none of the negative
+/// ones, and what it says about being known. Classes are for the caller.
+#[must_use]
+pub fn passes(test: &TextTest, value: &Value) -> bool {
+    if test.dynamic.is_some_and(|dynamic| dynamic != value.is_dynamic()) {
+        return false;
+    }
+    let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
+    if !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
+        return true;
+    }
+    let text = value.rough();
+    let hit = !wants
+        || (!value.is_dynamic() && test.exact.iter().any(|exact| *exact == text))
+        || test.glob.iter().any(|pattern| glob::text(pattern, &text))
+        || test.regex.as_deref().is_some_and(|regex| found(regex, &text));
+    hit && !test.not_glob.iter().any(|pattern| glob::text(pattern, &text))
+        && !test.not_regex.as_deref().is_some_and(|regex| found(regex, &text))
+}
+
+/// Whether two flag names are the same; the `=` of a key is no part of it.
+#[must_use]
+pub fn same_flag(one: &str, other: &str) -> bool {
+    one.strip_suffix('=').unwrap_or(one) == other.strip_suffix('=').unwrap_or(other)
+}
+
+/// The first given flag that a test speaks of, value included. A value that is not known passes a test of its value
+/// when nothing known of it says otherwise.
+#[must_use]
+pub fn given<'f>(flags: &'f [Flag], test: &FlagTest) -> Option<&'f Flag> {
+    flags.iter().find(|flag| {
+        test.names.iter().any(|name| same_flag(name, &flag.name))
+            && test.value.as_ref().is_none_or(|value| flag.value.as_ref().is_some_and(|given| passes(value, given)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_pattern_outweighs_a_positive_one() {
+        let test = TextTest { glob: vec!["*.key".into()], not_glob: vec!["test*".into()], ..TextTest::default() };
+        assert!(passes(&test, &Value::text("a.key")));
+        assert!(!passes(&test, &Value::text("test.key")));
+    }
+
+    #[test]
+    fn an_empty_test_passes_everything() {
+        assert!(passes(&TextTest::default(), &Value::text("")));
+    }
+
+    #[test]
+    fn a_broken_expression_counts_as_found() {
+        assert!(found("(", "x"));
+        assert!(!found("y", "x"));
+    }
+}
