@@ -1,1 +1,73 @@
-//! The record: decisions, results, grants, chained in one SQLite file.
+//! The record: decisions, results and grants, chained in one SQLite file.
+//!
+//! What may not enter: policy (what a decision should be), the terminal, and any row that is changed after it was
+//! written. `now` is always a parameter.
+//!
+//! # On locking
+//!
+//! Many guards write at once, most of them live for a millisecond, and none may wait for a reader. Hence the
+//! write-ahead log: readers never block the writer, and a commit is one append to one file.
+//!
+//! A row takes the write lock from its beginning (`BEGIN IMMEDIATE`), because it reads the end of the chain in order to
+//! continue it. A transaction that began by reading would let two guards see the same end, and one of them would have
+//! to start over; with the lock taken first they queue up, and the chain cannot fork.
+//!
+//! `synchronous=NORMAL` means that a commit waits for no disk. In the log's mode this never damages the file: a loss of
+//! power may take the last rows, whole ones and from the end, as if the machine had stopped a moment earlier. The end of
+//! a process, kill -9 included, takes nothing that was committed. Rows of tier 3 and above are the exception: they are on
+//! the disk before the command runs, because such a command may be what ends the machine, and because a person's answer
+//! has cost seconds already.
+//!
+//! On file systems that several machines share, the log's shared memory does not exist; there a rollback journal
+//! and full waits for the disk are used, which is slower and right.
+//!
+//! The file is not closed before another program takes the process over: closing last would carry the log over into the
+//! file, which waits for the disk twice. The kernel drops the locks, and the next guard finds the log as it was left.
+
+mod behaviour;
+mod chain;
+mod decisions;
+mod error;
+mod filesystem;
+mod grants;
+mod key;
+mod migrations;
+mod open;
+mod redact;
+
+pub use chain::{Audit, Fault, Head, Link};
+pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
+pub use error::StoreError;
+pub use grants::{Ended, Listed, NewGrant};
+pub use open::Paths;
+pub use redact::redact;
+
+/// The record, open for reading and writing.
+pub struct Store {
+    connection: rusqlite::Connection,
+    paths: Paths,
+}
+
+impl Store {
+    /// Reads the chain through and tells every fault in it.
+    ///
+    /// # Errors
+    /// The record cannot be read to its end.
+    pub fn verify(&self) -> Result<Audit, StoreError> {
+        self.persist(chain::audit)
+    }
+
+    /// The end of the chain; `None` while the record is empty.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn head(&self) -> Result<Option<Head>, StoreError> {
+        self.persist(chain::head)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,321 @@
+//! Decisions as rows: what was asked, how it was judged, who settled it; and what came of it.
+//!
+//! A row is written before anything runs (`intent`), another when the outcome is known (`result`). A host that runs
+//! commands itself is answered with an `advised` row. Commands are redacted here and nowhere else, so that nobody who
+//! writes a row can forget to.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use super::behaviour;
+use super::chain::{self, Draft};
+use super::error::StoreError;
+use super::key::Key;
+use super::redact::redact;
+use crate::judge::approved::Receipt;
+use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::policy::{Basis, Refusal};
+use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::rules::model::Note;
+
+/// How many findings a row tells, and how many operands of each.
+const MAX_FINDINGS: usize = 64;
+
+/// What is written down before a command runs, or instead of running it.
+#[derive(Clone, Copy, Debug)]
+pub struct IntentRow<'a> {
+    pub at: Timestamp,
+    pub invocation: &'a Invocation,
+    /// Of the invocation, as the approval is bound to it.
+    pub digest: Digest,
+    pub risk: &'a Risk,
+    pub settled: Settled<'a>,
+    /// Milliseconds that a person took to answer, or had without answering. `None` when nobody was asked.
+    pub answer_ms: Option<u64>,
+    /// What a person said with a yes. With a no, the refusal holds it.
+    pub words: Option<&'a str>,
+    /// The intent of the guard that this one runs below.
+    pub parent: Option<i64>,
+}
+
+/// How it was settled.
+#[derive(Clone, Copy, Debug)]
+pub enum Settled<'a> {
+    Allowed(&'a Basis),
+    Refused(&'a Refusal),
+    /// Left to a person elsewhere: the answer given to a host that asks for itself.
+    Asked,
+}
+
+/// What came of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub end: End,
+    /// Milliseconds from start to end.
+    pub duration_ms: u64,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With this exit code.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl Store {
+    /// Writes down what is about to run, or that it does not run.
+    ///
+    /// Tier 3 and above wait until the row is on the disk: what they destroy may be the machine. All others survive
+    /// the end of any process, and a loss of power may take the last of them.
+    ///
+    /// # Errors
+    /// The row is not written. What is of tier 2 or above must not run then.
+    pub fn intent(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
+        self.decision("intent", row)
+    }
+
+    /// Writes down what a host was advised to do with a command that it runs itself.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn advised(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
+        self.decision("advised", row)
+    }
+
+    /// Writes down what came of a command. Nothing, when its intent is not in the record.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn result(&self, receipt: &Receipt, outcome: &Outcome, now: Timestamp) -> Result<(), StoreError> {
+        let Some(intent) = receipt.row() else { return Ok(()) };
+        let mut draft = Draft::default();
+        draft.text("kind", Some("result"));
+        draft.integer("at", now.as_millisecond());
+        draft.integer("about", intent);
+        match outcome.end {
+            End::Exit(code) => draft.integer("exit", i64::from(code)),
+            End::Signal(signal) => draft.integer("signal", i64::from(signal)),
+        }
+        draft.integer("duration_ms", i64::try_from(outcome.duration_ms).unwrap_or(i64::MAX));
+        self.write(|connection| chain::append(connection, &draft)).map(drop)
+    }
+
+    fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
+        let key = Key::read_or_make(&self.paths.key())?;
+        let (invocation, risk) = (row.invocation, row.risk);
+        let digest = key.seal("digest", &row.digest.0);
+        let (command, redacted) = redact(&invocation.display());
+        let session = &invocation.session;
+
+        let mut draft = Draft::default();
+        draft.text("kind", Some(kind));
+        draft.integer("at", row.at.as_millisecond());
+        draft.integer("about", row.parent);
+        draft.text("command", Some(command));
+        draft.integer("redacted", redacted.then_some(1));
+        draft.blob("digest", &digest);
+        draft.text("cwd", Some(invocation.cwd.to_string_lossy()));
+        draft.text("user", Some(invocation.user.as_str()));
+        draft.text("session", Some(session.id.as_str()));
+        draft.text("root", Some(session.root.as_str()));
+        draft.text("origin", Some(invocation.origin.name()));
+        draft.text("agent", session.agent.as_deref());
+        draft.integer("tier", i64::from(risk.tier.number()));
+        draft.integer("score", i64::from(risk.score.0));
+        draft.text("reversibility", Some(risk.reversibility.name()));
+        draft.text("findings", json(findings(risk)));
+        draft.text("context", json(context(risk)));
+        match row.settled {
+            Settled::Allowed(basis) => {
+                draft.text("decision", Some("allow"));
+                draft.text("settled", Some(basis.name()));
+                draft.text("provenance", Some(basis.provenance()));
+                if let Basis::Grant(grant) = basis {
+                    draft.text("granted", Some(grant.to_string()));
+                }
+                draft.text("words", row.words.map(|words| redact(words).0));
+            }
+            Settled::Refused(refusal) => {
+                draft.text("decision", Some("deny"));
+                draft.text("settled", Some(refusal.kind()));
+                draft.text("provenance", Some(provenance(refusal)));
+                draft.text("words", words(refusal).map(|words| redact(words).0));
+            }
+            Settled::Asked => draft.text("decision", Some("ask")),
+        }
+        draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
+        draft.integer("mark", behaviour::mark(row).map(i64::from));
+
+        let append = |connection: &rusqlite::Connection| chain::append(connection, &draft);
+        let row = if risk.tier >= Tier::High { self.durably(append) } else { self.write(append) }?;
+        Ok(Receipt::Recorded(row))
+    }
+
+    /// Writes, and waits until it is on the disk.
+    fn durably<T>(&self, work: impl FnMut(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.persist(|connection| connection.execute_batch("PRAGMA synchronous=FULL"))?;
+        let done = self.write(work)?;
+        self.persist(|connection| connection.execute_batch("PRAGMA synchronous=NORMAL"))?;
+        Ok(done)
+    }
+}
+
+/// Who refused, in the words of RISK.md: `rule` or `human`; silence counts as the rule that silence is no.
+const fn provenance(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Person { .. } => "human",
+        Refusal::Rule { .. }
+        | Refusal::Timeout { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::Breaker { .. }
+        | Refusal::NoOne { .. }
+        | Refusal::Unrecorded { .. }
+        | Refusal::Changed { .. } => "rule",
+    }
+}
+
+/// What a refusal says beyond its kind.
+fn words(refusal: &Refusal) -> Option<&str> {
+    match refusal {
+        Refusal::Person { words } => words.as_deref(),
+        Refusal::NoOne { why } | Refusal::Unrecorded { why } => Some(why),
+        Refusal::Changed { what } => Some(what),
+        Refusal::Rule { rule, .. } => Some(rule),
+        Refusal::Timeout { .. } | Refusal::RateLimited { .. } | Refusal::Breaker { .. } => None,
+    }
+}
+
+/// A finding as a row tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingEntry {
+    pub rule: String,
+    pub tier: Tier,
+    pub weight: Weight,
+    pub reversibility: Reversibility,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
+    /// In the command as given; where something was redacted, not in the command as stored.
+    pub span: [u32; 2],
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touches: Vec<String>,
+    /// How many more it touches.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_touches: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deny: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<String>,
+}
+
+/// A circumstance as a row tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextEntry {
+    pub fact: CircumstanceFact,
+    pub weight: Weight,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn findings(risk: &Risk) -> Vec<FindingEntry> {
+    // The worst first, so that a cut list loses the least.
+    let mut findings: Vec<&Finding> = risk.findings.iter().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.tier));
+    findings.into_iter().take(MAX_FINDINGS).map(entry).collect()
+}
+
+fn entry(finding: &Finding) -> FindingEntry {
+    FindingEntry {
+        rule: finding.rule.clone(),
+        tier: finding.tier,
+        weight: finding.weight,
+        reversibility: finding.reversibility,
+        reason: finding.reason.clone(),
+        instead: finding.instead.clone(),
+        span: [finding.span.start, finding.span.end],
+        touches: finding.touches.iter().take(MAX_FINDINGS).map(|touched| redact(touched).0).collect(),
+        more_touches: finding.touches.len().saturating_sub(MAX_FINDINGS),
+        deny: finding.deny,
+        notes: finding.notes.clone(),
+        lowered: finding.lowered.clone(),
+    }
+}
+
+fn context(risk: &Risk) -> Vec<ContextEntry> {
+    risk.context
+        .iter()
+        .map(|circumstance| ContextEntry {
+            fact: circumstance.fact,
+            weight: circumstance.weight,
+            detail: circumstance.detail.as_deref().map(|detail| redact(detail).0),
+        })
+        .collect()
+}
+
+/// As JSON; nothing for an empty list.
+fn json<T: Serialize>(list: Vec<T>) -> Option<Cow<'static, str>> {
+    if list.is_empty() {
+        return None;
+    }
+    // These types have only text keys, so that nothing can fail; if it did, the row would say so.
+    Some(serde_json::to_string(&list).map_or(Cow::Borrowed("[]"), Cow::Owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::ffi::OsString;
+
+    use super::super::{Fault, Paths};
+    use super::*;
+    use crate::judge::invocation::{Environment, Origin, Request, Session};
+
+    fn invocation(words: &[&str]) -> Invocation {
+        Invocation {
+            request: Request::Argv(words.iter().map(OsString::from).collect()),
+            cwd: "/home/ada/project".into(),
+            env: Environment::default(),
+            home: Some("/home/ada".into()),
+            uid: 1000,
+            user: "ada".to_owned(),
+            origin: Origin::Agent,
+            session: Session { id: "one".to_owned(), root: "1000:77".to_owned(), agent: Some("claude".to_owned()) },
+        }
+    }
+
+    #[test]
+    fn an_intent_and_its_result_make_a_whole_chain() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path().join("deep/er"));
+        let store = Store::open(&paths).unwrap();
+        let invocation = invocation(&["ls", "-la"]);
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let row = IntentRow {
+            at: now,
+            invocation: &invocation,
+            digest: invocation.digest(&BTreeSet::new()),
+            risk: &Risk::default(),
+            settled: Settled::Allowed(&Basis::Score),
+            answer_ms: None,
+            words: None,
+            parent: None,
+        };
+        let receipt = store.intent(&row).unwrap();
+        assert_eq!(receipt, Receipt::Recorded(1));
+        store.result(&receipt, &Outcome { end: End::Exit(0), duration_ms: 12 }, now).unwrap();
+        let audit = store.verify().unwrap();
+        assert_eq!((audit.rows, audit.faults), (2, Vec::<Fault>::new()));
+    }
+}

@@ -1,0 +1,238 @@
+//! Standing permissions as rows: given, and taken back by a row of their own.
+//!
+//! A grant stands in the chain like everything else. One whose row is not what was written is not honoured. The command
+//! of an exact grant is kept redacted, and recognised by its HMAC: a password in a command that was allowed for good is
+//! not kept for good.
+//!
+//! That tier 4, shells, interpreters and wrappers get no grant is judged before a grant is offered; here it is only
+//! checked that what is stored can be understood and bounded.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::Store;
+use super::chain::{self, Draft};
+use super::error::StoreError;
+use super::key::Key;
+use super::redact::redact;
+use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+
+/// The scope of grants that hold in every session.
+const EVERY_SESSION: &str = "";
+
+/// A grant that is to be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewGrant<'a> {
+    pub what: &'a What,
+    pub place: &'a Place,
+    pub until: &'a Until,
+    /// In words, as it was shown before it was given.
+    pub words: &'a str,
+    /// The account that gives it.
+    pub user: &'a str,
+    /// The session in which it is given.
+    pub session: &'a str,
+}
+
+/// A grant as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The command of an exact grant is redacted here.
+    pub grant: Grant,
+    pub user: Option<String>,
+    /// Why it no longer holds, if so.
+    pub ended: Option<Ended>,
+}
+
+/// Why a grant no longer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Revoked, at this time in milliseconds since 1970.
+    Revoked { at: i64 },
+    /// Its date is past.
+    Past,
+    /// Its row is not what was written.
+    Altered,
+}
+
+impl Store {
+    /// Gives a grant and returns its number.
+    ///
+    /// # Errors
+    /// It names nothing, or the row is not written.
+    pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
+        let refused = |why: &str| Err(StoreError::Refused { why: why.to_owned() });
+        let named = match grant.what {
+            What::Exact { command } => command,
+            What::Shape { shape } => shape,
+            What::Rule { rule } => rule,
+        };
+        if named.trim().is_empty() {
+            return refused("a grant must say what it covers");
+        }
+        match grant.place {
+            Place::Folder { path } if !path.starts_with('/') => {
+                return refused("the folder of a grant must be an absolute path");
+            }
+            Place::Folder { .. } | Place::Anywhere => {}
+        }
+        let scope = match grant.until {
+            Until::Session { id } if id.is_empty() => {
+                return refused("this session has no name that a grant could hold for");
+            }
+            Until::Session { id } => id.as_str(),
+            Until::Date { at } if *at <= now.as_second() => return refused("the date of the grant is past"),
+            Until::Date { .. } | Until::Revoked => EVERY_SESSION,
+        };
+
+        let mac;
+        let kept = match grant.what {
+            What::Exact { command } => {
+                mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+                What::Exact { command: redact(command).0 }
+            }
+            other => {
+                mac = [0; 32];
+                other.clone()
+            }
+        };
+        let mut draft = Draft::default();
+        draft.text("kind", Some("grant"));
+        draft.integer("at", now.as_millisecond());
+        draft.text("scope", Some(scope));
+        draft.text("what", Some(encode(&kept)));
+        if matches!(kept, What::Exact { .. }) {
+            draft.blob("digest", &mac);
+        }
+        draft.text("place", Some(encode(grant.place)));
+        draft.text("until", Some(encode(grant.until)));
+        draft.text("words", Some(redact(grant.words).0));
+        draft.text("user", Some(grant.user));
+        draft.text("session", Some(grant.session));
+        self.write(|connection| chain::append(connection, &draft))
+    }
+
+    /// Takes a grant back.
+    ///
+    /// # Errors
+    /// There is no such grant, or the row is not written.
+    pub fn revoke(&self, grant: i64, user: &str, now: Timestamp) -> Result<(), StoreError> {
+        let mut draft = Draft::default();
+        draft.text("kind", Some("revoked"));
+        draft.integer("at", now.as_millisecond());
+        draft.integer("about", grant);
+        draft.text("user", Some(user));
+        let known = self.write(|connection| {
+            let mut kind = connection.prepare("SELECT 1 FROM record WHERE id = ?1 AND kind = 'grant'")?;
+            let known = kind.exists([grant])?;
+            if known {
+                chain::append(connection, &draft)?;
+            }
+            Ok(known)
+        })?;
+        if known { Ok(()) } else { Err(StoreError::Refused { why: format!("there is no grant {grant}") }) }
+    }
+
+    /// The grants that are in force for a command in a session. Exact grants of other commands are left out; whether a
+    /// shape, a rule or a place covers it is judged by the policy.
+    ///
+    /// # Errors
+    /// The record cannot be read; then no grant should be assumed.
+    pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
+        // Most records hold no grant: the key is read only where there is one.
+        let mut found = self.persist(|connection| scoped(connection, &[session, EVERY_SESSION]))?;
+        found.retain(|stored| stored.ended(now).is_none());
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mac = Key::read_or_make(&self.paths.key())?.seal("grant", command.as_bytes());
+        Ok(found
+            .into_iter()
+            .filter_map(|stored| match stored.grant.what {
+                What::Exact { .. } if stored.mac != Some(mac) => None,
+                What::Exact { .. } => Some(Grant { what: What::Exact { command: command.to_owned() }, ..stored.grant }),
+                What::Shape { .. } | What::Rule { .. } => Some(stored.grant),
+            })
+            .collect())
+    }
+
+    /// All grants that were ever given, oldest first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn grants(&self, now: Timestamp) -> Result<Vec<Listed>, StoreError> {
+        let found = self.persist(|connection| {
+            let sql = format!("{SELECT} WHERE scope IS NOT NULL ORDER BY id");
+            let mut statement = connection.prepare(&sql)?;
+            let rows = statement.query([])?;
+            collect(connection, rows)
+        })?;
+        Ok(found
+            .into_iter()
+            .map(|stored| {
+                let ended = stored.ended(now);
+                Listed { grant: stored.grant, user: stored.user, ended }
+            })
+            .collect())
+    }
+}
+
+/// A grant with what is known about it.
+struct Stored {
+    grant: Grant,
+    mac: Option<[u8; 32]>,
+    user: Option<String>,
+    revoked: Option<i64>,
+    whole: bool,
+}
+
+impl Stored {
+    fn ended(&self, now: Timestamp) -> Option<Ended> {
+        match (&self.grant.until, self.revoked) {
+            _ if !self.whole => Some(Ended::Altered),
+            (_, Some(at)) => Some(Ended::Revoked { at }),
+            (Until::Date { at }, None) if *at <= now.as_second() => Some(Ended::Past),
+            _ => None,
+        }
+    }
+}
+
+const SELECT: &str = "SELECT id, at, what, place, until, words, digest, user,
+     (SELECT min(at) FROM record AS later WHERE later.about = record.id AND later.kind = 'revoked') FROM record";
+
+fn scoped(connection: &Connection, scopes: &[&str; 2]) -> rusqlite::Result<Vec<Stored>> {
+    let sql = format!("{SELECT} WHERE scope IN (?1, ?2) ORDER BY id DESC");
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query(params![scopes[0], scopes[1]])?;
+    collect(connection, rows)
+}
+
+fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Stored>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let at: i64 = row.get(1)?;
+        let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str_or_null().ok().flatten());
+        let (what, place, until) = (decode(text(2)), decode(text(3)), decode(text(4)));
+        // What cannot be read grants nothing; reading the chain through tells of it.
+        let (Some(what), Some(place), Some(until)) = (what, place, until) else { continue };
+        let words = text(5).unwrap_or_default().to_owned();
+        found.push(Stored {
+            grant: Grant { id: GrantId::Stored(id), what, place, until, given: at.div_euclid(1000), words },
+            mac: row.get::<_, Option<[u8; 32]>>(6)?,
+            user: row.get(7)?,
+            revoked: row.get(8)?,
+            whole: chain::is_whole(connection, id)?,
+        });
+    }
+    Ok(found)
+}
+
+fn encode<T: serde::Serialize>(value: &T) -> String {
+    // These types have only text keys, so that this cannot fail; an empty text would grant nothing.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn decode<T: serde::de::DeserializeOwned>(text: Option<&str>) -> Option<T> {
+    serde_json::from_str(text?).ok()
+}

@@ -1,0 +1,75 @@
+//! The local key: digests in the record are HMACs under it, so that the record by itself does not let anyone test
+//! guesses at what was hidden in a command.
+//!
+//! 32 random bytes in a file beside the record, readable by the account alone. A lost key is replaced: old digests can
+//! then no longer be compared with new ones, and nothing else depends on it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::error::StoreError;
+
+/// What digests are made unguessable with.
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    /// Reads the key, or makes one where there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read or made, or does not hold 32 bytes.
+    pub(super) fn read_or_make(path: &Path) -> Result<Self, StoreError> {
+        match Self::read(path) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                make(path).map_err(|error| StoreError::from_io(path, error))?;
+                Self::read(path)
+            }
+            answer => answer,
+        }
+    }
+
+    fn read(path: &Path) -> Result<Self, StoreError> {
+        let open = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
+        let mut file = open.map_err(|error| StoreError::from_io(path, error))?;
+        let mut bytes = [0; 32];
+        match file.read_exact(&mut bytes) {
+            Ok(()) => Ok(Self(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(StoreError::BadKey { path: path.to_owned() })
+            }
+            Err(error) => Err(StoreError::from_io(path, error)),
+        }
+    }
+
+    /// The HMAC-SHA-256 of some bytes, for one purpose: the same bytes under another purpose look different.
+    pub(super) fn seal(&self, purpose: &str, bytes: &[u8]) -> [u8; 32] {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
+            unreachable!("HMAC takes keys of any length");
+        };
+        mac.update(purpose.as_bytes());
+        mac.update(&[0]);
+        mac.update(bytes);
+        mac.finalize().into_bytes().into()
+    }
+}
+
+/// Makes the key under a name of its own and links it to the real one: whoever comes first wins, and nobody ever sees
+/// half a key.
+fn make(path: &Path) -> io::Result<()> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let draft = path.with_extension(format!("new-{}", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+    let placed = written.and_then(|()| match fs::hard_link(&draft, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // A file system without links: the last one wins there, and only digests of this very moment are lost on it.
+        Err(_) => fs::copy(&draft, path).map(drop),
+        Ok(()) => Ok(()),
+    });
+    placed.and(fs::remove_file(&draft))
+}
