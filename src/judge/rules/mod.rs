@@ -2,6 +2,11 @@
 //!
 //! What may not enter: rules written as code.
 
+pub mod blob;
+pub mod catalog;
 pub mod glob;
+mod lazy;
 pub mod model;
+pub mod problem;
+pub mod source;
 pub mod text;

@@ -182,6 +182,11 @@ pub enum HostClass {
     None,
 }
 
+impl HostClass {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 6] = [Self::Local, Self::Known, Self::Unknown, Self::Metadata, Self::Drop, Self::None];
+}
+
 /// The facts of RISK.md that take an operand out of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

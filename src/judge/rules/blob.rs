@@ -1,0 +1,469 @@
+//! The stored form of a set of pattern files: one run of bytes that is read where it lies.
+//!
+//! Opening it reads nothing but a few offsets. Names are found by binary search in sorted tables; a
+//! program or rule is decoded when it is first asked for. The build script packs the built-in files,
+//! [`super::catalog`] packs the user's, and both are read by the same code.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::glob;
+use super::model::{Examples, HostClass, HostList, PathList, Program, Rule};
+use crate::judge::facts::class::PathClass;
+
+/// What one or more pattern files hold, checked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contents {
+    pub programs: Vec<Program>,
+    pub rules: Vec<Rule>,
+    pub paths: Vec<PathList>,
+    pub hosts: Vec<HostList>,
+    pub examples: Vec<Examples>,
+}
+
+/// Why packing or reading failed: too much for 32-bit offsets, or bytes that are no blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadBlob;
+
+impl std::fmt::Display for BadBlob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the stored pattern files are damaged or too large")
+    }
+}
+
+impl std::error::Error for BadBlob {}
+
+/// What an act must have for a `*` rule to be worth trying. A set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features(pub u32);
+
+impl Features {
+    /// Assignments in front of the command, or set for it by a wrapper.
+    pub const ENV: Self = Self(1);
+    /// Standard input from a pipe, a file or a text.
+    pub const INPUT: Self = Self(2);
+    /// An argument with a taint.
+    pub const TAINTED: Self = Self(4);
+    /// Its output feeds another act.
+    pub const FEEDS: Self = Self(8);
+    /// It stands in a wrapper.
+    pub const WRAPPED: Self = Self(16);
+    /// It runs as root.
+    pub const ROOT: Self = Self(32);
+    /// It runs on another host or in a container.
+    pub const REMOTE: Self = Self(64);
+    /// It hands code to an interpreter.
+    pub const CODE: Self = Self(128);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What an act must have for `rule` to match it, as far as the rule's form says.
+    #[must_use]
+    pub fn required(rule: &Rule) -> Self {
+        let when = &rule.when;
+        [
+            (!when.env.is_empty(), Self::ENV),
+            (!when.input.is_empty(), Self::INPUT),
+            (!when.tainted.is_empty(), Self::TAINTED),
+            (!when.feeds.is_empty(), Self::FEEDS),
+            (!when.wrapped.is_empty(), Self::WRAPPED),
+            (when.root == Some(true), Self::ROOT),
+            (when.remote == Some(true), Self::REMOTE),
+            (when.code.is_some(), Self::CODE),
+        ]
+        .into_iter()
+        .filter(|(needed, _)| *needed)
+        .fold(Self::default(), |all, (_, feature)| all.and(feature))
+    }
+}
+
+/// The parts of a blob, in order.
+#[derive(Clone, Copy)]
+enum Part {
+    Programs,
+    ProgramNames,
+    ProgramGlobs,
+    Rules,
+    RuleIds,
+    RuleKeys,
+    RuleGlobs,
+    AnyRules,
+    TextRules,
+    Lists,
+    Paths,
+    PathNames,
+    PathSuffixes,
+    PathRest,
+    Hosts,
+}
+
+const PARTS: usize = Part::Hosts as usize + 1;
+
+/// One glob of a path list, as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredPath {
+    pub class: PathClass,
+    pub glob: String,
+    pub except: Vec<String>,
+}
+
+/// Packs `contents` (all but the examples).
+///
+/// # Errors
+/// When an offset does not fit 32 bits.
+pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
+    let mut lists = Lists::default();
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+
+    parts.push(records(&contents.programs)?);
+    let (globs, names) = split(names_of(contents.programs.iter().map(|program| program.names.as_slice())));
+    parts.push(table(&first(names))?);
+    parts.push(table(&first(globs))?);
+
+    parts.push(records(&contents.rules)?);
+    let ids = contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])).collect();
+    parts.push(table(&first(ids))?);
+    let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
+    let any = globs.remove("*").unwrap_or_default();
+    parts.push(table(&lists.add_all(keys))?);
+    parts.push(table(&lists.add_all(globs))?);
+    let (mut features, mut literals) = (Vec::new(), Names::new());
+    for number in any {
+        let Some(rule) = contents.rules.get(number) else { continue };
+        match &rule.when.text {
+            Some(text) => literals.entry(text.literal.clone()).or_default().push(number),
+            None => features.extend([Features::required(rule).0, u32::try_from(number).map_err(|_| BadBlob)?]),
+        }
+    }
+    parts.push(numbers(&features));
+    parts.push(table(&lists.add_all(literals))?);
+
+    let paths: Vec<StoredPath> = contents
+        .paths
+        .iter()
+        .flat_map(|list| {
+            list.globs.iter().map(|glob| StoredPath {
+                class: list.class,
+                glob: glob.clone(),
+                except: list.except.clone(),
+            })
+        })
+        .collect();
+    let (mut by_name, mut by_suffix, mut rest) = (Names::new(), Names::new(), Vec::new());
+    for (number, path) in paths.iter().enumerate() {
+        match path_key(&path.glob) {
+            PathKey::Name(name) => by_name.entry(name.to_owned()).or_default().push(number),
+            PathKey::Suffix(suffix) => by_suffix.entry(suffix.to_owned()).or_default().push(number),
+            PathKey::None => rest.push(u32::try_from(number).map_err(|_| BadBlob)?),
+        }
+    }
+    let by_name = table(&lists.add_all(by_name))?;
+    let by_suffix = table(&lists.add_all(by_suffix))?;
+    parts.push(numbers(&lists.numbers));
+    parts.push(records(&paths)?);
+    parts.push(by_name);
+    parts.push(by_suffix);
+    parts.push(numbers(&rest));
+
+    let mut hosts = BTreeMap::new();
+    for list in &contents.hosts {
+        for name in &list.names {
+            let key = name.strip_prefix('*').unwrap_or(name).to_ascii_lowercase();
+            hosts.insert(key, list.class as u32);
+        }
+    }
+    parts.push(table(&hosts)?);
+
+    let mut blob = Vec::new();
+    let mut at = PARTS * 4 + 4;
+    for part in &parts {
+        blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
+        at += part.len();
+    }
+    blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
+    parts.iter().for_each(|part| blob.extend(part));
+    Ok(blob)
+}
+
+type Names = BTreeMap<String, Vec<usize>>;
+
+fn names_of<'a>(names: impl Iterator<Item = &'a [String]>) -> Names {
+    let mut all = Names::new();
+    for (number, names) in names.enumerate() {
+        for name in names {
+            let numbers = all.entry(name.clone()).or_default();
+            if numbers.last() != Some(&number) {
+                numbers.push(number);
+            }
+        }
+    }
+    all
+}
+
+/// Globs apart from plain names.
+fn split(names: Names) -> (Names, Names) {
+    names.into_iter().partition(|(name, _)| glob::is_glob(name))
+}
+
+fn first(names: Names) -> BTreeMap<String, u32> {
+    names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))).collect()
+}
+
+/// Lists of numbers, each behind its length; a list is named by where it begins.
+#[derive(Default)]
+struct Lists {
+    numbers: Vec<u32>,
+}
+
+impl Lists {
+    fn add_all(&mut self, names: Names) -> BTreeMap<String, u32> {
+        names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))).collect()
+    }
+
+    fn add(&mut self, list: &[usize]) -> Option<u32> {
+        let start = u32::try_from(self.numbers.len()).ok()?;
+        self.numbers.push(u32::try_from(list.len()).ok()?);
+        for number in list {
+            self.numbers.push(u32::try_from(*number).ok()?);
+        }
+        Some(start)
+    }
+}
+
+fn numbers(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A count, that many offsets and one more, then the values.
+fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
+    let mut offsets = vec![u32::try_from(values.len()).map_err(|_| BadBlob)?, 0];
+    let mut data = Vec::new();
+    for value in values {
+        data.extend(postcard::to_allocvec(value).map_err(|_| BadBlob)?);
+        offsets.push(u32::try_from(data.len()).map_err(|_| BadBlob)?);
+    }
+    let mut bytes = numbers(&offsets);
+    bytes.extend(data);
+    Ok(bytes)
+}
+
+/// A count, that many triples (where the name begins, where it ends, value), then the names, sorted.
+fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
+    let mut triples = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
+    let mut names: Vec<u8> = Vec::new();
+    for (name, value) in entries {
+        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+        names.extend(name.as_bytes());
+        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+        triples.push(*value);
+    }
+    let mut bytes = numbers(&triples);
+    bytes.extend(names);
+    Ok(bytes)
+}
+
+/// By what part of it a path glob is found.
+enum PathKey<'a> {
+    /// A component without wildcards: the longest.
+    Name(&'a str),
+    /// What follows the last dot of a base name that begins with a star.
+    Suffix(&'a str),
+    None,
+}
+
+fn path_key(pattern: &str) -> PathKey<'_> {
+    let plain = |name: &&str| !name.is_empty() && *name != "~" && !glob::is_glob(name) && !name.contains('\\');
+    if let Some(name) = pattern.split('/').filter(plain).max_by_key(|name| name.len()) {
+        return PathKey::Name(name);
+    }
+    let name = pattern.rsplit('/').next().unwrap_or(pattern);
+    match name.rsplit_once('.') {
+        Some((_, suffix)) if !suffix.is_empty() && !glob::is_glob(suffix) => PathKey::Suffix(suffix),
+        _ => PathKey::None,
+    }
+}
+
+/// A packed set of pattern files.
+#[derive(Clone, Debug)]
+pub struct Blob {
+    bytes: Cow<'static, [u8]>,
+}
+
+impl Blob {
+    /// Over bytes that [`pack`] made. Nothing is read yet.
+    #[must_use]
+    pub const fn new(bytes: Cow<'static, [u8]>) -> Self {
+        Self { bytes }
+    }
+
+    /// How many programs it describes.
+    #[must_use]
+    pub fn program_count(&self) -> usize {
+        number(self.part(Part::Programs), 0).unwrap_or(0) as usize
+    }
+
+    /// How many rules it holds.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        number(self.part(Part::Rules), 0).unwrap_or(0) as usize
+    }
+
+    /// Decodes a program.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn program(&self, program: usize) -> Result<Program, BadBlob> {
+        decode(self.part(Part::Programs), program)
+    }
+
+    /// Decodes a rule.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn rule(&self, rule: usize) -> Result<Rule, BadBlob> {
+        decode(self.part(Part::Rules), rule)
+    }
+
+    /// The program that lists exactly this name.
+    #[must_use]
+    pub fn program_named(&self, name: &str) -> Option<usize> {
+        find(self.part(Part::ProgramNames), name).map(|number| number as usize)
+    }
+
+    /// The first program with a name glob that covers `name`.
+    #[must_use]
+    pub fn program_globbed(&self, name: &str) -> Option<usize> {
+        entries(self.part(Part::ProgramGlobs))
+            .find(|(pattern, _)| glob::text(pattern, name))
+            .map(|(_, number)| number as usize)
+    }
+
+    /// The rule of this id.
+    #[must_use]
+    pub fn rule_named(&self, id: &str) -> Option<usize> {
+        find(self.part(Part::RuleIds), id).map(|number| number as usize)
+    }
+
+    /// The rules that name this verb, by name or by glob. `*` rules are not among them.
+    pub fn rules_for(&self, key: &str) -> impl Iterator<Item = usize> + '_ {
+        let exact = find(self.part(Part::RuleKeys), key);
+        let globbed: Vec<u32> = entries(self.part(Part::RuleGlobs))
+            .filter(|(pattern, _)| glob::text(pattern, key))
+            .map(|(_, list)| list)
+            .collect();
+        exact.into_iter().chain(globbed).flat_map(|list| self.list(list))
+    }
+
+    /// The `*` rules whose form asks for no more than `have`. Those that name a literal are [`Self::text_rules`].
+    pub fn any_rules(&self, have: Features) -> impl Iterator<Item = usize> + '_ {
+        let part = self.part(Part::AnyRules);
+        (0..part.len() / 8).filter_map(move |entry| {
+            let needs = Features(number(part, entry * 2)?);
+            have.has(needs).then(|| number(part, entry * 2 + 1).map(|rule| rule as usize))?
+        })
+    }
+
+    /// The `*` rules whose literal stands in `text`.
+    pub fn text_rules<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
+        entries(self.part(Part::TextRules))
+            .filter(|(literal, _)| text.contains(literal))
+            .flat_map(|(_, list)| self.list(list))
+    }
+
+    /// The path globs that may cover a path with these components: those that name one of them, those that end like
+    /// the last, and the few that name none. Each is still to be matched.
+    pub fn path_candidates<'a>(&'a self, path: &'a str) -> impl Iterator<Item = StoredPath> + 'a {
+        let rest = self.part(Part::PathRest);
+        let suffix = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix);
+        let names = path.split('/').filter(|name| !name.is_empty());
+        let listed = names
+            .filter_map(|name| find(self.part(Part::PathNames), name))
+            .chain(suffix.and_then(|suffix| find(self.part(Part::PathSuffixes), suffix)))
+            .flat_map(|list| self.list(list));
+        let rest = (0..rest.len() / 4).filter_map(move |at| number(rest, at)).map(|number| number as usize);
+        listed.chain(rest).filter_map(|number| decode(self.part(Part::Paths), number).ok())
+    }
+
+    /// All path globs.
+    pub fn all_paths(&self) -> impl Iterator<Item = StoredPath> + '_ {
+        let part = self.part(Part::Paths);
+        (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |number| decode(part, number).ok())
+    }
+
+    /// The class of a host name in lower case: its own, else that of the nearest domain above it.
+    #[must_use]
+    pub fn host(&self, name: &str) -> Option<HostClass> {
+        let part = self.part(Part::Hosts);
+        let own = find(part, name);
+        let above = name.match_indices('.').map(|(dot, _)| find(part, name.get(dot..)?));
+        let class = own.or_else(|| above.flatten().next())?;
+        HostClass::ALL.into_iter().find(|known| *known as u32 == class)
+    }
+
+    fn part(&self, part: Part) -> &[u8] {
+        let bounds = (number(&self.bytes, part as usize), number(&self.bytes, part as usize + 1));
+        let (Some(start), Some(end)) = bounds else { return &[] };
+        self.bytes.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    fn list(&self, start: u32) -> impl Iterator<Item = usize> + '_ {
+        let lists = self.part(Part::Lists);
+        let start = start as usize;
+        let len = number(lists, start).unwrap_or(0) as usize;
+        (start + 1..=start + len).filter_map(move |at| number(lists, at)).map(|number| number as usize)
+    }
+}
+
+fn number(bytes: &[u8], index: usize) -> Option<u32> {
+    let at = index.checked_mul(4)?;
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn decode<T: for<'de> Deserialize<'de>>(part: &[u8], index: usize) -> Result<T, BadBlob> {
+    let slice = || {
+        let count = number(part, 0)? as usize;
+        let data = part.get((count + 2) * 4..)?;
+        let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
+        (index < count).then(|| data.get(start as usize..end as usize))?
+    };
+    postcard::from_bytes(slice().ok_or(BadBlob)?).map_err(|_| BadBlob)
+}
+
+/// The entry at `index` of a table.
+fn entry(part: &[u8], index: usize) -> Option<(&str, u32)> {
+    let count = number(part, 0)? as usize;
+    let names = part.get((count * 3 + 1) * 4..)?;
+    let (start, end) = (number(part, index * 3 + 1)?, number(part, index * 3 + 2)?);
+    let name = std::str::from_utf8(names.get(start as usize..end as usize)?).ok()?;
+    Some((name, number(part, index * 3 + 3)?))
+}
+
+fn entries(part: &[u8]) -> impl Iterator<Item = (&str, u32)> {
+    (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| entry(part, index))
+}
+
+fn find(part: &[u8], name: &str) -> Option<u32> {
+    let (mut low, mut high) = (0, number(part, 0)? as usize);
+    while low < high {
+        let middle = low.midpoint(high);
+        let (here, value) = entry(part, middle)?;
+        match here.cmp(name) {
+            std::cmp::Ordering::Equal => return Some(value),
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+        }
+    }
+    None
+}

@@ -1,0 +1,59 @@
+//! What is wrong with a pattern file, where, and what to do about it.
+
+use std::fmt;
+
+/// One fault of a pattern file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: String,
+    /// Counted from 1; 0 when it is the whole file.
+    pub line: usize,
+    /// The key and what it belongs to (`rule git.push-force: flags`).
+    pub place: String,
+    pub what: String,
+    pub remedy: String,
+}
+
+impl Problem {
+    /// A fault that has no line.
+    #[must_use]
+    pub fn whole_file(file: &str, what: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            line: 0,
+            place: String::new(),
+            what: what.to_owned(),
+            remedy: "see guard-patterns(5)".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if !self.place.is_empty() {
+            write!(f, ": {}", self.place)?;
+        }
+        write!(f, ": {}", self.what)?;
+        if !self.remedy.is_empty() {
+            write!(f, " ({})", self.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The name among `known` that is nearest to `given`, when it is near enough to be meant.
+#[must_use]
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,286 @@
+//! Pattern files as people write them, TOML, read and checked.
+//!
+//! A file is right as a whole or not used at all: every fault is reported with file, line, key, what is
+//! wrong and what to do. The build script reads the built-in files with this very code, so it stands on
+//! nothing that a build script cannot have.
+
+mod programs;
+mod rules;
+mod shape;
+mod spelling;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use regex::RegexBuilder;
+use toml::Spanned;
+
+use self::spelling::expand_braces;
+use super::blob::Contents;
+use super::model::{HostClass, HostList, PathList, Program};
+use super::problem::{Problem, nearest};
+use crate::judge::facts::class::PathClass;
+
+/// The most memory that one compiled regular expression may take, in bytes.
+pub const REGEX_SIZE_LIMIT: usize = 1 << 20;
+
+/// What a file stands on: the layers below it.
+pub trait Known {
+    /// The description of a program.
+    fn program(&self, name: &str) -> Option<Cow<'_, Program>>;
+    /// Whether a rule of this id is there already.
+    fn has_rule(&self, id: &str) -> bool;
+    /// Whether this layer may not change the description of the program.
+    fn closed(&self, name: &str) -> bool;
+    /// Whether this layer may loosen anything. A project's may not.
+    fn may_loosen(&self) -> bool;
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read(path: &str, text: &str, known: &dyn Known) -> Result<Contents, Vec<Problem>> {
+    read_all(&[(path, text)], known)
+}
+
+/// Reads files that may name one another's programs. Each is a path for messages, and a text.
+///
+/// # Errors
+/// Everything that is wrong with any of them.
+pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut shapes = Vec::new();
+    for (path, text) in files {
+        match toml::from_str::<shape::File>(text) {
+            Ok(shape) => shapes.push((Place { file: path, text }, shape)),
+            Err(error) => problems.push(Place { file: path, text }.unreadable(&error)),
+        }
+    }
+    let mut contents = Contents::default();
+    let mut vocabulary = Vocabulary { own: HashMap::new(), known };
+    for (place, shape) in &shapes {
+        for program in &shape.program {
+            let number = contents.programs.len();
+            match programs::describe(*place, program, &vocabulary) {
+                Ok(described) => {
+                    vocabulary.own.extend(described.names.iter().map(|name| (name.clone(), number)));
+                    contents.programs.push(described);
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+    }
+    let mut ids = HashMap::new();
+    for (place, shape) in &shapes {
+        if shape.about.trim().is_empty() {
+            problems.push(place.problem(&shape.family.span(), "about", "it is empty", "say what the family is about"));
+        }
+        for rule in &shape.rule {
+            let id = rule.get_ref().id.get_ref();
+            if let Some(first) = ids.insert(id.clone(), place.at(&rule.span())) {
+                problems.push(place.problem(
+                    &rule.get_ref().id.span(),
+                    &format!("rule {id}: id"),
+                    &format!("there is one already ({first})"),
+                    "give it another name",
+                ));
+            }
+            match rules::rule(*place, shape.family.get_ref(), rule.get_ref(), &contents.programs, &vocabulary) {
+                Ok((rule, examples)) => {
+                    contents.rules.push(rule);
+                    contents.examples.push(examples);
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        for list in &shape.paths {
+            match paths(*place, list.get_ref(), known) {
+                Ok(list) => contents.paths.push(list),
+                Err(found) => problems.extend(found),
+            }
+        }
+        for list in &shape.hosts {
+            match hosts(*place, list.get_ref(), known) {
+                Ok(list) => contents.hosts.push(list),
+                Err(found) => problems.extend(found),
+            }
+        }
+    }
+    if problems.is_empty() { Ok(contents) } else { Err(problems) }
+}
+
+/// The programs that a file can speak of.
+struct Vocabulary<'a> {
+    /// By name, the number among the programs read so far.
+    own: HashMap<String, usize>,
+    known: &'a dyn Known,
+}
+
+impl Vocabulary<'_> {
+    /// The description of `name`, from these files or from below.
+    fn program<'p>(&'p self, name: &str, own: &'p [Program]) -> Option<Cow<'p, Program>> {
+        let by_glob = || {
+            let covers = |pattern: &&String| super::glob::is_glob(pattern) && super::glob::text(pattern, name);
+            own.iter().find(|program| program.names.iter().any(|pattern| covers(&pattern)))
+        };
+        match self.own.get(name) {
+            Some(number) => own.get(*number).map(Cow::Borrowed),
+            None => by_glob().map(Cow::Borrowed).or_else(|| self.known.program(name)),
+        }
+    }
+}
+
+/// A file while it is read.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Place<'_> {
+    fn line(&self, offset: usize) -> usize {
+        self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    fn at(&self, span: &Range<usize>) -> String {
+        format!("{}:{}", self.file, self.line(span.start))
+    }
+
+    fn problem(&self, span: &Range<usize>, place: &str, what: &str, remedy: &str) -> Problem {
+        Problem {
+            file: self.file.to_owned(),
+            line: self.line(span.start),
+            place: place.to_owned(),
+            what: what.to_owned(),
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    /// What the TOML reader found. It names an unknown key and the keys there are; the nearest is the remedy.
+    fn unreadable(&self, error: &toml::de::Error) -> Problem {
+        let message = error.message().replace('\n', ", ");
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let is_choice = message.starts_with("unknown field") || message.starts_with("unknown variant");
+        let remedy = match (is_choice, quoted.next()) {
+            (true, Some(given)) => match nearest(given, quoted) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "see guard-patterns(5) for the keys".to_owned(),
+            },
+            _ if message.starts_with("missing field") => "add it; see guard-patterns(5)".to_owned(),
+            _ => "see guard-patterns(5)".to_owned(),
+        };
+        let offset = error.span().map_or(0, |span| span.start);
+        let line = self.text.get(..offset).map_or(1, |_| self.line(offset));
+        Problem { file: self.file.to_owned(), line, place: String::new(), what: message, remedy }
+    }
+
+    fn check_regex(&self, span: &Range<usize>, place: &str, regex: &str) -> Option<Problem> {
+        let error = RegexBuilder::new(regex).size_limit(REGEX_SIZE_LIMIT).build().err()?;
+        let message = error.to_string();
+        let last = message.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let what = format!("`{regex}` is no regular expression: {last}");
+        Some(self.problem(
+            span,
+            place,
+            &what,
+            "the syntax is that of the regex crate: no look-around, no back-references",
+        ))
+    }
+}
+
+fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Result<PathList, Vec<Problem>> {
+    const LISTED: [PathClass; 13] = [
+        PathClass::System,
+        PathClass::SystemTop,
+        PathClass::Device,
+        PathClass::Sink,
+        PathClass::Kernel,
+        PathClass::Secret,
+        PathClass::Startup,
+        PathClass::Persistence,
+        PathClass::Guard,
+        PathClass::Agent,
+        PathClass::State,
+        PathClass::Backup,
+        PathClass::Log,
+    ];
+    let class = *list.class.get_ref();
+    let mut problems = Vec::new();
+    let loosens = matches!(class, PathClass::Sink | PathClass::Generated | PathClass::Temp | PathClass::Log);
+    if loosens && !known.may_loosen() {
+        problems.push(place.problem(
+            &list.class.span(),
+            "paths: class",
+            "a project's pattern file may only tighten, and this class loosens",
+            "move it to your own pattern files",
+        ));
+    }
+    if !LISTED.contains(&class) && !matches!(class, PathClass::Generated | PathClass::Temp) {
+        problems.push(place.problem(
+            &list.class.span(),
+            "paths: class",
+            "paths of this class are worked out, not listed",
+            "list secret, startup, persistence, generated, state, backup, log, agent, guard, system, device, kernel, \
+             sink or temp",
+        ));
+    }
+    if list.globs.get_ref().is_empty() {
+        problems.push(place.problem(&list.globs.span(), "paths: globs", "it is empty", "name a glob"));
+    }
+    for pattern in list.globs.get_ref().iter().chain(&list.except) {
+        if pattern.trim_matches(['*', '/', '~']).is_empty() {
+            problems.push(place.problem(
+                &list.globs.span(),
+                "paths: globs",
+                &format!("`{pattern}` covers everything"),
+                "name a directory, a file or an extension",
+            ));
+        }
+    }
+    let expand = |globs: &[String]| globs.iter().flat_map(|glob| expand_braces(glob)).collect();
+    if problems.is_empty() {
+        Ok(PathList { class, globs: expand(list.globs.get_ref()), except: expand(&list.except) })
+    } else {
+        Err(problems)
+    }
+}
+
+fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Result<HostList, Vec<Problem>> {
+    let class = *list.class.get_ref();
+    let mut problems = Vec::new();
+    if matches!(class, HostClass::Local | HostClass::Known) && !known.may_loosen() {
+        problems.push(place.problem(
+            &list.class.span(),
+            "hosts: class",
+            "a project's pattern file may only tighten, and this class loosens",
+            "move it to your own pattern files or to `known_hosts` in your configuration",
+        ));
+    }
+    if class == HostClass::None {
+        problems.push(place.problem(
+            &list.class.span(),
+            "hosts: class",
+            "no host has it",
+            "use local, known, unknown, metadata or drop",
+        ));
+    }
+    for name in list.names.get_ref() {
+        let rest = name.strip_prefix("*.").unwrap_or(name);
+        if rest.is_empty() || rest.contains(['*', '/', ' ']) {
+            problems.push(place.problem(
+                &list.names.span(),
+                "hosts: names",
+                &format!("`{name}` is no host name"),
+                "write `example.org`, or `*.example.org` for all below it",
+            ));
+        }
+    }
+    if problems.is_empty() { Ok(HostList { class, names: list.names.get_ref().clone() }) } else { Err(problems) }
+}
+
+/// The values of a spanned list.
+fn values(list: &[Spanned<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
+    list.iter().map(|value| (value.get_ref().as_str(), value.span()))
+}

@@ -1,0 +1,327 @@
+//! Rules: what they match, how bad it is, and their examples.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::shape::{At, OperandShape, Position, RuleShape, TestShape};
+use super::spelling::{all_spellings, flag_test};
+use super::{Place, Vocabulary, values};
+use crate::judge::rules::glob;
+use crate::judge::rules::model::{
+    CodeTest, EnvTest, Examples, FlagTest, Match, OperandTest, OptionSpec, Program, RawTest, Rule, TextTest, Which,
+};
+use crate::judge::rules::problem::{Problem, nearest};
+use crate::judge::tier::{Tier, Weight};
+
+/// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
+const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
+
+/// The effects that rules can be keyed by.
+const EFFECTS: [&str; 11] =
+    [":load", ":show", ":write", ":append", ":delete", ":move", ":permit", ":link", ":send", ":fetch", ":execute"];
+
+/// Turns a `[[rule]]` into its checked form.
+pub fn rule(
+    place: Place<'_>,
+    family: &str,
+    shape: &RuleShape,
+    own: &[Program],
+    vocabulary: &Vocabulary<'_>,
+) -> Result<(Rule, Examples), Vec<Problem>> {
+    let id = shape.id.get_ref().as_str();
+    let mut check = Check { place, owner: format!("rule {id}"), problems: Vec::new() };
+    check.head(family, shape, vocabulary);
+    let programs: Vec<Cow<'_, Program>> =
+        shape.program.get_ref().0.iter().filter_map(|verb| vocabulary.program(verb, own)).collect();
+    let when = check.matching(shape, &programs);
+    let tier = *shape.tier.get_ref();
+    let rule = Rule {
+        id: id.to_owned(),
+        tier,
+        weight: shape.weight.as_ref().map_or(Weight::of_tier(tier), |weight| Weight::from_f64(*weight.get_ref())),
+        reversibility: shape.reversibility,
+        reason: shape.reason.get_ref().clone(),
+        instead: shape.instead.clone(),
+        deny: shape.deny,
+        yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
+        notes: shape.notes.clone(),
+        when,
+        lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
+    };
+    let examples = Examples { rule: id.to_owned(), bad: shape.bad.clone(), good: shape.good.clone() };
+    if check.problems.is_empty() { Ok((rule, examples)) } else { Err(check.problems) }
+}
+
+struct Check<'a> {
+    place: Place<'a>,
+    owner: String,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, span: &Range<usize>, key: &str, what: &str, remedy: &str) {
+        self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
+    }
+
+    /// All that is not matching: id, tier, examples.
+    fn head(&mut self, family: &str, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
+        let (id, span) = (shape.id.get_ref(), shape.id.span());
+        let plain =
+            |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        if !id.strip_prefix(family).and_then(|rest| rest.strip_prefix('.')).is_some_and(plain) {
+            let what = "an id is the family, a dot, and a name of a-z, 0-9 and -";
+            self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
+        }
+        if vocabulary.known.has_rule(id) {
+            self.fault(&span, "id", "there is a rule of this id already", "give it another name");
+        }
+        let tier = *shape.tier.get_ref();
+        if let Some(yolo) = shape.yolo.as_ref().filter(|yolo| *yolo.get_ref()) {
+            if tier == Tier::Critical {
+                self.fault(&yolo.span(), "yolo", "a rule of tier 4 always needs a person", "leave `yolo` out");
+            }
+            if !vocabulary.known.may_loosen() {
+                self.fault(&yolo.span(), "yolo", "a project's pattern file may only tighten", "leave `yolo` out");
+            }
+        }
+        if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
+            if tier == Tier::Critical {
+                self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");
+            }
+            if shape.operand.is_none() && shape.operands.is_empty() {
+                let what = "what lowers is a property of operands, and the rule tests none";
+                self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");
+            }
+        }
+        if let Some(weight) = &shape.weight {
+            let near = (*weight.get_ref() - f64::from(tier.number())).abs() < 1.0;
+            if !near {
+                let what = format!("{} is not the weight of a tier {} rule", weight.get_ref(), tier.number());
+                self.fault(&weight.span(), "weight", &what, "stay less than 1 away from the tier");
+            }
+        }
+        if shape.reason.get_ref().trim().is_empty() {
+            self.fault(&shape.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
+        }
+        for (key, examples) in [("bad", &shape.bad), ("good", &shape.good)] {
+            if examples.iter().all(|example| example.trim().is_empty()) {
+                let remedy = match key {
+                    "bad" => "give a command that the rule must find",
+                    _ => "give a command like it that the rule must leave alone",
+                };
+                self.fault(&span, key, "a rule has examples of both kinds, and this one has none", remedy);
+            }
+        }
+    }
+
+    fn matching(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Match {
+        let verbs = self.verbs(shape, programs);
+        let subs = self.subs(shape, programs);
+        let scope: Vec<&OptionSpec> = programs
+            .iter()
+            .flat_map(|program| {
+                let wanted = |paths: &[Vec<String>]| subs.is_empty() || paths.iter().any(|path| related(path, &subs));
+                let of_subs = program.subs.iter().filter(move |sub| wanted(&sub.paths)).flat_map(|sub| &sub.options);
+                program.options.iter().chain(of_subs)
+            })
+            .collect();
+        let operands = shape.operand.iter().chain(&shape.operands).map(|operand| self.operand(operand)).collect();
+        if let Some(count) = &shape.count {
+            let [min, max] = *count.get_ref();
+            if min > max {
+                self.fault(&count.span(), "count", "the least is above the most", "write [least, most]");
+            }
+        }
+        let words = shape.words.iter().map(|word| self.test("words", &word.span(), word.get_ref().clone())).collect();
+        let env = shape
+            .env
+            .iter()
+            .map(|env| {
+                let value = env.get_ref().value.as_ref();
+                let value = value.map(|value| self.test("env: value", &value.span(), value.get_ref().clone()));
+                EnvTest { name: env.get_ref().name.clone(), value }
+            })
+            .collect();
+        let code = shape.code.as_ref().map(|code| {
+            let code = code.get_ref();
+            self.regex("code: regex", &code.regex.span(), code.regex.get_ref());
+            CodeTest { languages: code.language.0.clone(), regex: code.regex.get_ref().clone() }
+        });
+        let text = shape.text.as_ref().map(|text| {
+            let (text, span) = (text.get_ref(), text.span());
+            if text.literal.len() < 3 {
+                let what = "a rule over raw text names a literal of at least three bytes, which is looked for first";
+                self.fault(&span, "text: literal", what, "name a part that every match holds");
+            }
+            if let Some(regex) = &text.regex {
+                self.regex("text: regex", &regex.span(), regex.get_ref());
+            }
+            RawTest { literal: text.literal.clone(), regex: text.regex.as_ref().map(|it| it.get_ref().clone()) }
+        });
+        let when = Match {
+            verbs,
+            flags: self.flags("flags", &shape.flags, &scope),
+            no_flags: self.flags("no_flags", &shape.no_flags, &scope),
+            subs,
+            operands,
+            count: shape.count.as_ref().map(|count| (count.get_ref()[0], count.get_ref()[1])),
+            words,
+            env,
+            input: shape.input.clone(),
+            tainted: shape.tainted.clone(),
+            feeds: shape.feeds.clone(),
+            wrapped: shape.wrapped.clone(),
+            root: shape.root,
+            recursive: shape.recursive,
+            remote: shape.remote,
+            dry_run: shape.dry_run,
+            code,
+            shown: shape.shown,
+            text,
+        };
+        let narrow = !(when.env.is_empty() && when.input.is_empty() && when.tainted.is_empty())
+            || !(when.feeds.is_empty() && when.wrapped.is_empty())
+            || when.root == Some(true)
+            || when.remote == Some(true)
+            || when.code.is_some()
+            || when.text.is_some();
+        if when.verbs.iter().any(|verb| verb == "*") && !narrow {
+            self.fault(
+                &shape.program.span(),
+                "program",
+                "a rule for every program would be tried on every command",
+                "add one of env, input, tainted, feeds, wrapped, root, remote, code or text, or name programs",
+            );
+        }
+        when
+    }
+
+    /// The keys that the rule is indexed by: every name of the programs it names.
+    fn verbs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<String> {
+        let given = &shape.program.get_ref().0;
+        let span = shape.program.span();
+        if given.is_empty() {
+            self.fault(&span, "program", "it is empty", "name programs, an effect such as :delete, or *");
+        }
+        for verb in given.iter().filter(|verb| verb.starts_with(':')) {
+            let known = || EFFECTS.into_iter().chain(SPECIAL);
+            if !known().any(|name| name == verb) {
+                let remedy = match nearest(verb, known()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("use one of {}", known().collect::<Vec<_>>().join(" ")),
+                };
+                self.fault(&span, "program", &format!("`{verb}` is no effect"), &remedy);
+            }
+        }
+        let mut verbs = given.clone();
+        for name in programs.iter().flat_map(|program| &program.names) {
+            if !verbs.contains(name) {
+                verbs.push(name.clone());
+            }
+        }
+        verbs
+    }
+
+    /// The subcommand paths in canonical spelling.
+    fn subs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<Vec<String>> {
+        let Some(given) = &shape.sub else { return Vec::new() };
+        let mut subs = Vec::new();
+        for name in &given.get_ref().0 {
+            let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+            let described = programs.iter().flat_map(|program| &program.subs);
+            let canonical = described.clone().find(|sub| sub.paths.contains(&path)).and_then(|sub| sub.paths.first());
+            let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
+            let verbs = &shape.program.get_ref().0;
+            let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
+            match canonical {
+                Some(canonical) => subs.push(canonical.clone()),
+                None if begins || described_elsewhere => subs.push(path),
+                None => {
+                    let known: Vec<String> =
+                        described.flat_map(|sub| sub.paths.iter().map(|path| path.join(" "))).collect();
+                    let remedy = match nearest(name, known.iter().map(String::as_str)) {
+                        Some(near) => format!("did you mean `{near}`? Else describe it in a [[program.sub]]"),
+                        None => "describe it in a [[program.sub]] of the program".to_owned(),
+                    };
+                    self.fault(&given.span(), "sub", &format!("no subcommand `{name}` is described"), &remedy);
+                }
+            }
+        }
+        subs
+    }
+
+    fn flags(&mut self, key: &str, given: &[At<String>], scope: &[&OptionSpec]) -> Vec<FlagTest> {
+        let owner = format!("{}: {key}", self.owner);
+        let mut tests = Vec::new();
+        for (text, span) in values(given) {
+            match flag_test(self.place, &owner, text, &span, scope) {
+                Ok(mut test) => {
+                    test.names = all_spellings(test.names.iter().map(String::as_str), scope);
+                    tests.push(test);
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        tests
+    }
+
+    fn operand(&mut self, given: &At<OperandShape>) -> OperandTest {
+        const NAMES: [(&str, Which); 4] =
+            [("any", Which::Any), ("all", Which::All), ("no", Which::No), ("last", Which::Last)];
+        let which = match &given.get_ref().which {
+            None => Which::Any,
+            Some(Position::Number(number)) => Which::At(*number),
+            Some(Position::Name(name)) => match NAMES.into_iter().find(|(known, _)| known == name) {
+                Some((_, which)) => which,
+                None => name.parse().map_or_else(
+                    |_| {
+                        let what = format!("`{name}` is no place");
+                        self.fault(&given.span(), "operand: which", &what, "use any, all, no, last or a number from 0");
+                        Which::Any
+                    },
+                    Which::At,
+                ),
+            },
+        };
+        OperandTest { which, test: self.test("operand", &given.span(), given.get_ref().test()) }
+    }
+
+    fn test(&mut self, key: &str, span: &Range<usize>, shape: TestShape) -> TextTest {
+        for regex in shape.regex.iter().chain(&shape.not_regex) {
+            self.regex(&format!("{key}: regex"), span, regex);
+        }
+        for pattern in shape.glob.iter().chain(&shape.not_glob) {
+            if pattern.contains('[') && !pattern.contains(']') {
+                let what = format!("`{pattern}` opens a bracket that it does not close");
+                self.fault(span, &format!("{key}: glob"), &what, r"close it, or write `\[`");
+            }
+        }
+        for exact in &shape.exact {
+            if glob::is_glob(exact) && exact.contains('*') && exact.len() > 1 {
+                let what = format!("`{exact}` under `exact` means these very characters");
+                self.fault(span, &format!("{key}: exact"), &what, "put patterns under `glob`");
+            }
+        }
+        TextTest {
+            exact: shape.exact,
+            glob: shape.glob,
+            regex: shape.regex,
+            class: shape.class,
+            not_class: shape.not_class,
+            host: shape.host,
+            dynamic: shape.dynamic,
+            not_glob: shape.not_glob,
+            not_regex: shape.not_regex,
+        }
+    }
+
+    fn regex(&mut self, key: &str, span: &Range<usize>, regex: &str) {
+        let place = format!("{}: {key}", self.owner);
+        self.problems.extend(self.place.check_regex(span, &place, regex));
+    }
+}
+
+/// Whether one of the paths begins with the other.
+fn related(path: &[String], wanted: &[Vec<String>]) -> bool {
+    wanted.iter().any(|other| path.starts_with(other) || other.starts_with(path))
+}
