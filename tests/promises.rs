@@ -1,1 +1,2 @@
-
+#[path = "promises/config.rs"]
+mod config;

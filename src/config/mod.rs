@@ -1,1 +1,211 @@
 //! Files to policy: layers, their schema, and where each value came from.
+//!
+//! [`load`] reads every layer, joins them by the rules of [`layers`] and returns one [`Policy`]. It never fails: where
+//! anything is wrong, the policy is tightened so that nothing flagged runs unasked ([`defaults::fail_closed`]), grants
+//! are left out, and each problem is named with its file, line and key.
+//!
+//! What may not enter: the environment (only [`Roots::of`] looks at it), and anything that decides about a command.
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub mod defaults;
+pub mod errors;
+mod grants;
+pub mod keys;
+pub mod layers;
+pub mod paths;
+pub mod schema;
+pub mod values;
+
+pub use errors::ConfigProblem;
+pub use layers::{Layer, PatternFile, Provenance, Source};
+pub use paths::Roots;
+
+use crate::judge::approved::{Grant, What};
+use crate::judge::policy::Policy;
+use crate::judge::risk::Tier;
+use keys::Key;
+use layers::Joined;
+use paths::{Finder, Found, PROJECT_FILE, PROJECT_PATTERNS, is_same};
+use schema::Document;
+
+/// The configuration as it holds.
+#[must_use]
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub policy: Policy,
+    /// What is wrong. If there is anything, `policy` is the tightened one and `grants` is empty.
+    pub problems: Vec<ConfigProblem>,
+    /// What is odd but changes nothing: for `guard config check`.
+    pub warnings: Vec<ConfigProblem>,
+    /// Weakest layer first, by name within one.
+    pub pattern_files: Vec<PatternFile>,
+    /// The grants of the machine's and the user's file.
+    pub grants: Vec<Grant>,
+    /// The files of `grants`, in their order.
+    grant_files: Vec<Arc<Path>>,
+    joined: Joined,
+}
+
+impl Loaded {
+    /// Every value and where it comes from, in the order of the table of keys.
+    #[must_use]
+    pub fn sources(&self) -> Vec<Provenance> {
+        self.joined.sources()
+    }
+
+    /// Checks what names rules against the rules there are: none of tier 4 may be switched off or granted. An id that
+    /// no rule has is a warning, because rules come and go.
+    pub fn check_rules(&mut self, tier_of: impl Fn(&str) -> Option<Tier>) {
+        let disabled: Vec<_> = self.joined.sources().into_iter().filter(|row| row.key == Key::DisabledRules).collect();
+        let mut found = Vec::new();
+        for row in disabled {
+            let file = row.source.file.as_deref().unwrap_or(Path::new("")).to_owned();
+            let problem = |message: String| ConfigProblem {
+                line: row.source.line,
+                key: Some(Key::DisabledRules.entry().name.to_owned()),
+                ..ConfigProblem::of_file(row.source.layer, file.clone(), message)
+            };
+            match tier_of(&row.value) {
+                Some(Tier::Critical) => {
+                    let problem = problem(format!("{} is of tier 4 and cannot be switched off", row.value));
+                    found.push(problem.with_remedy("take it out"));
+                }
+                Some(_) => {}
+                None => self.warnings.push(problem(format!("there is no rule {}", row.value))),
+            }
+        }
+        for (grant, file) in self.grants.iter().zip(&self.grant_files) {
+            let What::Rule { rule } = &grant.what else { continue };
+            let problem = |message: String| ConfigProblem {
+                key: Some(format!("grant {}", grant.id)),
+                ..ConfigProblem::of_file(Layer::User, &**file, message)
+            };
+            match tier_of(rule) {
+                Some(Tier::Critical) => found.push(problem(format!("{rule} is of tier 4, which no grant covers"))),
+                Some(_) => {}
+                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
+            }
+        }
+        if !found.is_empty() {
+            self.problems.extend(found);
+            self.fail_closed();
+        }
+    }
+
+    fn fail_closed(&mut self) {
+        self.joined.fail_closed();
+        self.policy = self.joined.policy.clone();
+        self.grants.clear();
+    }
+}
+
+/// Reads and joins all layers.
+pub fn load(roots: &Roots) -> Loaded {
+    let mut loading = Loading {
+        roots,
+        joined: Joined::built_in(),
+        problems: Vec::new(),
+        warnings: Vec::new(),
+        pattern_files: Vec::new(),
+        grants: Vec::new(),
+    };
+    let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
+    let (file, patterns) = below(&roots.machine);
+    let found = loading.find(Layer::Machine, &file, &patterns);
+    loading.take(Layer::Machine, found);
+
+    let account = roots.account();
+    let mut has_own = false;
+    if let Some(folder) = &account {
+        let (file, patterns) = below(folder);
+        let problems = loading.problems.len();
+        let found = loading.find(Layer::User, &file, &patterns);
+        // What cannot be read is there.
+        has_own = found.is_some() || loading.problems.len() > problems;
+        loading.take(Layer::User, found);
+    }
+    if let Some(folder) = roots.named.as_ref().filter(|named| account.as_ref() != Some(named)) {
+        let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, folder));
+        if !is_own {
+            let layer = if has_own { Layer::Redirected } else { Layer::User };
+            let (file, patterns) = below(folder);
+            let found = loading.find(layer, &file, &patterns);
+            loading.take(layer, found);
+        }
+    }
+    for folder in roots.project() {
+        let found = loading.find(Layer::Project, &folder.join(PROJECT_FILE), &folder.join(PROJECT_PATTERNS));
+        loading.take(Layer::Project, found);
+    }
+    loading.finish()
+}
+
+/// What has been read so far.
+struct Loading<'a> {
+    roots: &'a Roots,
+    joined: Joined,
+    problems: Vec<ConfigProblem>,
+    warnings: Vec<ConfigProblem>,
+    pattern_files: Vec<PatternFile>,
+    /// With the files they stand in.
+    grants: Vec<(Grant, Arc<Path>)>,
+}
+
+impl Loading<'_> {
+    fn find(&mut self, layer: Layer, file: &Path, patterns: &Path) -> Found {
+        let mut finder = Finder::new(layer, self.roots);
+        let found = finder.find(file, patterns);
+        self.problems.append(&mut finder.problems);
+        self.warnings.append(&mut finder.warnings);
+        found
+    }
+
+    fn take(&mut self, layer: Layer, found: Found) {
+        // Before this layer's own file: only the machine's can lock, and its locks are for the layers after it.
+        let only_tightens = !layer.may_loosen() || (layer != Layer::Machine && self.joined.is_locked(Key::Patterns));
+        self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
+        let Some((file, text)) = found.config else { return };
+        let home = self.roots.home.as_deref();
+        let document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
+        let problem = |key: &str, message: String| ConfigProblem {
+            key: Some(key.to_owned()),
+            ..ConfigProblem::of_file(layer, &file, message)
+        };
+        let locked = |joined: &Joined, key: Key| layer != Layer::Machine && joined.is_locked(key);
+        if locked(&self.joined, Key::Support) && !document.support.is_empty() {
+            self.problems.push(problem("support", "the machine's configuration locks it".to_owned()));
+        } else {
+            self.joined.policy.support.extend(document.support.iter().cloned());
+        }
+        if locked(&self.joined, Key::Grant) && !document.grants.is_empty() {
+            self.problems.push(problem("grant", "the machine's configuration locks it".to_owned()));
+        }
+        for grant in &document.grants {
+            if self.grants.iter().any(|(other, _)| other.id == grant.id) {
+                self.problems.push(problem("grant.name", format!("\"{}\" is taken", grant.id)));
+            } else {
+                self.grants.push((grant.clone(), document.file.clone()));
+            }
+        }
+        self.joined.apply(&document, &mut self.problems);
+    }
+
+    fn finish(self) -> Loaded {
+        let (grants, grant_files) = self.grants.into_iter().unzip();
+        let mut loaded = Loaded {
+            policy: self.joined.policy.clone(),
+            problems: self.problems,
+            warnings: self.warnings,
+            pattern_files: self.pattern_files,
+            grants,
+            grant_files,
+            joined: self.joined,
+        };
+        if !loaded.problems.is_empty() {
+            loaded.fail_closed();
+        }
+        loaded
+    }
+}

@@ -1,0 +1,364 @@
+//! Every key of the configuration, once: its name, type, default and what it does. `guard config
+//! show`, the manual page and the error messages are made from this table, and so is the reading.
+//!
+//! Each value is one number on a line that leads from lax to strict (a word by its place in its list, a
+//! weight in hundredths), or a list of words. That makes "may only tighten" one comparison.
+
+use crate::judge::risk::Weight;
+
+/// A setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Key {
+    Mode,
+    Preset,
+    ThresholdCli,
+    ThresholdAgent,
+    ThresholdApi,
+    ThresholdDiscord,
+    ThresholdTelegram,
+    WeightProduction,
+    WeightRoot,
+    WeightSsh,
+    WeightOutsideProject,
+    WeightProtectedBranch,
+    WeightDisguise,
+    WeightTrustedFolder,
+    WeightSecretsRead,
+    WeightEgressAfterSecrets,
+    WeightOtherAgent,
+    WeightOwnInstructions,
+    WeightOtherPeople,
+    WeightAskedAgain,
+    TimeoutMedium,
+    TimeoutHigh,
+    TimeoutCritical,
+    TimeoutCriticalFinish,
+    PromptsPerHour,
+    BreakerAfter,
+    TrustedFolders,
+    ProtectedBranches,
+    Production,
+    KnownHosts,
+    DisabledRules,
+    Record,
+    RetentionDays,
+    Yolo,
+    Support,
+    Grant,
+    Locked,
+    /// No value of its own: names the pattern files in `locked`.
+    Patterns,
+}
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these, from the laxest to the strictest.
+    Word(&'static [&'static str]),
+    /// A weight or threshold: hundredths, both ends included.
+    Weight(i32, i32),
+    /// A whole number, both ends included, and its unit.
+    Whole(u32, u32, &'static str),
+    /// `true` or `false`.
+    Flag,
+    /// A list of these.
+    List(Item),
+    /// Tables written `[[name]]`, with these fields.
+    Tables(&'static [Field]),
+    /// Names of keys.
+    Names,
+    /// May be locked, not set.
+    LockOnly,
+}
+
+/// What a list holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A glob over absolute folders; `~/` is the account's home.
+    Folder,
+    /// A glob over branch names.
+    Branch,
+    Word,
+    Host,
+    /// The id of a rule.
+    Rule,
+}
+
+/// A field of a `[[table]]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: &'static str,
+    pub what: &'static str,
+}
+
+/// Which way a value grows stricter. A list is stricter with more or with fewer entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stricter {
+    Higher,
+    Lower,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub key: Key,
+    /// With its table: `thresholds.agent`.
+    pub name: &'static str,
+    pub kind: Kind,
+    pub stricter: Stricter,
+    /// What it does.
+    pub what: &'static str,
+}
+
+const MODES: &[&str] = &["off", "manual"];
+const PRESETS: &[&str] = &["relaxed", "balanced", "strict", "paranoid"];
+const RECORDS: &[&str] = &["flagged", "all"];
+
+/// The highest threshold there is; above [`FREE_THRESHOLD`] it needs `yolo = true`.
+pub const MAX_THRESHOLD: i32 = 500;
+/// Up to here a threshold is free.
+pub const FREE_THRESHOLD: i32 = 300;
+
+const THRESHOLD: Kind = Kind::Weight(0, MAX_THRESHOLD);
+/// A circumstance never lowers a score, save the one that RISK.md names.
+const WEIGHT: Kind = Kind::Weight(0, 400);
+const SECONDS: Kind = Kind::Whole(1, 3600, "seconds");
+
+const SUPPORT_FIELDS: &[Field] = &[
+    Field { name: "argv", kind: "list of strings", what: "The exact arguments, program first." },
+    Field { name: "why", kind: "string", what: "What it is there for." },
+];
+const GRANT_FIELDS: &[Field] = &[
+    Field { name: "name", kind: "string", what: "How the record names it; each name once." },
+    Field {
+        name: "what",
+        kind: "{ exact = … }, { shape = … } or { rule = … }",
+        what: "The commands it covers: one to the byte, a program with subcommand and flags, or what one rule finds.",
+    },
+    Field { name: "where", kind: "an absolute folder, or \"anywhere\"", what: "The folder and all below it." },
+    Field {
+        name: "until",
+        kind: "a date (its end, UTC), a date-time with offset, or \"revoked\"",
+        what: "When it ends.",
+    },
+];
+
+use Stricter::{Higher, Lower};
+
+const fn row(key: Key, name: &'static str, kind: Kind, stricter: Stricter, what: &'static str) -> Entry {
+    Entry { key, name, kind, stricter, what }
+}
+
+/// The table, in the order of [`Key`].
+#[rustfmt::skip]
+pub const KEYS: &[Entry] = &[
+    row(Key::Mode, "mode", Kind::Word(MODES), Higher,
+        "Who is asked: manual asks people; off runs everything up to tier 3 and keeps the floor and the record."),
+    row(Key::Preset, "preset", Kind::Word(PRESETS), Higher,
+        "Sets thresholds, weights, timeouts, prompts_per_hour and breaker_after; keys beside it win."),
+    row(Key::ThresholdCli, "thresholds.cli", THRESHOLD, Lower,
+        "Score from which a command from a person's own terminal is asked about. Above 3.0 needs yolo."),
+    row(Key::ThresholdAgent, "thresholds.agent", THRESHOLD, Lower,
+        "The same for an agent's commands."),
+    row(Key::ThresholdApi, "thresholds.api", THRESHOLD, Lower,
+        "The same for the HTTP interface."),
+    row(Key::ThresholdDiscord, "thresholds.discord", THRESHOLD, Lower,
+        "The same for commands that come in by Discord."),
+    row(Key::ThresholdTelegram, "thresholds.telegram", THRESHOLD, Lower,
+        "The same for commands that come in by Telegram."),
+    row(Key::WeightProduction, "weights.production", WEIGHT, Higher,
+        "Added when an act targets production."),
+    row(Key::WeightRoot, "weights.root", WEIGHT, Higher,
+        "Added as root or under sudo."),
+    row(Key::WeightSsh, "weights.ssh", WEIGHT, Higher,
+        "Added over ssh."),
+    row(Key::WeightOutsideProject, "weights.outside_project", WEIGHT, Higher,
+        "Added when an act reaches outside the project."),
+    row(Key::WeightProtectedBranch, "weights.protected_branch", WEIGHT, Higher,
+        "Added on a protected branch."),
+    row(Key::WeightDisguise, "weights.disguise", WEIGHT, Higher,
+        "Added when a command is written so as to hide what it is."),
+    row(Key::WeightTrustedFolder, "weights.trusted_folder", Kind::Weight(-100, 0), Higher,
+        "Added in a trusted folder, at tier 2 and below: never above 0."),
+    row(Key::WeightSecretsRead, "weights.secrets_read", WEIGHT, Higher,
+        "Added once credentials were read in the session."),
+    row(Key::WeightEgressAfterSecrets, "weights.egress_after_secrets", WEIGHT, Higher,
+        "Added when something is sent out after that."),
+    row(Key::WeightOtherAgent, "weights.other_agent", WEIGHT, Higher,
+        "Added for touching another agent's workspace, memory or configuration."),
+    row(Key::WeightOwnInstructions, "weights.own_instructions", WEIGHT, Higher,
+        "Added when an agent changes its own instructions or hooks."),
+    row(Key::WeightOtherPeople, "weights.other_people", WEIGHT, Higher,
+        "Added for mail, messages and publishing."),
+    row(Key::WeightAskedAgain, "weights.asked_again", WEIGHT, Higher,
+        "Added each time what was denied is asked again."),
+    row(Key::TimeoutMedium, "timeouts.medium", SECONDS, Lower,
+        "Time to answer at tier 2. Silence is no."),
+    row(Key::TimeoutHigh, "timeouts.high", SECONDS, Lower,
+        "Time to answer at tier 3."),
+    row(Key::TimeoutCritical, "timeouts.critical", SECONDS, Lower,
+        "Time to the first key at tier 4."),
+    row(Key::TimeoutCriticalFinish, "timeouts.critical_finish", SECONDS, Lower,
+        "Time to finish the word after that."),
+    row(Key::PromptsPerHour, "prompts_per_hour", Kind::Whole(0, 1000, "prompts"), Lower,
+        "Prompts an hour for agents and the HTTP interface; beyond it they are refused unasked."),
+    row(Key::BreakerAfter, "breaker_after", Kind::Whole(1, 100, "denials"), Lower,
+        "Denials in a row after which a session is refused unasked until a person resumes it."),
+    row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
+        "Folders, by glob, where tier 2 and below counts for less."),
+    row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
+        "Branches, by glob, that count for more."),
+    row(Key::Production, "production", Kind::List(Item::Word), Higher,
+        "Words that name production in a context, profile, variable or host."),
+    row(Key::KnownHosts, "known_hosts", Kind::List(Item::Host), Lower,
+        "Hosts that are known in addition to the patterns' own; `*.` for all below one."),
+    row(Key::DisabledRules, "disabled_rules", Kind::List(Item::Rule), Lower,
+        "Rules that are switched off, by id; never one of tier 4."),
+    row(Key::Record, "record", Kind::Word(RECORDS), Higher,
+        "What is written down: all, or flagged (had a finding, or did not run)."),
+    row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
+        "Rows older than this may be cut."),
+    row(Key::Yolo, "yolo", Kind::Flag, Lower,
+        "Lets a threshold rise above 3.0. Tier 3 and 4 are asked all the same."),
+    row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
+        "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
+    row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
+        "Standing grants, for CI, in user or machine files; never for tier 4."),
+    row(Key::Locked, "locked", Kind::Names, Higher,
+        "In the machine's file: keys or tables (`\"*\"` for all) that others may only tighten."),
+    row(Key::Patterns, "patterns", Kind::LockOnly, Higher,
+        "In `locked`: the pattern files of users may only tighten."),
+];
+
+/// Tables that group keys; a key inside one is written under its header.
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts"];
+
+impl Key {
+    /// The row of this key.
+    #[must_use]
+    pub fn entry(self) -> &'static Entry {
+        // A test holds the table to the order of the enum, so the index always exists.
+        &KEYS[self as usize]
+    }
+
+    /// The key of this full name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        KEYS.iter().find(|entry| entry.name == name && entry.kind != Kind::LockOnly).map(|entry| entry.key)
+    }
+}
+
+impl Entry {
+    /// Whether `new` is laxer than `old`.
+    #[must_use]
+    pub const fn loosens(&self, old: i64, new: i64) -> bool {
+        match self.stricter {
+            Stricter::Higher => new < old,
+            Stricter::Lower => new > old,
+        }
+    }
+
+    /// The stricter of two values.
+    #[must_use]
+    pub const fn stricter_of(&self, one: i64, other: i64) -> i64 {
+        if self.loosens(one, other) { one } else { other }
+    }
+
+    /// The type, for people: `a number from 0.0 to 5.0`.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        match self.kind {
+            Kind::Word(words) => {
+                let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                match quoted.split_last() {
+                    Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+                    _ => quoted.concat(),
+                }
+            }
+            Kind::Weight(low, high) => format!("a number from {} to {}", Weight(low), Weight(high)),
+            Kind::Whole(low, high, unit) => format!("a whole number of {unit} from {low} to {high}"),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::List(item) => format!("a list of {}", item.plural()),
+            Kind::Tables(_) => format!("tables headed [[{}]]", self.name),
+            Kind::Names => "a list of names of keys".to_owned(),
+            Kind::LockOnly => "nothing: it can only be named in `locked`".to_owned(),
+        }
+    }
+
+    /// A number on the line of this key, as a file would say it.
+    #[must_use]
+    pub fn show(&self, value: i64) -> String {
+        match self.kind {
+            Kind::Word(words) => {
+                usize::try_from(value).ok().and_then(|at| words.get(at)).copied().unwrap_or_default().to_owned()
+            }
+            Kind::Weight(..) => Weight(i32::try_from(value).unwrap_or(i32::MAX)).to_string(),
+            Kind::Flag => (value != 0).to_string(),
+            _ => value.to_string(),
+        }
+    }
+}
+
+impl Item {
+    /// For people: `absolute folders (globs)`.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Folder => "absolute folders (globs; `~/` is the home)",
+            Self::Branch => "branch names (globs)",
+            Self::Word => "words",
+            Self::Host => "host names",
+            Self::Rule => "ids of rules",
+        }
+    }
+}
+
+/// The name among `names` that is nearest to `wrong`, when one is near.
+#[must_use]
+pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = wrong.to_ascii_lowercase().replace('-', "_");
+    let allowed = (wrong.chars().count() / 3).clamp(1, 4);
+    names
+        .into_iter()
+        .map(|name| {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            let whole = strsim::damerau_levenshtein(&wrong, name);
+            // `agent` at the top is most likely `thresholds.agent`; the whole name still wins a tie.
+            (whole.min(strsim::damerau_levenshtein(&wrong, last)), whole, name)
+        })
+        .filter(|(distance, ..)| *distance <= allowed)
+        .min_by_key(|(distance, whole, _)| (*distance, *whole))
+        .map(|(.., name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_stands_in_the_order_of_the_keys() {
+        for (at, entry) in KEYS.iter().enumerate() {
+            assert_eq!(entry.key as usize, at, "{}", entry.name);
+        }
+        assert_eq!(KEYS.len(), Key::Patterns as usize + 1);
+    }
+
+    #[test]
+    fn every_key_says_what_it_does_in_a_sentence() {
+        for entry in KEYS {
+            assert!(entry.what.ends_with('.') && entry.what.len() > 20, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_finds_its_neighbour() {
+        let names = || KEYS.iter().map(|entry| entry.name);
+        assert_eq!(nearest("thresholds.agnet", names()), Some("thresholds.agent"));
+        assert_eq!(nearest("promts_per_hour", names()), Some("prompts_per_hour"));
+        assert_eq!(nearest("weights.outside-project", names()), Some("weights.outside_project"));
+        assert_eq!(nearest("agent", names()), Some("thresholds.agent"));
+        assert_eq!(nearest("colour", names()), None);
+    }
+}

@@ -1,0 +1,353 @@
+//! How the layers join: built in < machine < user < redirected < project.
+//!
+//! - A machine or user file replaces single values. Lists add up over the layers; an entry `!word` takes `word` away,
+//!   `!*` takes all.
+//! - What the machine's file names in `locked` can from there on only be tightened. A locked table locks its keys, a
+//!   locked preset all that it sets, `"*"` everything.
+//! - A project, and a home that is not the account's own, can only tighten: a single value must be at least as strict,
+//!   lists of what is protected may grow, lists of what is trusted may shrink. A preset there counts for each value
+//!   only where it is stricter. Anything that would loosen is a problem.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::defaults::PRESETS;
+use super::errors::ConfigProblem;
+use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
+use super::schema::{Document, Entry, Given};
+use super::values::{place, preset};
+use crate::judge::policy::{Policy, Preset};
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    BuiltIn,
+    /// `/etc/guard`.
+    Machine,
+    /// The account's own `~/.config/guard`; where there is none, that of `HOME` or `XDG_CONFIG_HOME`.
+    User,
+    /// That of `HOME` or `XDG_CONFIG_HOME`, where the account has its own and it is another: may only tighten.
+    Redirected,
+    /// `.guard.toml` in the project: may only tighten.
+    Project,
+}
+
+impl Layer {
+    /// Whether it may loosen what is not locked.
+    #[must_use]
+    pub const fn may_loosen(self) -> bool {
+        matches!(self, Self::BuiltIn | Self::Machine | Self::User)
+    }
+
+    /// `built in`, `machine`, `user`, `redirected`, `project`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built in",
+            Self::Machine => "machine",
+            Self::User => "user",
+            Self::Redirected => "redirected",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// Where one value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub layer: Layer,
+    pub file: Option<Arc<Path>>,
+    pub line: Option<u32>,
+    /// The preset that set it, when it was not set by its own key.
+    pub preset: Option<Preset>,
+    /// Something is wrong in the configuration, and this is what stands in.
+    pub failing_closed: bool,
+}
+
+impl Source {
+    const BUILT_IN: Self = Self { layer: Layer::BuiltIn, file: None, line: None, preset: None, failing_closed: false };
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.failing_closed {
+            return f.write_str("tightened: the configuration has problems");
+        }
+        f.write_str(self.layer.name())?;
+        if let Some(file) = &self.file {
+            write!(f, ", {}", file.display())?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+        }
+        match self.preset {
+            Some(preset) => write!(f, ", preset {}", Key::Preset.entry().show(place(preset))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One value and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    pub key: Key,
+    /// As a file would say it; of a list, one entry.
+    pub value: String,
+    pub source: Source,
+    /// The machine's file allows only tightening.
+    pub locked: bool,
+}
+
+/// What the layers so far amount to.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    pub policy: Policy,
+    /// By key, for single values.
+    sources: Vec<Source>,
+    /// For entries of lists that no built-in value holds.
+    entries: Vec<(Key, String, Source)>,
+    locked: Vec<bool>,
+}
+
+impl Joined {
+    /// The built-in policy, before any layer.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self {
+            policy: Policy::default(),
+            sources: vec![Source::BUILT_IN; KEYS.len()],
+            entries: Vec::new(),
+            locked: vec![false; KEYS.len()],
+        }
+    }
+
+    /// Whether the machine's file allows only tightening of this key.
+    #[must_use]
+    pub fn is_locked(&self, key: Key) -> bool {
+        self.locked.get(key as usize).copied().unwrap_or(true)
+    }
+
+    /// Lays a file over what is there.
+    pub fn apply(&mut self, document: &Document, problems: &mut Vec<ConfigProblem>) {
+        let bound = |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key);
+        // The preset first, so that keys beside it win; yolo before the thresholds that need it.
+        let order = |entry: &&Entry| match entry.key {
+            Key::Preset => 0,
+            Key::Yolo => 1,
+            _ => 2,
+        };
+        let mut entries: Vec<_> = document.entries.iter().collect();
+        entries.sort_by_key(order);
+        for entry in entries {
+            let bound = bound(self, entry.key);
+            match &entry.given {
+                Given::Number(value) if entry.key == Key::Preset => {
+                    self.apply_preset(document, entry, *value, bound, problems);
+                }
+                Given::Number(value) => self.apply_number(document, entry, *value, bound, problems),
+                Given::List(words) => self.apply_list(document, entry, words, bound, problems),
+            }
+        }
+        for key in &document.locked {
+            if let Some(lock) = self.locked.get_mut(*key as usize) {
+                *lock = true;
+            }
+        }
+    }
+
+    fn source(document: &Document, line: u32) -> Source {
+        Source { layer: document.layer, file: Some(document.file.clone()), line: Some(line), ..Source::BUILT_IN }
+    }
+
+    fn set(&mut self, key: Key, value: i64, source: Source) {
+        key.set(&mut self.policy, value);
+        if let Some(place) = self.sources.get_mut(key as usize) {
+            *place = source;
+        }
+    }
+
+    fn apply_number(
+        &mut self,
+        document: &Document,
+        entry: &Entry,
+        value: i64,
+        bound: bool,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
+        let row = entry.key.entry();
+        let now = entry.key.get(&self.policy).unwrap_or_default();
+        if bound && row.loosens(now, value) {
+            problems.push(self.loosening(document, entry, &row.show(value), &row.show(now)));
+            return;
+        }
+        if is_threshold(entry.key) && value > i64::from(FREE_THRESHOLD) && !self.policy.yolo {
+            problems.push(
+                document
+                    .problem(entry.line, row.name, format!("{} is above 3.0", row.show(value)))
+                    .with_remedy("lower it, or set `yolo = true` and know why"),
+            );
+            return;
+        }
+        self.set(entry.key, value, Self::source(document, entry.line));
+        if entry.key == Key::Yolo && value == 0 {
+            self.take_back_yolo(document, entry.line);
+        }
+    }
+
+    /// Without yolo no threshold stays above 3.0, whichever layer raised it.
+    fn take_back_yolo(&mut self, document: &Document, line: u32) {
+        for row in KEYS.iter().filter(|row| is_threshold(row.key)) {
+            if row.key.get(&self.policy).is_some_and(|value| value > i64::from(FREE_THRESHOLD)) {
+                self.set(row.key, FREE_THRESHOLD.into(), Self::source(document, line));
+            }
+        }
+    }
+
+    fn apply_preset(
+        &mut self,
+        document: &Document,
+        entry: &Entry,
+        place: i64,
+        bound: bool,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
+        let row = Key::Preset.entry();
+        let now = Key::Preset.get(&self.policy).unwrap_or_default();
+        if bound && row.loosens(now, place) {
+            problems.push(self.loosening(document, entry, &row.show(place), &row.show(now)));
+            return;
+        }
+        self.set(Key::Preset, place, Self::source(document, entry.line));
+        for (key, values) in PRESETS {
+            let Some(value) = usize::try_from(place).ok().and_then(|at| values.get(at)).copied() else { continue };
+            let now = key.get(&self.policy).unwrap_or(value);
+            let only_tighten = !document.layer.may_loosen() || self.is_locked(*key);
+            if !only_tighten || key.entry().loosens(value, now) {
+                let source = Source { preset: Some(preset(place)), ..Self::source(document, entry.line) };
+                self.set(*key, value, source);
+            }
+        }
+    }
+
+    fn apply_list(
+        &mut self,
+        document: &Document,
+        entry: &Entry,
+        words: &[(String, u32)],
+        bound: bool,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
+        let row = entry.key.entry();
+        let may_add = !bound || row.stricter == Stricter::Higher;
+        let may_take = !bound || row.stricter == Stricter::Lower;
+        for (word, line) in words {
+            let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
+            let (allowed, does) = match word.strip_prefix('!') {
+                Some(_) => (may_take, "takes away"),
+                None => (may_add || list.contains(word), "adds"),
+            };
+            if !allowed {
+                let why = self.why_bound(document, entry.key);
+                let bare = word.strip_prefix('!').unwrap_or(word);
+                problems.push(
+                    document
+                        .problem(*line, row.name, format!("{does} \"{bare}\", but {why}"))
+                        .with_remedy("take the entry out"),
+                );
+                continue;
+            }
+            match word.strip_prefix('!') {
+                Some("*") => {
+                    list.clear();
+                    self.entries.retain(|(key, ..)| *key != entry.key);
+                }
+                Some(taken) => {
+                    list.retain(|word| word != taken);
+                    self.entries.retain(|(key, word, _)| !(*key == entry.key && word == taken));
+                }
+                None if list.contains(word) => {}
+                None => {
+                    list.push(word.clone());
+                    self.entries.push((entry.key, word.clone(), Self::source(document, *line)));
+                }
+            }
+        }
+    }
+
+    /// Why a layer may only tighten this key.
+    fn why_bound(&self, document: &Document, key: Key) -> String {
+        if self.is_locked(key) && document.layer != Layer::Machine {
+            return "the machine's configuration locks it".to_owned();
+        }
+        match document.layer {
+            Layer::Redirected => "HOME or XDG_CONFIG_HOME leads away from the account's own configuration, and what \
+                                  is there may only tighten it"
+                .to_owned(),
+            layer => format!("a {} file may only tighten", layer.name()),
+        }
+    }
+
+    fn loosening(&self, document: &Document, entry: &Entry, new: &str, now: &str) -> ConfigProblem {
+        let why = self.why_bound(document, entry.key);
+        let row = entry.key.entry();
+        document
+            .problem(entry.line, row.name, format!("{new} is laxer than {now}, and {why}"))
+            .with_remedy("take the line out, or make it stricter")
+    }
+
+    /// Puts the fail-closed policy in the place of what was read.
+    pub fn fail_closed(&mut self) {
+        let before = self.policy.clone();
+        super::defaults::fail_closed(&mut self.policy);
+        for (row, source) in KEYS.iter().zip(&mut self.sources) {
+            if row.key.get(&before) != row.key.get(&self.policy) {
+                *source = Source { failing_closed: true, ..Source::BUILT_IN };
+            }
+        }
+    }
+
+    /// Every value with where it comes from, in the order of the table; a list gives one row for each entry.
+    #[must_use]
+    pub fn sources(&self) -> Vec<Provenance> {
+        let mut rows = Vec::new();
+        for (row, source) in KEYS.iter().zip(&self.sources) {
+            let locked = self.is_locked(row.key);
+            if let Some(value) = row.key.get(&self.policy) {
+                rows.push(Provenance { key: row.key, value: row.show(value), source: source.clone(), locked });
+            }
+            for word in row.key.list(&self.policy).into_iter().flatten() {
+                let set = self.entries.iter().find(|(key, set, _)| *key == row.key && set == word);
+                let source = set.map_or(Source::BUILT_IN, |(.., source)| source.clone());
+                rows.push(Provenance { key: row.key, value: word.clone(), source, locked });
+            }
+        }
+        rows
+    }
+}
+
+/// The keys that a name in `locked` stands for.
+#[must_use]
+pub fn locks(name: &str) -> Vec<Key> {
+    let preset_too = |key: Key| name == "preset" && PRESETS.iter().any(|(set, _)| *set == key);
+    let in_table = |full: &str| full.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    KEYS.iter()
+        .filter(|row| row.kind != Kind::Names)
+        .filter(|row| name == "*" || row.name == name || in_table(row.name) || preset_too(row.key))
+        .map(|row| row.key)
+        .collect()
+}
+
+const fn is_threshold(key: Key) -> bool {
+    use Key::{ThresholdAgent, ThresholdApi, ThresholdCli, ThresholdDiscord, ThresholdTelegram};
+    matches!(key, ThresholdCli | ThresholdAgent | ThresholdApi | ThresholdDiscord | ThresholdTelegram)
+}
+
+/// A pattern file and how far it may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternFile {
+    pub layer: Layer,
+    pub path: PathBuf,
+    /// It may only add rules and make them stricter.
+    pub only_tightens: bool,
+}

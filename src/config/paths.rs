@@ -1,0 +1,302 @@
+//! Where configuration lies, and reading it without being led astray: a file that is missing costs one `open`, one
+//! that is a pipe or a device is never waited for, and what others may write is told apart.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::errors::ConfigProblem;
+use super::layers::Layer;
+use crate::judge::invocation::Environment;
+
+/// The machine's folder. It is no setting: whoever can set an environment variable must not choose it.
+pub const MACHINE: &str = "/etc/guard";
+/// The file of a project.
+pub const PROJECT_FILE: &str = ".guard.toml";
+/// The folder of a project's patterns.
+pub const PROJECT_PATTERNS: &str = ".guard/patterns";
+
+/// A file larger than this is no configuration.
+const MAX_BYTES: u64 = 1 << 20;
+/// More pattern files than this in one folder are no configuration either.
+const MAX_PATTERN_FILES: usize = 1000;
+
+/// The places that configuration is read from, as values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Roots {
+    /// The folder of the machine's layer, `/etc/guard`.
+    pub machine: PathBuf,
+    /// Who must own it: root.
+    pub machine_owner: u32,
+    /// The account's home by the account database.
+    pub home: Option<PathBuf>,
+    /// The folder that `XDG_CONFIG_HOME` or `HOME` lead to.
+    pub named: Option<PathBuf>,
+    /// Where the search for a project begins.
+    pub cwd: PathBuf,
+    /// The account that runs guard.
+    pub uid: u32,
+}
+
+impl Roots {
+    /// The real ones. `home` is from the account database, whatever the environment says; under sudo it alone counts.
+    #[must_use]
+    pub fn of(environment: &Environment, home: Option<&Path>, uid: u32, cwd: &Path) -> Self {
+        let under_sudo = uid == 0 && environment.get("SUDO_UID").is_some();
+        let folder = |name: &str| {
+            let value = environment.variables.get(std::ffi::OsStr::new(name))?;
+            // XDG: a path that is not absolute is to be ignored; the same is safest for HOME.
+            Some(PathBuf::from(value)).filter(|path| path.is_absolute())
+        };
+        let named = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
+        Self {
+            machine: PathBuf::from(MACHINE),
+            machine_owner: 0,
+            home: home.map(Path::to_owned),
+            named: named.filter(|_| !under_sudo).map(|folder| folder.join("guard")),
+            cwd: cwd.to_owned(),
+            uid,
+        }
+    }
+
+    /// The account's own folder, `~/.config/guard`.
+    #[must_use]
+    pub fn account(&self) -> Option<PathBuf> {
+        self.home.as_ref().map(|home| home.join(".config/guard"))
+    }
+
+    /// The folders of the project, outermost first: from the git top level down to the working directory. Without a
+    /// repository, from below the home down; elsewhere the working directory alone. Never a home or `/`.
+    #[must_use]
+    pub fn project(&self) -> Vec<PathBuf> {
+        let is_outer_end = |path: &Path| path.parent().is_none() || self.home.as_deref() == Some(path);
+        let mut folders = Vec::new();
+        let mut in_home = false;
+        for folder in self.cwd.ancestors() {
+            if is_outer_end(folder) {
+                in_home = folder.parent().is_some();
+                break;
+            }
+            folders.push(folder.to_owned());
+            if fs::symlink_metadata(folder.join(".git")).is_ok() {
+                in_home = true;
+                break;
+            }
+        }
+        if !in_home {
+            folders.truncate(1);
+        }
+        folders.reverse();
+        folders
+    }
+}
+
+/// What was found of one layer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// The file and its text.
+    pub config: Option<(PathBuf, String)>,
+    /// In the order of their names.
+    pub patterns: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Something is there.
+    pub const fn is_some(&self) -> bool {
+        self.config.is_some() || !self.patterns.is_empty()
+    }
+}
+
+/// Reads what one layer has at these places.
+pub(super) struct Finder<'a> {
+    pub layer: Layer,
+    pub roots: &'a Roots,
+    pub problems: Vec<ConfigProblem>,
+    pub warnings: Vec<ConfigProblem>,
+}
+
+impl<'a> Finder<'a> {
+    pub const fn new(layer: Layer, roots: &'a Roots) -> Self {
+        Self { layer, roots, problems: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// The configuration file and the pattern folder of a layer.
+    pub fn find(&mut self, file: &Path, patterns: &Path) -> Found {
+        let config = match self.read(file) {
+            Ok(text) => text.map(|text| (file.to_owned(), text)),
+            Err(problem) => {
+                self.problems.push(*problem);
+                None
+            }
+        };
+        Found { config, patterns: self.list(patterns) }
+    }
+
+    /// The text of a file; `None` when there is none.
+    fn read(&mut self, path: &Path) -> Result<Option<String>, Box<ConfigProblem>> {
+        let cannot = |what: &str, error: &io::Error| {
+            let problem = ConfigProblem::of_file(self.layer, path, format!("cannot be {what}: {}", plain(error)));
+            Box::new(problem.with_remedy("make it readable, or remove it"))
+        };
+        // Not to block: a pipe in the place of a file must not make guard wait.
+        let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
+            Ok(file) => file,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(cannot("opened", &error)),
+        };
+        let about = file.metadata().map_err(|error| cannot("read", &error))?;
+        if !about.is_file() {
+            return Err(Box::new(ConfigProblem::of_file(self.layer, path, "is not a regular file")));
+        }
+        if about.len() > MAX_BYTES {
+            let message = format!("has {} bytes; a configuration has at most {MAX_BYTES}", about.len());
+            return Err(Box::new(ConfigProblem::of_file(self.layer, path, message)));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0) + 1);
+        // It may have grown since.
+        (&file).take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| cannot("read", &error))?;
+        self.check_owner(path, &about)?;
+        if self.layer == Layer::Machine {
+            self.check_folder(path)?;
+        }
+        String::from_utf8(bytes).map(Some).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes().iter().take(valid).filter(|byte| **byte == b'\n').count() + 1;
+            Box::new(ConfigProblem {
+                line: u32::try_from(line).ok(),
+                ..ConfigProblem::of_file(self.layer, path, "is not UTF-8")
+            })
+        })
+    }
+
+    /// The `*.toml` files of a folder, by name; none when it is missing.
+    fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return files,
+            Err(error) => {
+                self.report(folder, format!("cannot be opened: {}", plain(&error)));
+                return files;
+            }
+        };
+        for entry in entries {
+            let name = match entry {
+                Ok(entry) => entry.file_name(),
+                Err(error) => {
+                    self.report(folder, format!("cannot be listed: {}", plain(&error)));
+                    return files;
+                }
+            };
+            let bytes = name.as_bytes();
+            if bytes.ends_with(b".toml") && !bytes.starts_with(b".") {
+                files.push(folder.join(name));
+            }
+        }
+        if files.len() > MAX_PATTERN_FILES {
+            self.report(folder, format!("holds {} pattern files; at most {MAX_PATTERN_FILES} are read", files.len()));
+            files.clear();
+        }
+        files.sort();
+        if self.layer == Layer::Machine {
+            files.retain(|path| self.is_trusted(path));
+        } else if self.layer != Layer::Project {
+            for path in &files {
+                if let Ok(about) = fs::metadata(path) {
+                    self.warn_of_owner(path, &about);
+                }
+            }
+        }
+        files
+    }
+
+    /// Whether a pattern file of the machine's layer may be used; if not, that is a problem.
+    fn is_trusted(&mut self, path: &Path) -> bool {
+        let checked = match fs::metadata(path) {
+            Ok(about) => self.check_owner(path, &about).and_then(|()| self.check_folder(path)),
+            Err(error) => {
+                self.report(path, format!("cannot be read: {}", plain(&error)));
+                return false;
+            }
+        };
+        checked.map_err(|problem| self.problems.push(*problem)).is_ok()
+    }
+
+    /// What others can write is no configuration of the machine; in a person's own it is worth a warning.
+    fn check_owner(&mut self, path: &Path, about: &fs::Metadata) -> Result<(), Box<ConfigProblem>> {
+        if self.layer != Layer::Machine {
+            self.warn_of_owner(path, about);
+            return Ok(());
+        }
+        let problem = |message: String| ConfigProblem::of_file(self.layer, path, message);
+        let path_name = path.display();
+        if about.uid() != self.roots.machine_owner {
+            let problem = problem(format!("belongs to uid {} and not to root", about.uid()));
+            return Err(Box::new(problem.with_remedy(format!("chown root {path_name}"))));
+        }
+        if about.mode() & 0o022 != 0 {
+            let problem = problem(format!("can be written by others (mode {:o})", about.mode() & 0o7777));
+            return Err(Box::new(problem.with_remedy(format!("chmod go-w {path_name}"))));
+        }
+        Ok(())
+    }
+
+    /// Whoever can write the folder can replace the file.
+    fn check_folder(&mut self, path: &Path) -> Result<(), Box<ConfigProblem>> {
+        let Some(folder) = path.parent() else { return Ok(()) };
+        match fs::metadata(folder) {
+            Ok(about) => self.check_owner(folder, &about),
+            Err(error) => {
+                let message = format!("cannot be read: {}", plain(&error));
+                Err(Box::new(ConfigProblem::of_file(self.layer, folder, message)))
+            }
+        }
+    }
+
+    fn warn_of_owner(&mut self, path: &Path, about: &fs::Metadata) {
+        if !matches!(self.layer, Layer::User | Layer::Redirected) {
+            return;
+        }
+        let warning = if about.uid() != self.roots.uid && about.uid() != 0 {
+            let warning = ConfigProblem::of_file(self.layer, path, format!("belongs to uid {}", about.uid()));
+            warning.with_remedy("whoever owns it decides what guard lets through")
+        } else if about.mode() & 0o002 != 0 {
+            let warning = ConfigProblem::of_file(self.layer, path, "can be written by everyone");
+            warning.with_remedy(format!("chmod o-w {}", path.display()))
+        } else {
+            return;
+        };
+        self.warnings.push(warning);
+    }
+
+    fn report(&mut self, path: &Path, message: String) {
+        self.problems.push(ConfigProblem::of_file(self.layer, path, message));
+    }
+}
+
+/// Nothing is there, or what should be a folder above it is none.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The error in words, without the number.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Whether two paths lead to the same folder. Where one is missing they do not.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}

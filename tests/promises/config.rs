@@ -1,0 +1,645 @@
+//! The configuration: layers, locks, problems with their place, and failing closed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use guard::config::{self, Layer, Loaded, Roots};
+use guard::judge::approved::{GrantId, Place, Until, What};
+use guard::judge::policy::{Mode, Policy, Preset, Record};
+use guard::judge::risk::{CircumstanceFact, Tier, Weight};
+
+/// A machine, a home and a project in a folder of their own.
+struct House {
+    folder: tempfile::TempDir,
+    roots: Roots,
+}
+
+impl House {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("home/project/src/.git")).unwrap();
+        fs::remove_dir(path("home/project/src/.git")).unwrap();
+        fs::create_dir(path("home/project/.git")).unwrap();
+        let uid = nix::unistd::getuid().as_raw();
+        let roots = Roots {
+            machine: path("etc/guard"),
+            machine_owner: uid,
+            home: Some(path("home")),
+            named: Some(path("home/.config/guard")),
+            cwd: path("home/project/src"),
+            uid,
+        };
+        Self { folder, roots }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        for folder in [path.as_path(), path.parent().unwrap()] {
+            let mode = if folder.is_dir() { 0o755 } else { 0o644 };
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        self
+    }
+
+    fn machine(&self, text: &str) -> &Self {
+        self.write("etc/guard/config.toml", text)
+    }
+
+    fn user(&self, text: &str) -> &Self {
+        self.write("home/.config/guard/config.toml", text)
+    }
+
+    fn project(&self, text: &str) -> &Self {
+        self.write("home/project/.guard.toml", text)
+    }
+
+    fn load(&self) -> Loaded {
+        config::load(&self.roots)
+    }
+
+    /// Loads what must be in order.
+    fn policy(&self) -> Policy {
+        let loaded = self.load();
+        assert!(loaded.problems.is_empty(), "{:?}", shown(&loaded, self.folder.path()));
+        loaded.policy
+    }
+
+    /// The problems of what must not be, with paths from the house on.
+    fn problems(&self) -> Vec<String> {
+        let loaded = self.load();
+        assert!(!loaded.problems.is_empty());
+        assert_closed(&loaded.policy);
+        assert!(loaded.grants.is_empty());
+        shown(&loaded, self.folder.path())
+    }
+}
+
+fn shown(loaded: &Loaded, house: &Path) -> Vec<String> {
+    let house = format!("{}/", house.display());
+    loaded.problems.iter().map(|problem| problem.to_string().replace(&house, "")).collect()
+}
+
+fn assert_closed(policy: &Policy) {
+    let thresholds = policy.thresholds;
+    for threshold in [thresholds.cli, thresholds.agent, thresholds.api, thresholds.discord, thresholds.telegram] {
+        assert!(threshold <= Weight(101), "{threshold}");
+    }
+    assert_eq!(policy.mode, Mode::Manual);
+    assert!(!policy.yolo && policy.trusted_folders.is_empty() && policy.disabled_rules.is_empty());
+}
+
+#[test]
+fn without_any_file_the_policy_is_the_built_in_one() {
+    assert_eq!(House::new().policy(), Policy::default());
+}
+
+#[test]
+fn a_user_file_sets_every_kind_of_value() {
+    let house = House::new();
+    house.user(
+        r#"
+mode = "off"
+preset = "strict"
+prompts_per_hour = 7
+breaker_after = 4
+trusted_folders = ["~/play", "/srv/**/scratch/"]
+protected_branches = ["next", "!master"]
+production = ["eu-1"]
+known_hosts = ["Git.Example.org"]
+disabled_rules = ["git.push-force"]
+record = "flagged"
+retention_days = 30
+[thresholds]
+cli = 2.5
+agent = 1
+[weights]
+root = 0.75
+[timeouts]
+high = 15
+critical_finish = 25
+"#,
+    );
+    let policy = house.policy();
+    assert_eq!((policy.mode, policy.preset, policy.record), (Mode::Off, Preset::Strict, Record::Flagged));
+    assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(250), Weight(100)));
+    // From the preset.
+    assert_eq!((policy.thresholds.api, policy.timeouts.medium), (Weight(100), 45));
+    assert_eq!(policy.weights[&CircumstanceFact::Root], Weight(75));
+    assert_eq!((policy.timeouts.high, policy.timeouts.critical_finish), (15, 25));
+    assert_eq!((policy.prompts_per_hour, policy.breaker_after, policy.retention_days), (7, 4, 30));
+    let home = house.path("home");
+    assert_eq!(policy.trusted_folders, [format!("{}/play", home.display()), "/srv/**/scratch".to_owned()]);
+    assert!(policy.protected_branches.contains(&"next".to_owned()));
+    assert!(!policy.protected_branches.contains(&"master".to_owned()));
+    assert!(policy.protected_branches.contains(&"main".to_owned()));
+    assert_eq!(policy.known_hosts, ["git.example.org"]);
+}
+
+#[test]
+fn a_stronger_layer_replaces_a_value_and_adds_to_a_list() {
+    let house = House::new();
+    house.machine("thresholds.agent = 1.5\nproduction = [\"live-eu\"]");
+    house.user("thresholds.agent = 2.5\nproduction = [\"live-us\"]");
+    let policy = house.policy();
+    assert_eq!(policy.thresholds.agent, Weight(250));
+    assert!(["live-eu", "live-us", "prod"].iter().all(|word| policy.production.contains(&(*word).to_owned())));
+}
+
+#[test]
+fn what_the_machine_locks_can_only_be_tightened() {
+    let house = House::new();
+    house.machine("thresholds.agent = 1.5\nlocked = [\"thresholds\", \"mode\", \"trusted_folders\"]");
+    house.user("thresholds.agent = 1.0");
+    assert_eq!(house.policy().thresholds.agent, Weight(100));
+    house.user("# tired\nthresholds.agent = 2.0\nmode = \"off\"\ntrusted_folders = [\"~/a\"]\n");
+    assert_eq!(
+        house.problems(),
+        [
+            "home/.config/guard/config.toml:3: mode: off is laxer than manual, and the machine's configuration locks it; \
+             take the line out, or make it stricter",
+            "home/.config/guard/config.toml:2: thresholds.agent: 2.0 is laxer than 1.5, and the machine's configuration \
+             locks it; take the line out, or make it stricter",
+            &format!(
+                "home/.config/guard/config.toml:4: trusted_folders: adds \"{}/a\", but the machine's configuration locks \
+                 it; take the entry out",
+                house.path("home").display()
+            )
+            .replace(&format!("{}/home", house.folder.path().display()), "home"),
+        ]
+    );
+}
+
+#[test]
+fn a_locked_preset_locks_all_that_it_sets() {
+    let house = House::new();
+    house.machine("preset = \"strict\"\nlocked = [\"preset\"]").user("prompts_per_hour = 9");
+    assert_eq!(house.problems().len(), 1);
+}
+
+#[test]
+fn a_star_locks_everything_even_the_pattern_files_of_users() {
+    let house = House::new();
+    house.machine("locked = [\"*\"]").write("home/.config/guard/patterns/a.toml", "");
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty());
+    assert!(loaded.pattern_files.iter().all(|file| file.only_tightens));
+    house.user("[[support]]\nargv = [\"help\"]\nwhy = \"x\"");
+    let loaded = house.load();
+    assert_eq!((loaded.problems.len(), loaded.policy.support.len()), (1, 0));
+}
+
+#[test]
+fn a_preset_over_a_locked_value_counts_only_where_it_is_stricter() {
+    let house = House::new();
+    house.machine("thresholds.agent = 1.2\nlocked = [\"thresholds.agent\"]").user("preset = \"relaxed\"");
+    let policy = house.policy();
+    assert_eq!((policy.thresholds.agent, policy.thresholds.api), (Weight(120), Weight(200)));
+}
+
+#[test]
+fn only_the_machine_can_lock() {
+    let house = House::new();
+    house.user("locked = [\"mode\"]");
+    assert_eq!(
+        house.problems(),
+        ["home/.config/guard/config.toml:1: locked: only the machine's file can lock keys; take it out"]
+    );
+}
+
+#[test]
+fn a_project_can_tighten_everything() {
+    let house = House::new();
+    house.user("trusted_folders = [\"~/play\"]\nthresholds.cli = 3.0");
+    let home = house.path("home");
+    house.project(&format!(
+        "preset = \"paranoid\"\nprotected_branches = [\"next\"]\nproduction = [\"eu\"]\ntrusted_folders = [\"!{}/play\"]\n\
+         [timeouts]\nhigh = 5\n[thresholds]\ncli = 0.5\n",
+        home.display()
+    ));
+    let policy = house.policy();
+    assert_eq!((policy.thresholds.cli, policy.thresholds.agent), (Weight(50), Weight(100)));
+    assert_eq!((policy.timeouts.high, policy.timeouts.medium), (5, 30));
+    assert!(policy.trusted_folders.is_empty());
+    assert!(policy.protected_branches.contains(&"next".to_owned()));
+}
+
+#[test]
+fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
+    let cases = [
+        ("mode = \"off\"", "mode: off is laxer than manual"),
+        ("preset = \"relaxed\"", "preset: relaxed is laxer than balanced"),
+        ("thresholds.agent = 2.1", "thresholds.agent: 2.1 is laxer than 2.0"),
+        ("weights.root = 0.4", "weights.root: 0.4 is laxer than 0.5"),
+        ("weights.trusted_folder = -0.6", "weights.trusted_folder: -0.6 is laxer than -0.5"),
+        ("timeouts.high = 31", "timeouts.high: 31 is laxer than 30"),
+        ("prompts_per_hour = 11", "prompts_per_hour: 11 is laxer than 10"),
+        ("breaker_after = 4", "breaker_after: 4 is laxer than 3"),
+        ("trusted_folders = [\"/srv/x\"]", "trusted_folders: adds \"/srv/x\""),
+        ("known_hosts = [\"evil.example\"]", "known_hosts: adds \"evil.example\""),
+        ("disabled_rules = [\"git.push-force\"]", "disabled_rules: adds \"git.push-force\""),
+        ("protected_branches = [\"!main\"]", "protected_branches: takes away \"main\""),
+        ("production = [\"!*\"]", "production: takes away \"*\""),
+        ("record = \"flagged\"", "record: flagged is laxer than all"),
+        ("retention_days = 1", "retention_days: 1 is laxer than 365"),
+        ("yolo = true", "yolo: true is laxer than false"),
+        ("[[support]]\nargv = [\"a\"]\nwhy = \"b\"", "support: a project file may only tighten"),
+        ("[[grant]]\nname = \"a\"", "grant: a project file may only tighten"),
+        ("locked = [\"mode\"]", "locked: only the machine's file can lock keys"),
+    ];
+    for (text, expected) in cases {
+        let house = House::new();
+        house.project(&format!("\n{text}\n"));
+        let problems = house.problems();
+        assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+        let place = "home/project/.guard.toml:2: ";
+        assert!(problems[0].starts_with(&format!("{place}{expected}")), "{text}: {}", problems[0]);
+    }
+}
+
+#[test]
+fn a_project_in_a_project_tightens_further_and_cannot_take_it_back() {
+    let house = House::new();
+    house.project("prompts_per_hour = 5");
+    house.write("home/project/src/.guard.toml", "prompts_per_hour = 4");
+    assert_eq!(house.policy().prompts_per_hour, 4);
+    house.write("home/project/src/.guard.toml", "prompts_per_hour = 6");
+    assert!(house.problems()[0].starts_with("home/project/src/.guard.toml:1: prompts_per_hour: 6 is laxer than 5"));
+}
+
+#[test]
+fn a_project_ends_at_its_git_top_level_and_below_the_home() {
+    let house = House::new();
+    house.write("home/.guard.toml", "prompts_per_hour = 1").write(".guard.toml", "prompts_per_hour = 1");
+    assert_eq!(house.policy().prompts_per_hour, 10);
+    fs::remove_dir(house.path("home/project/.git")).unwrap();
+    house.project("prompts_per_hour = 5");
+    assert_eq!(house.policy().prompts_per_hour, 5);
+}
+
+#[test]
+fn a_redirected_home_can_only_tighten_and_gives_no_grants() {
+    let mut house = House::new();
+    house.user("prompts_per_hour = 5").write("else/guard/patterns/a.toml", "");
+    house.roots.named = Some(house.path("else/guard"));
+    let grant = "[[grant]]\nname = \"x\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";
+    house.write("else/guard/config.toml", &format!("prompts_per_hour = 4\n{grant}"));
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty());
+    assert_eq!((loaded.policy.prompts_per_hour, loaded.grants.len(), loaded.warnings.len()), (4, 0, 1));
+    assert_eq!(loaded.pattern_files.len(), 1);
+    assert!(loaded.pattern_files[0].only_tightens && loaded.pattern_files[0].layer == Layer::Redirected);
+    house.write("else/guard/config.toml", "prompts_per_hour = 6");
+    assert!(house.problems()[0].contains("HOME or XDG_CONFIG_HOME leads away"));
+}
+
+#[test]
+fn without_an_own_configuration_the_home_that_is_named_is_the_users() {
+    let mut house = House::new();
+    house.roots.named = Some(house.path("else/guard"));
+    house.write("else/guard/config.toml", "prompts_per_hour = 50");
+    assert_eq!(house.policy().prompts_per_hour, 50);
+    // Pattern files alone are a configuration too.
+    house.write("home/.config/guard/patterns/a.toml", "");
+    house.problems();
+}
+
+#[test]
+fn the_own_home_by_another_path_is_read_once() {
+    let mut house = House::new();
+    house.user("prompts_per_hour = 50");
+    std::os::unix::fs::symlink(house.path("home"), house.path("alias")).unwrap();
+    house.roots.named = Some(house.path("alias/.config/guard"));
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+    assert_eq!(loaded.policy.prompts_per_hour, 50);
+}
+
+#[test]
+fn a_threshold_above_three_needs_yolo() {
+    let house = House::new();
+    house.user("thresholds.agent = 3.5");
+    assert!(house.problems()[0].contains("thresholds.agent: 3.5 is above 3.0; lower it, or set `yolo = true`"));
+    house.user("thresholds.agent = 3.5\nyolo = true");
+    assert_eq!(house.policy().thresholds.agent, Weight(350));
+    house.project("yolo = false");
+    assert_eq!(house.policy().thresholds.agent, Weight(300));
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_one() {
+    let house = House::new();
+    house.user("\n\npromts_per_hour = 3\ncolour = 1\n[threshold]\nagent = 1\n[weights]\nrot = 1\n");
+    let mut problems = house.problems();
+    problems.sort();
+    assert_eq!(
+        problems,
+        [
+            "home/.config/guard/config.toml:3: promts_per_hour: no such key; did you mean prompts_per_hour?",
+            "home/.config/guard/config.toml:4: colour: no such key; `guard config show` lists all keys",
+            "home/.config/guard/config.toml:5: threshold: no such table; did you mean [thresholds]?",
+            "home/.config/guard/config.toml:8: weights.rot: no such key; did you mean weights.root?",
+        ]
+    );
+}
+
+#[test]
+fn a_wrong_value_says_what_was_expected_and_what_was_found() {
+    let cases = [
+        ("mode = \"smart\"", "mode: expected \"off\" or \"manual\", found \"smart\""),
+        ("mode = 1", "mode: expected \"off\" or \"manual\", found 1"),
+        ("thresholds = 2.0", "thresholds: expected a table headed [thresholds], found 2.0"),
+        ("thresholds.cli = \"high\"", "thresholds.cli: expected a number from 0.0 to 5.0, found \"high\""),
+        ("thresholds.cli = nan", "thresholds.cli: expected a number from 0.0 to 5.0, found nan"),
+        ("thresholds.cli = -1", "thresholds.cli: expected a number from 0.0 to 5.0, found -1"),
+        ("weights.trusted_folder = 0.1", "weights.trusted_folder: expected a number from -1.0 to 0.0, found 0.1"),
+        ("timeouts.high = 0", "timeouts.high: expected a whole number of seconds from 1 to 3600, found 0"),
+        ("timeouts.high = 1.5", "timeouts.high: expected a whole number of seconds from 1 to 3600, found 1.5"),
+        (
+            "prompts_per_hour = 99999999999999999999",
+            "prompts_per_hour: expected a whole number of prompts from 0 to 1000",
+        ),
+        ("yolo = \"yes\"", "yolo: expected true or false, found \"yes\""),
+        ("production = \"prod\"", "production: expected a list of words, found \"prod\""),
+        ("production = [1]", "production: expected a string, found 1"),
+        ("production = [\"\"]", "production: \"\": an entry must not be empty"),
+        ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a folder must be absolute"),
+        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every folder there is"),
+        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a folder must not hold `..`"),
+        ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
+        ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
+        ("support = 1", "support: expected tables headed [[support]], found 1"),
+        ("patterns = []", "patterns: no such key"),
+        ("mode = ", "not valid TOML"),
+        ("mode = \"off\"\nmode = \"off\"", "not valid TOML: duplicate key"),
+    ];
+    for (text, expected) in cases {
+        let house = House::new();
+        house.user(text);
+        let problems = house.problems();
+        let found = problems[0].trim_start_matches("home/.config/guard/config.toml:").trim_start_matches(['1', '2']);
+        assert!(found.starts_with(&format!(": {expected}")), "{text}\n{found}");
+    }
+}
+
+#[test]
+fn one_problem_tightens_but_keeps_what_was_stricter() {
+    let house = House::new();
+    house.machine("thresholds.api = 0.5\nprompts_per_hour = 3").user("mode = \"off\"\ntypo = 1");
+    let loaded = house.load();
+    assert_closed(&loaded.policy);
+    assert_eq!((loaded.policy.thresholds.api, loaded.policy.prompts_per_hour), (Weight(50), 3));
+}
+
+#[test]
+fn support_outlives_a_problem_elsewhere() {
+    let house = House::new();
+    house.user("typo = 1\n[[support]]\nargv = [\"show-help\", \"988\"]\nwhy = \"A crisis line.\"\n");
+    let loaded = house.load();
+    assert!(!loaded.problems.is_empty());
+    assert_eq!(loaded.policy.support[0].argv, ["show-help", "988"]);
+}
+
+#[test]
+fn a_support_entry_without_its_exact_argv_is_refused() {
+    for (text, expected) in [
+        ("argv = []\nwhy = \"x\"", "support.argv: expected a list of strings, program first, found a list"),
+        (
+            "argv = \"help me\"\nwhy = \"x\"",
+            "support.argv: expected a list of strings, program first, found \"help me\"",
+        ),
+        ("argv = [\"help\"]", "support: `why` is missing"),
+        ("arg = [\"help\"]\nwhy = \"x\"", "support.arg: no such key; did you mean argv?"),
+    ] {
+        let house = House::new();
+        house.user(&format!("[[support]]\n{text}\n"));
+        let problems = house.problems();
+        assert!(problems[0].contains(expected), "{}", problems[0]);
+    }
+}
+
+#[test]
+fn a_grant_says_what_where_and_until() {
+    let house = House::new();
+    house.user(
+        r#"
+[[grant]]
+name = "deploy"
+what = { exact = "make deploy" }
+where = "/srv/app/"
+until = 2030-01-31
+[[grant]]
+name = "push"
+what = { rule = "git.push-force" }
+where = "anywhere"
+until = "revoked"
+[[grant]]
+name = "moment"
+what = { shape = "git push --force-with-lease" }
+where = "anywhere"
+until = 2030-01-31T12:00:00+02:00
+"#,
+    );
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty(), "{:?}", loaded.problems);
+    let [deploy, push, moment] = &loaded.grants[..] else { panic!("{:?}", loaded.grants) };
+    assert_eq!(deploy.id, GrantId::Configured("deploy".to_owned()));
+    assert_eq!(deploy.what, What::Exact { command: "make deploy".to_owned() });
+    assert_eq!(deploy.place, Place::Folder { path: "/srv/app".to_owned() });
+    // date -u -d 2030-02-01 +%s
+    assert_eq!(deploy.until, Until::Date { at: 1_896_134_400 });
+    assert_eq!(deploy.words, "exactly `make deploy`, in /srv/app and below, until 2030-01-31");
+    assert_eq!((&push.place, &push.until), (&Place::Anywhere, &Until::Revoked));
+    // date -u -d 2030-01-31T10:00:00Z +%s
+    assert_eq!(moment.until, Until::Date { at: 1_896_084_000 });
+}
+
+#[test]
+fn a_grant_that_is_vague_is_refused() {
+    let good = [("name", "\"a\""), ("what", "{ rule = \"a.b\" }"), ("where", "\"anywhere\""), ("until", "\"revoked\"")];
+    for (field, value, expected) in [
+        ("what", "\"everything\"", "grant.what: expected one of { exact"),
+        ("what", "{ exact = \"a\", rule = \"b\" }", "grant.what: expected one of { exact"),
+        ("what", "{ glob = \"*\" }", "grant.what: expected one of { exact"),
+        ("what", "{ rule = \"git.*\" }", "grant.what: a rule is named by its whole id"),
+        ("what", "{ exact = \" \" }", "grant.what: expected a string that is not empty"),
+        ("where", "\"src\"", "grant.where: \"src\": a folder must be absolute"),
+        ("where", "\"/\"", "grant.where: \"/\": that is every folder there is"),
+        ("where", "\"/srv/*\"", "grant.where: one folder, without `*`"),
+        ("until", "\"never\"", "grant.until: expected a date such as 2030-12-31, or \"revoked\""),
+        ("until", "2030-01-31T12:00:00", "grant.until: a time of day needs a date and an offset"),
+        ("until", "12:00:00", "grant.until: a time of day needs a date and an offset"),
+        ("name", "\"\"", "grant.name: expected a string that is not empty"),
+    ] {
+        let fields: Vec<_> =
+            good.iter().map(|(name, said)| format!("{name} = {}", if *name == field { value } else { said })).collect();
+        let house = House::new();
+        house.user(&format!("[[grant]]\n{}\n", fields.join("\n")));
+        let problems = house.problems();
+        assert!(problems[0].contains(expected), "{field} = {value}: {}", problems[0]);
+    }
+}
+
+#[test]
+fn two_grants_of_one_name_are_refused_over_all_layers() {
+    let house = House::new();
+    let grant = "[[grant]]\nname = \"a\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";
+    house.machine(grant).user(grant);
+    assert_eq!(house.problems(), ["home/.config/guard/config.toml: grant.name: \"a\" is taken"]);
+}
+
+#[test]
+fn a_rule_of_tier_four_is_neither_switched_off_nor_granted() {
+    let tier_of = |id: &str| match id {
+        "disk.wipe" => Some(Tier::Critical),
+        "git.push-force" => Some(Tier::High),
+        _ => None,
+    };
+    let house = House::new();
+    house.user("disabled_rules = [\n \"git.push-force\",\n \"gone.rule\"]");
+    let mut loaded = house.load();
+    loaded.check_rules(tier_of);
+    assert!(loaded.problems.is_empty());
+    assert_eq!(loaded.warnings.len(), 1);
+    house.user("disabled_rules = [\n \"git.push-force\",\n \"disk.wipe\"]");
+    let mut loaded = house.load();
+    loaded.check_rules(tier_of);
+    assert_closed(&loaded.policy);
+    assert!(loaded.problems[0].to_string().contains("config.toml:3: disabled_rules: disk.wipe is of tier 4"));
+    house.user("[[grant]]\nname = \"a\"\nwhat = { rule = \"disk.wipe\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n");
+    let mut loaded = house.load();
+    loaded.check_rules(tier_of);
+    assert_closed(&loaded.policy);
+    assert!(loaded.grants.is_empty());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_problem_and_not_a_missing_one() {
+    let house = House::new();
+    fs::create_dir_all(house.path("home/.config/guard/config.toml")).unwrap();
+    assert_eq!(house.problems(), ["home/.config/guard/config.toml: is not a regular file"]);
+    fs::remove_dir(house.path("home/.config/guard/config.toml")).unwrap();
+    fs::write(house.path("home/.config/guard/config.toml"), b"mode = \"off\"\n# \xff\n").unwrap();
+    assert_eq!(house.problems(), ["home/.config/guard/config.toml:2: is not UTF-8"]);
+    fs::write(house.path("home/.config/guard/config.toml"), "#".repeat(2 << 20)).unwrap();
+    assert!(house.problems()[0].contains("has 2097152 bytes"));
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_does_not_make_guard_wait() {
+    let house = House::new();
+    nix::unistd::mkfifo(&house.path("home/project/.guard.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(house.problems(), ["home/project/.guard.toml: is not a regular file"]);
+}
+
+#[test]
+fn what_others_can_write_is_no_configuration_of_the_machine() {
+    let house = House::new();
+    house.machine("mode = \"off\"");
+    let file = house.path("etc/guard/config.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+    assert!(house.problems()[0].starts_with("etc/guard/config.toml: can be written by others (mode 664); chmod go-w"));
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(house.problems()[0].starts_with("etc/guard: can be written by others (mode 777)"));
+    fs::set_permissions(house.path("etc/guard"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut house = house;
+    house.roots.machine_owner = house.roots.uid + 1;
+    assert!(house.problems()[0].contains("and not to root"));
+}
+
+#[test]
+fn a_pattern_file_of_the_machine_that_others_can_write_is_left_out() {
+    let house = House::new();
+    house.write("etc/guard/patterns/a.toml", "").write("etc/guard/patterns/b.toml", "");
+    fs::set_permissions(house.path("etc/guard/patterns/a.toml"), fs::Permissions::from_mode(0o666)).unwrap();
+    let loaded = house.load();
+    assert_eq!(loaded.problems.len(), 1);
+    assert_eq!(loaded.pattern_files.len(), 1);
+    assert!(loaded.pattern_files[0].path.ends_with("b.toml"));
+}
+
+#[test]
+fn a_user_file_that_everyone_can_write_is_worth_a_warning() {
+    let house = House::new();
+    house.user("prompts_per_hour = 5");
+    let file = house.path("home/.config/guard/config.toml");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty());
+    assert!(loaded.warnings[0].message.contains("can be written by everyone"));
+}
+
+#[test]
+fn pattern_files_come_by_layer_and_then_by_name() {
+    let house = House::new();
+    for name in [
+        "etc/guard/patterns/z.toml",
+        "home/.config/guard/patterns/b.toml",
+        "home/.config/guard/patterns/a.toml",
+        "home/.config/guard/patterns/.hidden.toml",
+        "home/.config/guard/patterns/notes.md",
+        "home/project/.guard/patterns/p.toml",
+    ] {
+        house.write(name, "");
+    }
+    let loaded = house.load();
+    let files: Vec<_> = loaded
+        .pattern_files
+        .iter()
+        .map(|file| (file.layer, file.path.file_name().unwrap().to_str().unwrap(), file.only_tightens))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            (Layer::Machine, "z.toml", false),
+            (Layer::User, "a.toml", false),
+            (Layer::User, "b.toml", false),
+            (Layer::Project, "p.toml", true),
+        ]
+    );
+}
+
+#[test]
+fn each_value_says_where_it_comes_from() {
+    let house = House::new();
+    house
+        .machine("preset = \"strict\"\nlocked = [\"mode\"]")
+        .user("\nproduction = [\"eu\"]")
+        .project("breaker_after = 1");
+    let loaded = house.load();
+    let prefix = format!("{}/", house.folder.path().display());
+    let source = |name: &str, value: &str| {
+        let rows = loaded.sources();
+        let row = rows.iter().find(|row| row.key.entry().name == name && row.value == value);
+        let row = row.unwrap_or_else(|| panic!("{name} = {value}: {rows:?}"));
+        (row.source.to_string().replace(&prefix, ""), row.locked)
+    };
+    assert_eq!(
+        source("thresholds.agent", "1.5"),
+        ("machine, etc/guard/config.toml:1, preset strict".to_owned(), false)
+    );
+    assert_eq!(source("production", "eu").0, "user, home/.config/guard/config.toml:2");
+    assert_eq!(source("production", "prod").0, "built in");
+    assert_eq!(source("breaker_after", "1").0, "project, home/project/.guard.toml:1");
+    assert_eq!(source("mode", "manual"), ("built in".to_owned(), true));
+}
+
+#[test]
+fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_home() {
+    let environment = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let home = Path::new("/home/a");
+    let of = |pairs: &[(&str, &str)], uid| Roots::of(&environment(pairs), Some(home), uid, Path::new("/w"));
+    let roots = of(&[("XDG_CONFIG_HOME", "/x"), ("HOME", "/h"), ("GUARD_CONFIG", "/e"), ("GUARD_ETC", "/e")], 1000);
+    assert_eq!((roots.machine, roots.machine_owner), (PathBuf::from("/etc/guard"), 0));
+    assert_eq!(roots.named, Some(PathBuf::from("/x/guard")));
+    assert_eq!(of(&[("XDG_CONFIG_HOME", "x"), ("HOME", "/h")], 1000).named, Some(PathBuf::from("/h/.config/guard")));
+    assert_eq!(of(&[("HOME", "/h"), ("SUDO_UID", "1000")], 0).named, None);
+}
