@@ -1,3 +1,80 @@
 //! The world as judgment needs to know it: answers to questions, and who is asking.
 //!
-//! What may not enter: running anything, and anything that a repository configures.
+//! What belongs here: reading. What may not enter: running anything, anything that a repository
+//! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
+//! [`Answer::Unavailable`], which judgment reads strictly.
+
+pub mod agents;
+pub mod git;
+pub mod identity;
+pub mod ignore;
+pub mod paths;
+pub mod programs;
+pub mod scripts;
+pub mod shell;
+pub mod terminal;
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "macos.rs"]
+mod system;
+
+use std::path::Path;
+
+use crate::judge::facts::question::{Answer, Question};
+use crate::judge::invocation::Invocation;
+
+/// It was asked and could not be answered: no permission, a limit, something that is no ordinary file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unanswered;
+
+/// What was found out, or that it could not be.
+pub type Known<T> = Result<T, Unanswered>;
+
+impl From<std::io::Error> for Unanswered {
+    fn from(_: std::io::Error) -> Self {
+        Self
+    }
+}
+
+/// Answers questions for one invocation.
+///
+/// A repository that was read once is kept: a `World` is one look at the world. For fresh answers make a new one.
+#[derive(Debug)]
+pub struct World {
+    search: programs::Search,
+    git: git::Git,
+}
+
+impl World {
+    /// Takes from the invocation what answers depend on: its `PATH`, its working directory, and the environment that
+    /// git reads. Costs no I/O.
+    #[must_use]
+    pub fn new(invocation: &Invocation) -> Self {
+        Self {
+            search: programs::Search::new(&invocation.env, &invocation.cwd),
+            git: git::Git::new(&invocation.env, &invocation.cwd),
+        }
+    }
+
+    /// Answers one question.
+    #[must_use]
+    pub fn answer(&self, question: &Question) -> Answer {
+        let answered = match question {
+            Question::Path(path) => absolute(path).and_then(paths::facts).map(Answer::Path),
+            Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(Answer::Git),
+            Question::Repository(dir) => absolute(dir).and_then(|dir| self.git.repository(dir)).map(Answer::Repository),
+            Question::File(path) => absolute(path).map(scripts::read).map(Answer::File),
+            Question::Program(name) => self.search.find(name).map(Answer::Program),
+        };
+        answered.unwrap_or(Answer::Unavailable)
+    }
+}
+
+/// A path that a question may name: absolute, and no longer than the kernel takes.
+fn absolute(path: &str) -> Known<&Path> {
+    let path = Path::new(path);
+    if path.is_absolute() && path.as_os_str().len() <= paths::MAX_PATH { Ok(path) } else { Err(Unanswered) }
+}

@@ -45,7 +45,8 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     pub kind: PathKind,
-    /// With every symbolic link on the way followed; the nearest existing ancestor's for what is missing.
+    /// With every symbolic link on the way followed. Of what is missing, the part that exists is followed and the rest
+    /// appended as written, so it says where the path would come to lie.
     pub canonical: String,
     /// The path itself is a symbolic link.
     pub symlink: bool,
@@ -59,7 +60,7 @@ pub enum PathKind {
     File,
     Directory,
     Device,
-    /// A socket, a FIFO.
+    /// A socket, a FIFO, or a symbolic link that leads nowhere.
     Other,
 }
 
@@ -72,11 +73,13 @@ pub struct GitFacts {
     pub tracked: bool,
     /// Tracked, in HEAD, and the bytes on disk are those of HEAD.
     pub clean: bool,
-    /// Ignored by an ignore file that is itself committed and unchanged, or outside the work tree's reach.
+    /// Ignored by an ignore file that is itself committed and unchanged, with no other ignore file taking it back.
+    /// Never for what is tracked or holds tracked files.
     pub ignored: bool,
     /// A directory that holds tracked files.
     pub holds_tracked: bool,
-    /// A directory that holds another repository or a worktree (bounded look).
+    /// A directory that is, or holds, a repository, a worktree or a repository's data. Also when that could not be
+    /// looked at to the end.
     pub holds_repository: bool,
 }
 
@@ -88,11 +91,14 @@ pub struct RepositoryFacts {
     pub branch: Option<String>,
     /// The branch that the first remote's HEAD names.
     pub default_branch: Option<String>,
-    /// Names and URLs of the remotes.
+    /// Names and URLs of the remotes, rewritten as the configuration says; a remote has a row for each place that it
+    /// is fetched from or pushed to.
     pub remotes: Vec<(String, String)>,
-    /// `alias.*` of the repository's and the user's configuration.
+    /// `alias.*` of the repository's, the user's and the machine's configuration, one row for each name, in lower case
+    /// (git compares them so).
     pub aliases: Vec<(String, String)>,
     /// Whether HEAD is an ancestor of, or equal to, its upstream: what HEAD holds was pushed. `None`: no upstream.
+    /// A history too long to compare says yes.
     pub pushed: Option<bool>,
 }
 

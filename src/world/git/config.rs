@@ -1,0 +1,240 @@
+//! git's configuration as plain settings.
+//!
+//! Files are read here, in bounded number and size, and only parsed by the library: a setting that would run
+//! something is text like any other.
+
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BStr, BString, ByteSlice};
+use gix::glob::wildmatch;
+
+use crate::world::paths::{self, Content};
+use crate::world::{Known, Unanswered};
+
+/// The longest configuration file that is read.
+const MAX_FILE: usize = 1024 * 1024;
+
+/// How many files one configuration may be spread over.
+const MAX_FILES: usize = 64;
+
+/// How deep includes may nest, as in git.
+const MAX_DEPTH: usize = 10;
+
+/// `section.subsection.key = value`. Section and key are in lower case; a key without `=` has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub section: String,
+    pub subsection: Option<String>,
+    pub key: String,
+    pub value: Option<String>,
+}
+
+/// Settings in the order in which git would read them: the last one wins.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    settings: Vec<Setting>,
+}
+
+/// What conditional includes are judged by.
+#[derive(Clone, Debug, Default)]
+pub struct Situation {
+    /// What `~/` stands for.
+    pub home: Option<PathBuf>,
+    pub git_dir: Option<PathBuf>,
+    /// The current branch, without `refs/heads/`.
+    pub branch: Option<String>,
+}
+
+impl Config {
+    /// Adds the settings of a file and of what it includes. A missing file adds nothing.
+    ///
+    /// # Errors
+    ///
+    /// A file does not parse, cannot be read, or there are too many of them.
+    pub fn add_file(&mut self, file: &Path, situation: &Situation) -> Known<()> {
+        // `hasconfig:` asks for URLs that may be set anywhere, so the URLs are collected first.
+        let mut urls = Reader { situation, urls: None, files: 0, settings: Vec::new() };
+        urls.file(file, 0)?;
+        let known = self.settings.iter().chain(&urls.settings).filter(|setting| setting.is("remote", "url"));
+        let urls = known.filter_map(|setting| setting.value.clone()).collect();
+        let mut reader = Reader { situation, urls: Some(urls), files: 0, settings: Vec::new() };
+        reader.file(file, 0)?;
+        self.settings.append(&mut reader.settings);
+        Ok(())
+    }
+
+    /// Adds one setting, named as on git's command line (`section.sub.key`).
+    pub fn add(&mut self, name: &str, value: Option<&str>) {
+        let (Some((section, rest)), Some((_, key))) = (name.split_once('.'), name.rsplit_once('.')) else { return };
+        let subsection = rest.strip_suffix(key).and_then(|rest| rest.strip_suffix('.'));
+        self.settings.push(Setting {
+            section: section.to_ascii_lowercase(),
+            subsection: subsection.map(str::to_owned),
+            key: key.to_ascii_lowercase(),
+            value: value.map(str::to_owned),
+        });
+    }
+
+    /// All settings of one section.
+    pub fn section(&self, section: &'static str) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(move |setting| setting.section == section)
+    }
+
+    /// The value of `section.key` that counts.
+    #[must_use]
+    pub fn get(&self, section: &'static str, key: &str) -> Option<&Setting> {
+        self.section(section).filter(|setting| setting.subsection.is_none() && setting.key == key).last()
+    }
+
+    /// The value of `section.subsection.key` that counts.
+    #[must_use]
+    pub fn get_in(&self, section: &'static str, subsection: &str, key: &str) -> Option<&str> {
+        let named = |setting: &&Setting| setting.subsection.as_deref() == Some(subsection) && setting.key == key;
+        self.section(section).filter(named).last().and_then(|setting| setting.value.as_deref())
+    }
+}
+
+impl Setting {
+    fn is(&self, section: &str, key: &str) -> bool {
+        self.section == section && self.key == key
+    }
+
+    /// As git reads a truth value; a key without `=` is true.
+    ///
+    /// # Errors
+    ///
+    /// The text is none.
+    pub fn truth(&self) -> Known<bool> {
+        let Some(value) = &self.value else { return Ok(true) };
+        match value.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Ok(true),
+            "false" | "no" | "off" | "" => Ok(false),
+            number => number.parse::<i64>().map(|number| number != 0).map_err(|_| Unanswered),
+        }
+    }
+}
+
+/// Reads one file with its includes.
+struct Reader<'a> {
+    situation: &'a Situation,
+    /// The URLs of all remotes, once they are known.
+    urls: Option<Vec<String>>,
+    files: usize,
+    settings: Vec<Setting>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path, depth: usize) -> Known<()> {
+        self.files += 1;
+        if self.files > MAX_FILES || depth > MAX_DEPTH {
+            return Err(Unanswered);
+        }
+        let bytes = match paths::read(path, MAX_FILE) {
+            Content::Missing => return Ok(()),
+            Content::Bytes(bytes) => bytes,
+            Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+        };
+        let parsed = gix::config::File::from_bytes_no_includes(
+            &bytes,
+            gix::config::file::Metadata::api(),
+            gix::config::file::init::Options::default(),
+        )
+        .map_err(|_| Unanswered)?;
+        for section in parsed.sections() {
+            self.section(&section, path, depth)?;
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, section: &gix::config::file::SectionRef<'_>, path: &Path, depth: usize) -> Known<()> {
+        let name = section.header().name().to_str_lossy().to_ascii_lowercase();
+        let subsection = section.header().subsection_name();
+        let follow = match (name.as_str(), subsection) {
+            ("include", None) => true,
+            ("includeif", Some(condition)) => self.holds(condition, path),
+            _ => false,
+        };
+        let mut keys: Vec<String> = section.value_names().map(|key| key.to_ascii_lowercase()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys {
+            let values = section.values(&key);
+            if values.is_empty() {
+                self.push(&name, subsection, &key, None);
+            }
+            for value in values {
+                if follow && key == "path" {
+                    self.include(value.as_ref(), path, depth)?;
+                }
+                self.push(&name, subsection, &key, Some(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, section: &str, subsection: Option<&BStr>, key: &str, value: Option<BString>) {
+        self.settings.push(Setting {
+            section: section.to_owned(),
+            subsection: subsection.map(|name| name.to_str_lossy().into_owned()),
+            key: key.to_owned(),
+            value: value.map(|value| value.to_str_lossy().into_owned()),
+        });
+    }
+
+    /// Reads an included file: `~/` is the home, a relative path starts beside the file that names it.
+    fn include(&mut self, target: &BStr, from: &Path, depth: usize) -> Known<()> {
+        let target = target.to_str().map_err(|_| Unanswered)?;
+        let target = match target.strip_prefix("~/") {
+            Some(rest) => self.situation.home.as_deref().ok_or(Unanswered)?.join(rest),
+            // The homes of others and the place where git is installed are not known here.
+            None if target.starts_with('~') || target.starts_with('%') => return Err(Unanswered),
+            None => from.parent().unwrap_or(Path::new("/")).join(target),
+        };
+        self.file(&target, depth + 1)
+    }
+
+    /// Whether the condition of an `includeIf` holds.
+    fn holds(&self, condition: &BStr, from: &Path) -> bool {
+        let Some((kind, pattern)) = condition.split_once_str(":") else { return false };
+        match kind {
+            b"gitdir" => self.is_in(pattern, from, wildmatch::Mode::empty()),
+            b"gitdir/i" => self.is_in(pattern, from, wildmatch::Mode::IGNORE_CASE),
+            b"onbranch" => self.situation.branch.as_deref().is_some_and(|branch| {
+                let mut pattern = BString::from(pattern);
+                if pattern.ends_with(b"/") {
+                    pattern.extend_from_slice(b"**");
+                }
+                gix::glob::wildmatch(pattern.as_ref(), branch.into(), wildmatch::Mode::NO_MATCH_SLASH_LITERAL)
+            }),
+            b"hasconfig" => pattern.strip_prefix(b"remote.*.url:").is_some_and(|pattern| {
+                let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+                self.urls.iter().flatten().any(|url| gix::glob::wildmatch(pattern.as_bstr(), url.as_str().into(), mode))
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether the repository's data lies where a `gitdir:` pattern says, by its name or by its real path.
+    fn is_in(&self, pattern: &[u8], from: &Path, case: wildmatch::Mode) -> bool {
+        let Some(git_dir) = &self.situation.git_dir else { return false };
+        let beside = |base: &Path, rest: &[u8]| [base.as_os_str().as_encoded_bytes(), b"/", rest].concat();
+        let mut pattern = if let Some(rest) = pattern.strip_prefix(b"~/") {
+            let Some(home) = &self.situation.home else { return false };
+            beside(home, rest)
+        } else if let Some(rest) = pattern.strip_prefix(b"./") {
+            beside(from.parent().unwrap_or(Path::new("/")), rest)
+        } else if pattern.starts_with(b"/") {
+            pattern.to_vec()
+        } else {
+            [b"**/", pattern].concat()
+        };
+        if pattern.ends_with(b"/") {
+            pattern.extend_from_slice(b"**");
+        }
+        let matches = |dir: &Path| {
+            let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL | case;
+            gix::glob::wildmatch(pattern.as_bstr(), dir.as_os_str().as_encoded_bytes().as_bstr(), mode)
+        };
+        matches(git_dir) || git_dir.canonicalize().is_ok_and(|real| matches(&real))
+    }
+}

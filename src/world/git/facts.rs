@@ -1,0 +1,206 @@
+//! What git says of one path: tracked, clean, ignored, and what a directory holds.
+
+use std::collections::VecDeque;
+use std::fs::Metadata;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::{BStr, ByteSlice};
+use gix::index::entry::Mode;
+
+use super::open::Repository;
+use crate::judge::facts::question::GitFacts;
+use crate::world::ignore;
+use crate::world::paths;
+use crate::world::{Known, Unanswered};
+
+/// The largest file whose bytes are compared with the repository's; a larger one is not called clean.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// How many entries of a directory tree are looked at for repositories in it.
+const MAX_ENTRIES: usize = 5_000;
+
+/// The same below a directory that is ignored: dependency folders and build output are large, are deleted often, and
+/// deleting them costs far more than looking.
+const MAX_IGNORED_ENTRIES: usize = 200_000;
+
+/// A path that is asked about: its parents without symbolic links, itself as it is.
+#[derive(Debug)]
+pub struct Subject {
+    path: PathBuf,
+    /// Of the path itself, not of what it links to; `None` when it does not exist.
+    metadata: Option<Metadata>,
+}
+
+impl Subject {
+    /// # Errors
+    ///
+    /// A directory on the way may not be searched.
+    pub fn new(path: &Path) -> Known<Self> {
+        let path = match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => paths::resolve(parent)?.canonical.join(name),
+            _ => PathBuf::from("/"),
+        };
+        let metadata = match path.symlink_metadata() {
+            Ok(metadata) => Some(metadata),
+            Err(error) if paths::is_absent(&error) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { path, metadata })
+    }
+
+    fn is_dir(&self) -> bool {
+        self.metadata.as_ref().is_some_and(Metadata::is_dir)
+    }
+
+    /// Where to look for the repository: a directory may be the top of one.
+    #[must_use]
+    pub fn start(&self) -> &Path {
+        if self.is_dir() { &self.path } else { self.path.parent().unwrap_or(&self.path) }
+    }
+
+    /// The facts of a path that no repository holds.
+    ///
+    /// # Errors
+    ///
+    /// Never; the signature is that of [`Subject::inside`].
+    pub fn outside(&self) -> Known<GitFacts> {
+        Ok(GitFacts { holds_repository: self.holds_repository(MAX_ENTRIES), ..GitFacts::default() })
+    }
+
+    /// The facts of a path that `repository` holds.
+    ///
+    /// # Errors
+    ///
+    /// A part of the repository cannot be read.
+    pub fn inside(&self, repository: &Repository) -> Known<GitFacts> {
+        let root = repository.root.as_ref().unwrap_or(&repository.git_dir);
+        let mut facts = GitFacts { root: Some(root.to_str().ok_or(Unanswered)?.to_owned()), ..GitFacts::default() };
+        let of_data = self.path.starts_with(&repository.git_dir) || self.path.starts_with(&repository.common_dir);
+        let relative = repository.root.as_ref().and_then(|root| self.path.strip_prefix(root).ok());
+        let Some(relative) = relative.filter(|_| !of_data) else {
+            facts.holds_repository = of_data || self.holds_repository(MAX_ENTRIES);
+            return Ok(facts);
+        };
+        let index = repository.index()?;
+        let name: &BStr = relative.as_os_str().as_bytes().as_bstr();
+        facts.tracked = !name.is_empty() && index.entry_range(name).is_some();
+        facts.clean = facts.tracked && self.is_clean(repository, relative)?;
+        facts.holds_tracked = holds_tracked(index, name);
+        facts.ignored = !facts.tracked
+            && !facts.holds_tracked
+            && !name.is_empty()
+            && ignore::is_ignored(repository, relative, self.is_dir())?;
+        facts.holds_repository = self.holds_repository(if facts.ignored { MAX_IGNORED_ENTRIES } else { MAX_ENTRIES });
+        Ok(facts)
+    }
+
+    /// In the index without conflict, the same in HEAD, and the same on disk, byte by byte and in kind and mode.
+    fn is_clean(&self, repository: &Repository, relative: &Path) -> Known<bool> {
+        let index = repository.index()?;
+        let name = relative.as_os_str().as_bytes().as_bstr();
+        let Some(entry) = index.entry_by_path_and_stage(name, gix::index::entry::Stage::Unconflicted) else {
+            return Ok(false);
+        };
+        let (Some(metadata), Some(tree)) = (&self.metadata, repository.head_tree()?) else { return Ok(false) };
+        let Some((mode, id)) = repository.objects()?.entry(tree, relative)? else { return Ok(false) };
+        if id != entry.id || u32::from(mode.value()) != entry.mode.bits() || !repository.objects()?.has(id)? {
+            return Ok(false);
+        }
+        let kind = metadata.file_type();
+        let executable = metadata.permissions().mode() & 0o100 != 0;
+        let on_disk = if entry.mode == Mode::SYMLINK && kind.is_symlink() {
+            hash_link(&self.path)?
+        } else if kind.is_file() && entry.mode == (if executable { Mode::FILE_EXECUTABLE } else { Mode::FILE }) {
+            if metadata.len() > MAX_FILE {
+                return Ok(false);
+            }
+            hash_file(&self.path)?
+        } else {
+            return Ok(false);
+        };
+        Ok(on_disk == id)
+    }
+
+    /// Whether there is a repository or work tree in this directory. What cannot be seen to the end counts as one.
+    fn holds_repository(&self, limit: usize) -> bool {
+        self.is_dir() && !holds_none(&self.path, limit).unwrap_or(false)
+    }
+}
+
+/// Whether the index has a file below `name`. A sparse index may have only a directory above it.
+fn holds_tracked(index: &gix::index::State, name: &BStr) -> bool {
+    if name.is_empty() {
+        return !index.entries().is_empty();
+    }
+    let below = [name.as_bytes(), b"/"].concat();
+    let first = index.entries().partition_point(|entry| entry.path(index) < below.as_bstr());
+    let inside = index.entries().get(first).is_some_and(|entry| entry.path(index).starts_with(&below));
+    inside
+        || index.is_sparse()
+            && index.entries().iter().any(|entry| entry.mode.is_sparse() && below.starts_with(entry.path(index)))
+}
+
+/// Hashes a file as git stores it, without any filter. The length is hashed first, so a file that changes meanwhile
+/// hashes to something else.
+pub(super) fn hash_file(path: &Path) -> Known<gix::ObjectId> {
+    let mut file = paths::open(path)?;
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
+    hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, file.metadata()?.len()));
+    let mut left = MAX_FILE + 1;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        left = left.checked_sub(count as u64).ok_or(Unanswered)?;
+        hasher.update(buffer.get(..count).ok_or(Unanswered)?);
+    }
+    hasher.try_finalize().map_err(|_| Unanswered)
+}
+
+fn hash_link(path: &Path) -> Known<gix::ObjectId> {
+    let target = path.read_link()?;
+    let bytes = target.as_os_str().as_bytes();
+    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).map_err(|_| Unanswered)
+}
+
+/// Walks a directory tree, the near levels first, without following symbolic links. `Ok(false)` when a repository is
+/// in it or the limit is reached.
+fn holds_none(top: &Path, limit: usize) -> Known<bool> {
+    let mut todo = VecDeque::from([top.to_owned()]);
+    let mut seen = 0;
+    while let Some(dir) = todo.pop_front() {
+        // A bare repository has no `.git`, but these three.
+        let mut bare = [("HEAD", false), ("objects", false), ("refs", false)];
+        for entry in dir.read_dir()? {
+            let entry = entry?;
+            seen += 1;
+            let name = entry.file_name();
+            if seen > limit || name == ".git" {
+                return Ok(false);
+            }
+            bare.iter_mut().filter(|(part, _)| name == *part).for_each(|(_, found)| *found = true);
+            if entry.file_type()?.is_dir() {
+                todo.push_back(entry.path());
+            }
+        }
+        if bare.iter().all(|(_, found)| *found) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a file of the repository is tracked and unchanged since HEAD.
+///
+/// # Errors
+///
+/// A part of the repository cannot be read.
+pub fn is_clean(repository: &Repository, relative: &Path) -> Known<bool> {
+    let Some(root) = &repository.root else { return Ok(false) };
+    Subject::new(&root.join(relative))?.is_clean(repository, relative)
+}

@@ -1,0 +1,86 @@
+//! History: what one commit has that another has not, within a bounded walk.
+
+use std::collections::{BinaryHeap, HashMap};
+
+use gix::ObjectId;
+
+use super::objects::{Commit, Objects};
+use crate::world::Known;
+
+/// How many commits are looked at.
+pub const MAX_COMMITS: usize = 10_000;
+
+const LEFT: u8 = 1;
+const RIGHT: u8 = 2;
+const BOTH: u8 = LEFT | RIGHT;
+
+/// How two commits stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Commits that only the first reaches.
+    pub left: usize,
+    /// Commits that only the second reaches.
+    pub right: usize,
+}
+
+/// Compares what `left` and `right` reach. `None` when that takes more than [`MAX_COMMITS`] commits.
+///
+/// # Errors
+///
+/// A commit cannot be read. One that is not there (the end of a shallow clone) has no parents.
+pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId) -> Known<Option<Divergence>> {
+    if left == right {
+        return Ok(Some(Divergence { left: 0, right: 0 }));
+    }
+    let mut reached: HashMap<ObjectId, (u8, Commit)> = HashMap::new();
+    let mut queue = BinaryHeap::new();
+    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found.
+    let mut open = 0_usize;
+    for (id, side) in [(left, LEFT), (right, RIGHT)] {
+        let commit = read(objects, id)?;
+        queue.push((commit.seconds, id, side));
+        open += 1;
+        reached.insert(id, (side, commit));
+    }
+    while let Some((_, id, known)) = queue.pop() {
+        if known != BOTH {
+            open -= 1;
+        }
+        let Some((side, parents)) = reached.get(&id).map(|(side, commit)| (*side, commit.parents.clone())) else {
+            continue;
+        };
+        for parent in parents {
+            let seconds = match reached.get_mut(&parent) {
+                Some((already, _)) if *already | side == *already => continue,
+                Some((already, commit)) => {
+                    *already |= side;
+                    commit.seconds
+                }
+                None => {
+                    if reached.len() >= MAX_COMMITS {
+                        return Ok(None);
+                    }
+                    let commit = read(objects, parent)?;
+                    let seconds = commit.seconds;
+                    reached.insert(parent, (side, commit));
+                    seconds
+                }
+            };
+            let now = reached.get(&parent).map_or(side, |(side, _)| *side);
+            if now != BOTH {
+                open += 1;
+            }
+            queue.push((seconds, parent, now));
+        }
+        if open == 0 {
+            break;
+        }
+    }
+    let count = |wanted: u8| reached.values().filter(|(side, _)| *side == wanted).count();
+    Ok(Some(Divergence { left: count(LEFT), right: count(RIGHT) }))
+}
+
+fn read(objects: &Objects, id: ObjectId) -> Known<Commit> {
+    let missing = Commit { tree: ObjectId::null(gix::hash::Kind::Sha1), parents: Vec::new(), seconds: 0 };
+    Ok(objects.commit(id)?.unwrap_or(missing))
+}

@@ -1,0 +1,87 @@
+//! git: what a repository says of a path, and what is known of the repository.
+//!
+//! Everything is read in process. No program is started, and no setting is acted on: not `core.fsmonitor`, not
+//! filters, hooks, `textconv`, pagers or aliases. Who owns a repository does not matter, since nothing of it is run.
+
+pub mod config;
+pub mod facts;
+pub mod history;
+pub mod objects;
+pub mod open;
+pub mod refs;
+mod settings;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::paths;
+use super::{Known, Unanswered};
+use crate::judge::facts::question::{GitFacts, RepositoryFacts};
+use crate::judge::invocation::Environment;
+use open::{Place, Repository};
+
+/// Answers questions about git for one environment, and keeps the repositories that it read.
+#[derive(Debug)]
+pub struct Git {
+    env: Environment,
+    cwd: PathBuf,
+    opened: RefCell<HashMap<Place, Known<Rc<Repository>>>>,
+}
+
+impl Git {
+    /// For a command with this environment, started in `cwd`. Only variables that git reads are kept.
+    #[must_use]
+    pub fn new(env: &Environment, cwd: &Path) -> Self {
+        let kept = |name: &str| name == "HOME" || name == "XDG_CONFIG_HOME" || name.starts_with("GIT_");
+        let variables = env.variables.iter().filter(|(name, _)| name.to_str().is_some_and(kept));
+        let env = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self { env, cwd: cwd.to_owned(), opened: RefCell::default() }
+    }
+
+    /// What git says of `path`; empty facts when no repository holds it.
+    ///
+    /// # Errors
+    ///
+    /// The repository cannot be read, or is of a format that is not known here.
+    pub fn facts(&self, path: &Path) -> Known<GitFacts> {
+        let subject = facts::Subject::new(path)?;
+        let Some(repository) = self.holding(subject.start())? else { return subject.outside() };
+        subject.inside(&repository)
+    }
+
+    /// The repository that holds `dir`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Git::facts`]; or the environment leads git to another repository.
+    pub fn repository(&self, dir: &Path) -> Known<Option<RepositoryFacts>> {
+        let dir = paths::resolve(dir)?.canonical;
+        let repository = self.holding(&dir)?;
+        self.is_not_led_elsewhere(repository.as_deref())?;
+        repository.map(|repository| settings::describe(&repository, &self.env)).transpose()
+    }
+
+    /// Finds and opens the repository that holds `dir`, which has no symbolic links in it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn holding(&self, dir: &Path) -> Known<Option<Rc<Repository>>> {
+        let Some(place) = open::find(dir)? else { return Ok(None) };
+        if let Some(known) = self.opened.borrow().get(&place) {
+            return known.clone().map(Some);
+        }
+        let opened = Repository::open(&place, self.env.get("HOME").map(PathBuf::from)).map(Rc::new);
+        self.opened.borrow_mut().insert(place, opened.clone());
+        opened.map(Some)
+    }
+
+    /// With `GIT_DIR` git looks nowhere else; that is fine only where it would have looked anyway (as in a hook).
+    fn is_not_led_elsewhere(&self, repository: Option<&Repository>) -> Known<()> {
+        let Some(git_dir) = self.env.variables.get(std::ffi::OsStr::new("GIT_DIR")) else { return Ok(()) };
+        let git_dir = paths::resolve(&self.cwd.join(git_dir))?.canonical;
+        if repository.is_some_and(|repository| repository.git_dir == git_dir) { Ok(()) } else { Err(Unanswered) }
+    }
+}

@@ -1,0 +1,177 @@
+//! Objects: commits and trees out of a repository's database, loose or packed.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::hash::Kind;
+use gix::objs::tree::EntryMode;
+use gix::objs::{Exists, Find, FindHeader};
+
+use crate::world::paths::{self, Content};
+use crate::world::{Known, Unanswered};
+
+/// The largest object that is unpacked, in bytes.
+const MAX_OBJECT: u64 = 32 * 1024 * 1024;
+
+/// How many databases may lend one another objects.
+const MAX_ALTERNATES: usize = 16;
+
+/// How many files the folder of packs may hold.
+const MAX_PACK_FILES: usize = 10_000;
+
+/// The objects of one repository and of those that it borrows from.
+pub struct Objects {
+    handle: gix::odb::Handle,
+    /// The folders that loose objects are looked for in.
+    folders: Vec<PathBuf>,
+}
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Objects").field("folders", &self.folders).finish_non_exhaustive()
+    }
+}
+
+/// The parts of a commit that are asked for.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub tree: ObjectId,
+    pub parents: Vec<ObjectId>,
+    /// When it was committed, in seconds since 1970.
+    pub seconds: i64,
+}
+
+impl Objects {
+    /// Opens the database in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or something that is no regular file lies where a pack belongs.
+    pub fn open(folder: &Path) -> Known<Self> {
+        let mut folders = vec![folder.to_owned()];
+        let mut next = 0;
+        while let Some(folder) = folders.get(next) {
+            let borrowed = alternates(folder)?;
+            only_regular_files(&folder.join("pack"))?;
+            folders.extend(borrowed.into_iter().filter(|folder| !folders.contains(folder)).collect::<Vec<_>>());
+            if folders.len() > MAX_ALTERNATES {
+                return Err(Unanswered);
+            }
+            next += 1;
+        }
+        let options = gix::odb::store::init::Options {
+            alloc_limit_bytes: Some(2 * MAX_OBJECT as usize),
+            current_dir: Some(PathBuf::from("/")),
+            ..Default::default()
+        };
+        let handle = gix::odb::at_opts(folder, Kind::Sha1, None, options)?;
+        Ok(Self { handle, folders })
+    }
+
+    /// Whether an object is in the database.
+    pub fn has(&self, id: ObjectId) -> Known<bool> {
+        self.only_regular(id)?;
+        Ok(self.handle.exists(&id))
+    }
+
+    /// A commit; `None` when it is not in the database (a shallow clone ends).
+    pub fn commit(&self, id: ObjectId) -> Known<Option<Commit>> {
+        let mut buffer = Vec::new();
+        let Some(data) = self.find(id, gix::objs::Kind::Commit, &mut buffer)? else { return Ok(None) };
+        let commit = gix::objs::CommitRef::from_bytes(data, Kind::Sha1).map_err(|_| Unanswered)?;
+        let seconds = commit.time().map_err(|_| Unanswered)?.seconds;
+        Ok(Some(Commit { tree: commit.tree(), parents: commit.parents().collect(), seconds }))
+    }
+
+    /// The entry at a path below a tree; `None` when there is none.
+    pub fn entry(&self, tree: ObjectId, path: &Path) -> Known<Option<(EntryMode, ObjectId)>> {
+        let mut found: Option<(EntryMode, ObjectId)> = None;
+        let mut buffer = Vec::new();
+        for name in path {
+            let tree = match found {
+                None => tree,
+                Some((mode, id)) if mode.is_tree() => id,
+                Some(_) => return Ok(None),
+            };
+            let data = self.find(tree, gix::objs::Kind::Tree, &mut buffer)?.ok_or(Unanswered)?;
+            found = entry(data, name)?;
+            if found.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(found)
+    }
+
+    fn find<'a>(&self, id: ObjectId, kind: gix::objs::Kind, buffer: &'a mut Vec<u8>) -> Known<Option<&'a [u8]>> {
+        self.only_regular(id)?;
+        let header = match self.handle.try_header(&id) {
+            Ok(Some(header)) => header,
+            Ok(None) => return Ok(None),
+            Err(_) => return Err(Unanswered),
+        };
+        if header.kind != kind || header.size > MAX_OBJECT {
+            return Err(Unanswered);
+        }
+        match self.handle.try_find(&id, buffer) {
+            Ok(Some(data)) if data.kind == kind => Ok(Some(data.data)),
+            _ => Err(Unanswered),
+        }
+    }
+
+    /// Refuses an object whose loose file is something that could be waited for.
+    fn only_regular(&self, id: ObjectId) -> Known<()> {
+        let hex = id.to_string();
+        let (first, rest) = hex.split_at(2);
+        for folder in &self.folders {
+            match folder.join(first).join(rest).metadata() {
+                Ok(metadata) if !metadata.is_file() => return Err(Unanswered),
+                Ok(_) => return Ok(()),
+                Err(error) if paths::is_absent(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn entry(tree: &[u8], name: &OsStr) -> Known<Option<(EntryMode, ObjectId)>> {
+    for entry in gix::objs::TreeRefIter::from_bytes(tree, Kind::Sha1) {
+        let entry = entry.map_err(|_| Unanswered)?;
+        if entry.filename == name.as_bytes() {
+            return Ok(Some((entry.mode, entry.oid.to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// The databases that the one in `folder` borrows from.
+fn alternates(folder: &Path) -> Known<Vec<PathBuf>> {
+    let bytes = match paths::read(&folder.join("info/alternates"), 64 * 1024) {
+        Content::Missing => return Ok(Vec::new()),
+        Content::Bytes(bytes) => bytes,
+        Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+    };
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    lines
+        .map(|line| if line.starts_with(b"\"") { Err(Unanswered) } else { Ok(folder.join(OsStr::from_bytes(line))) })
+        .collect()
+}
+
+fn only_regular_files(folder: &Path) -> Known<()> {
+    let entries = match folder.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if paths::is_absent(&error) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for (count, entry) in entries.enumerate() {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let regular = kind.is_file() || kind.is_dir() || entry.path().metadata()?.is_file();
+        if !regular || count > MAX_PACK_FILES {
+            return Err(Unanswered);
+        }
+    }
+    Ok(())
+}

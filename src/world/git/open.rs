@@ -1,0 +1,229 @@
+//! Finding and opening the repository that holds a place.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+
+use super::config::{Config, Situation};
+use super::objects::Objects;
+use super::refs::{Refs, Target};
+use crate::world::paths::{self, Content};
+use crate::world::{Known, Unanswered};
+
+/// How many directories are looked at on the way up.
+const MAX_ANCESTORS: usize = 512;
+
+/// The longest `.git` or `commondir` file.
+const MAX_POINTER: usize = 8 * 1024;
+
+/// The largest index that is read, in bytes.
+const MAX_INDEX: u64 = 256 * 1024 * 1024;
+
+/// Where a repository is: its work tree and its data.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The directory that has `.git` in it; `None` inside the data of a repository.
+    pub top: Option<PathBuf>,
+    pub git_dir: PathBuf,
+}
+
+/// A repository, read on demand.
+#[derive(Debug)]
+pub struct Repository {
+    /// The top of the work tree; `None` for a bare one.
+    pub root: Option<PathBuf>,
+    pub git_dir: PathBuf,
+    pub common_dir: PathBuf,
+    pub refs: Refs,
+    /// The repository's own configuration.
+    pub config: Config,
+    pub situation: Situation,
+    objects: OnceCell<Known<Objects>>,
+    index: OnceCell<Known<gix::index::State>>,
+    head_tree: OnceCell<Known<Option<ObjectId>>>,
+}
+
+/// Finds the repository that holds `dir`, which has no symbolic links in it.
+///
+/// # Errors
+///
+/// A `.git` on the way cannot be read.
+pub fn find(dir: &Path) -> Known<Option<Place>> {
+    for (steps, dir) in dir.ancestors().enumerate() {
+        if steps > MAX_ANCESTORS {
+            return Err(Unanswered);
+        }
+        let dot_git = dir.join(".git");
+        match dot_git.metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                if is_git_dir(&dot_git)? {
+                    return Ok(Some(Place { top: Some(dir.to_owned()), git_dir: dot_git }));
+                }
+            }
+            Ok(_) => {
+                let git_dir = pointer(&dot_git, b"gitdir:")?.ok_or(Unanswered)?;
+                return Ok(Some(Place { top: Some(dir.to_owned()), git_dir }));
+            }
+            Err(error) if paths::is_absent(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if is_git_dir(dir)? {
+            return Ok(Some(Place { top: None, git_dir: dir.to_owned() }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether `dir` holds a repository's data, by git's own test.
+pub fn is_git_dir(dir: &Path) -> Known<bool> {
+    let there = |name: &str| match dir.join(name).symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if paths::is_absent(&error) => Ok(false),
+        Err(error) => Err(Unanswered::from(error)),
+    };
+    Ok(there("HEAD")? && (there("commondir")? || (there("objects")? && there("refs")?)))
+}
+
+/// A path written in a file, taken from beside it. `None` when there is no such file.
+fn pointer(file: &Path, prefix: &[u8]) -> Known<Option<PathBuf>> {
+    let bytes = match paths::read(file, MAX_POINTER) {
+        Content::Missing => return Ok(None),
+        Content::Bytes(bytes) => bytes,
+        Content::TooLarge | Content::Unreadable => return Err(Unanswered),
+    };
+    let text = bytes.strip_prefix(prefix).and_then(|rest| std::str::from_utf8(rest).ok()).ok_or(Unanswered)?.trim();
+    let target = file.parent().unwrap_or(Path::new("/")).join(text);
+    Ok(Some(paths::resolve(&target)?.canonical))
+}
+
+impl Repository {
+    /// Opens what was found. `home` is where `~/` in its configuration leads.
+    ///
+    /// # Errors
+    ///
+    /// A part of it cannot be read, or it is of a format that is not known here.
+    pub fn open(place: &Place, home: Option<PathBuf>) -> Known<Self> {
+        let git_dir = paths::resolve(&place.git_dir)?.canonical;
+        let common_dir = pointer(&git_dir.join("commondir"), b"")?.unwrap_or_else(|| git_dir.clone());
+        let refs = Refs::new(git_dir.clone(), common_dir.clone());
+        let branch = match refs.read("HEAD")? {
+            Some(Target::Symbolic(name)) => name.strip_prefix("refs/heads/").map(str::to_owned),
+            _ => None,
+        };
+        let situation = Situation { home, git_dir: Some(git_dir.clone()), branch };
+        let mut config = Config::default();
+        config.add_file(&common_dir.join("config"), &situation)?;
+        if config.get("extensions", "worktreeconfig").is_some_and(|setting| setting.truth().unwrap_or(true)) {
+            config.add_file(&git_dir.join("config.worktree"), &situation)?;
+        }
+        is_known_format(&config)?;
+        let linked = git_dir != common_dir;
+        let root = root(place, &git_dir, linked, &config)?;
+        let (objects, index, head_tree) = Default::default();
+        Ok(Self { root, git_dir, common_dir, refs, config, situation, objects, index, head_tree })
+    }
+
+    /// The current branch; `None` when HEAD is detached.
+    #[must_use]
+    pub fn branch(&self) -> Option<&str> {
+        self.situation.branch.as_deref()
+    }
+
+    /// Its objects.
+    ///
+    /// # Errors
+    ///
+    /// The database cannot be read.
+    pub fn objects(&self) -> Known<&Objects> {
+        self.objects.get_or_init(|| Objects::open(&self.common_dir.join("objects"))).as_ref().map_err(|_| Unanswered)
+    }
+
+    /// The tree of HEAD; `None` before the first commit.
+    ///
+    /// # Errors
+    ///
+    /// HEAD or its commit cannot be read.
+    pub fn head_tree(&self) -> Known<Option<ObjectId>> {
+        *self.head_tree.get_or_init(|| match self.refs.resolve("HEAD")? {
+            None => Ok(None),
+            Some(id) => Ok(Some(self.objects()?.commit(id)?.ok_or(Unanswered)?.tree)),
+        })
+    }
+
+    /// The index; an empty one when there is no file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is too large.
+    pub fn index(&self) -> Known<&gix::index::State> {
+        self.index.get_or_init(|| read_index(&self.git_dir)).as_ref().map_err(|_| Unanswered)
+    }
+}
+
+fn read_index(git_dir: &Path) -> Known<gix::index::State> {
+    let path = git_dir.join("index");
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_INDEX => {}
+        Err(error) if paths::is_absent(&error) => return Ok(gix::index::State::new(gix::hash::Kind::Sha1)),
+        _ => return Err(Unanswered),
+    }
+    // A split index names a second file beside it, which must be one that nobody has to wait for.
+    for entry in git_dir.read_dir()? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().starts_with(b"sharedindex.") {
+            let metadata = entry.metadata()?;
+            if !metadata.is_file() || metadata.len() > MAX_INDEX {
+                return Err(Unanswered);
+            }
+        }
+    }
+    let options = gix::index::decode::Options {
+        thread_limit: Some(1),
+        alloc_limit_bytes: Some(4 * MAX_INDEX as usize),
+        ..Default::default()
+    };
+    let index = gix::index::File::at(path, gix::hash::Kind::Sha1, true, options).map_err(|_| Unanswered)?;
+    Ok(index.into())
+}
+
+/// Extensions that change nothing about how the parts read here are laid out.
+const HARMLESS_EXTENSIONS: &[&str] =
+    &["noop", "preciousobjects", "partialclone", "worktreeconfig", "relativeworktrees", "compatobjectformat"];
+
+fn is_known_format(config: &Config) -> Known<()> {
+    let version = config.get("core", "repositoryformatversion").and_then(|setting| setting.value.as_deref());
+    if !matches!(version.unwrap_or("0"), "0" | "1") {
+        return Err(Unanswered);
+    }
+    for extension in config.section("extensions") {
+        let value = extension.value.as_deref().unwrap_or_default();
+        let known = match extension.key.as_str() {
+            "objectformat" => value.eq_ignore_ascii_case("sha1"),
+            "refstorage" => value.eq_ignore_ascii_case("files"),
+            // git reads other extensions only where the format says that there may be some.
+            key => version != Some("1") || HARMLESS_EXTENSIONS.contains(&key),
+        };
+        if !known {
+            return Err(Unanswered);
+        }
+    }
+    Ok(())
+}
+
+/// The top of the work tree, as git decides it: a linked one is where its `.git` file is, else what the configuration
+/// says, else where `.git` is.
+fn root(place: &Place, git_dir: &Path, linked: bool, config: &Config) -> Known<Option<PathBuf>> {
+    if linked {
+        return Ok(place.top.clone());
+    }
+    if let Some(setting) = config.get("core", "worktree") {
+        let value = setting.value.as_deref().ok_or(Unanswered)?;
+        return paths::resolve(&git_dir.join(value)).map(|resolved| Some(resolved.canonical));
+    }
+    if config.get("core", "bare").map_or(Ok(false), super::config::Setting::truth)? {
+        return Ok(None);
+    }
+    let beside = git_dir.parent().filter(|_| git_dir.file_name().is_some_and(|name| name == ".git"));
+    Ok(place.top.clone().or_else(|| beside.map(Path::to_owned)))
+}

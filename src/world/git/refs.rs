@@ -1,0 +1,112 @@
+//! References: from a name to a commit, in the store of plain files.
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use gix::ObjectId;
+
+use crate::world::paths::{self, Content};
+use crate::world::{Known, Unanswered};
+
+/// The longest file of one reference.
+const MAX_LOOSE: usize = 8 * 1024;
+
+/// The longest list of packed references.
+const MAX_PACKED: usize = 64 * 1024 * 1024;
+
+/// How many symbolic references may lead to one another, as in git.
+const MAX_SYMBOLIC: usize = 5;
+
+/// The references of one repository.
+#[derive(Debug)]
+pub struct Refs {
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+    packed: OnceCell<Known<Vec<u8>>>,
+}
+
+/// What a reference says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The name of another reference.
+    Symbolic(String),
+    Object(ObjectId),
+}
+
+impl Refs {
+    /// Those of a work tree with its own data in `git_dir` and shared data in `common_dir`.
+    #[must_use]
+    pub fn new(git_dir: PathBuf, common_dir: PathBuf) -> Self {
+        Self { git_dir, common_dir, packed: OnceCell::new() }
+    }
+
+    /// What `name` says, without following it. `None` when there is no such reference.
+    ///
+    /// # Errors
+    ///
+    /// The name is no name of a reference, or what stands there is none.
+    pub fn read(&self, name: &str) -> Known<Option<Target>> {
+        if !is_name(name) {
+            return Err(Unanswered);
+        }
+        let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
+        let of_work_tree = !name.starts_with("refs/") || own.iter().any(|prefix| name.starts_with(prefix));
+        let file = if of_work_tree { self.git_dir.join(name) } else { self.common_dir.join(name) };
+        match paths::read(&file, MAX_LOOSE) {
+            Content::Bytes(bytes) => parse(&bytes).map(Some),
+            Content::TooLarge => Err(Unanswered),
+            // A directory of that name stays behind when longer names were packed.
+            Content::Unreadable if !file.is_dir() => Err(Unanswered),
+            Content::Missing | Content::Unreadable => Ok(self.packed(name)?.map(Target::Object)),
+        }
+    }
+
+    /// The object that `name` leads to. `None` when there is no such reference, or it leads to none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Refs::read`]; or symbolic references go in circles.
+    pub fn resolve(&self, name: &str) -> Known<Option<ObjectId>> {
+        let mut name = name.to_owned();
+        for _ in 0..=MAX_SYMBOLIC {
+            match self.read(&name)? {
+                None => return Ok(None),
+                Some(Target::Object(id)) => return Ok(Some(id)),
+                Some(Target::Symbolic(next)) => name = next,
+            }
+        }
+        Err(Unanswered)
+    }
+
+    fn packed(&self, name: &str) -> Known<Option<ObjectId>> {
+        let packed = self.packed.get_or_init(|| match paths::read(&self.common_dir.join("packed-refs"), MAX_PACKED) {
+            Content::Missing => Ok(Vec::new()),
+            Content::Bytes(bytes) => Ok(bytes),
+            Content::TooLarge | Content::Unreadable => Err(Unanswered),
+        });
+        let packed = packed.as_ref().map_err(|_| Unanswered)?;
+        for line in packed.split(|byte| *byte == b'\n') {
+            if let Some(hex) = line.strip_suffix(name.as_bytes()).and_then(|rest| rest.strip_suffix(b" ")) {
+                return ObjectId::from_hex(hex).map(Some).map_err(|_| Unanswered);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Names that stay inside the store: `HEAD` and its kin, or below `refs/`, without a step up.
+fn is_name(name: &str) -> bool {
+    let top = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let below = name.starts_with("refs/")
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+        && !name.contains(['\0', '\n', ' ']);
+    top || below
+}
+
+fn parse(bytes: &[u8]) -> Known<Target> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Unanswered)?.trim_end();
+    match text.strip_prefix("ref:") {
+        Some(name) => Ok(Target::Symbolic(name.trim_start().to_owned())),
+        None => ObjectId::from_hex(text.as_bytes()).map(Target::Object).map_err(|_| Unanswered),
+    }
+}

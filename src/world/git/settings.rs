@@ -1,0 +1,184 @@
+//! What is known of a repository as a whole: branches, remotes, aliases.
+
+use std::path::{Path, PathBuf};
+
+use super::config::{Config, Setting};
+use super::history;
+use super::open::Repository;
+use super::refs::Target;
+use crate::judge::facts::question::RepositoryFacts;
+use crate::judge::invocation::Environment;
+use crate::world::{Known, Unanswered};
+
+/// Where the configuration of the whole machine is, by installation.
+const SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
+
+/// How many settings `GIT_CONFIG_COUNT` may announce.
+const MAX_ANNOUNCED: usize = 1000;
+
+/// Reads what is known of a repository.
+///
+/// # Errors
+///
+/// Its configuration, the user's or the machine's cannot be read.
+pub fn describe(repository: &Repository, env: &Environment) -> Known<RepositoryFacts> {
+    let config = all(repository, env)?;
+    let root = repository.root.as_ref().unwrap_or(&repository.git_dir);
+    let remotes = remotes(&config);
+    Ok(RepositoryFacts {
+        root: root.to_str().ok_or(Unanswered)?.to_owned(),
+        branch: repository.branch().map(str::to_owned),
+        default_branch: default_branch(repository, &remotes)?,
+        aliases: aliases(&config),
+        pushed: pushed(repository, &config)?,
+        remotes,
+    })
+}
+
+/// Everything that git would read: the machine's, the user's, the repository's configuration, the environment.
+fn all(repository: &Repository, env: &Environment) -> Known<Config> {
+    let mut config = Config::default();
+    let situation = &repository.situation;
+    if env.get("GIT_CONFIG_NOSYSTEM").is_none_or(|value| matches!(value, "" | "0" | "false" | "no" | "off")) {
+        match env.get("GIT_CONFIG_SYSTEM") {
+            Some(file) => config.add_file(Path::new(file), situation)?,
+            None => SYSTEM.iter().try_for_each(|file| config.add_file(Path::new(file), situation))?,
+        }
+    }
+    let home = env.get("HOME").map(PathBuf::from);
+    if let Some(file) = env.get("GIT_CONFIG_GLOBAL") {
+        config.add_file(Path::new(file), situation)?;
+    } else {
+        let xdg = env.get("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        if let Some(dir) = xdg.or_else(|| home.as_ref().map(|home| home.join(".config"))) {
+            config.add_file(&dir.join("git/config"), situation)?;
+        }
+        if let Some(home) = &home {
+            config.add_file(&home.join(".gitconfig"), situation)?;
+        }
+    }
+    config.add_file(&repository.common_dir.join("config"), situation)?;
+    if config.get("extensions", "worktreeconfig").is_some_and(|setting| setting.truth().unwrap_or(true)) {
+        config.add_file(&repository.git_dir.join("config.worktree"), situation)?;
+    }
+    announced(&mut config, env)?;
+    Ok(config)
+}
+
+/// Settings handed on in the environment.
+fn announced(config: &mut Config, env: &Environment) -> Known<()> {
+    // What `git -c` hands to its children is quoted in a way of its own; only its having no say here is checked.
+    let says = |text: &str| ["alias.", "remote.", "branch.", "url."].iter().any(|section| text.contains(section));
+    if env.get("GIT_CONFIG_PARAMETERS").is_some_and(|text| says(&text.to_ascii_lowercase())) {
+        return Err(Unanswered);
+    }
+    let Some(count) = env.get("GIT_CONFIG_COUNT").filter(|count| !count.is_empty()) else { return Ok(()) };
+    let count: usize = count.parse().map_err(|_| Unanswered)?;
+    if count > MAX_ANNOUNCED {
+        return Err(Unanswered);
+    }
+    for number in 0..count {
+        let key = env.get(&format!("GIT_CONFIG_KEY_{number}")).ok_or(Unanswered)?;
+        let value = env.get(&format!("GIT_CONFIG_VALUE_{number}")).ok_or(Unanswered)?;
+        config.add(key, Some(value));
+    }
+    Ok(())
+}
+
+/// `alias.NAME` and `alias.NAME.command`; names in lower case, since git compares them without regard to case.
+fn aliases(config: &Config) -> Vec<(String, String)> {
+    let mut aliases: Vec<(String, String)> = Vec::new();
+    for setting in config.section("alias") {
+        let name = match (&setting.subsection, setting.key.as_str()) {
+            (None, key) => key.to_owned(),
+            (Some(name), "command") => name.to_ascii_lowercase(),
+            _ => continue,
+        };
+        let Some(value) = setting.value.clone() else { continue };
+        match aliases.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => aliases.push((name, value)),
+        }
+    }
+    aliases
+}
+
+/// Each remote with every URL that it is fetched from or pushed to, rewritten as `url.….insteadOf` says.
+fn remotes(config: &Config) -> Vec<(String, String)> {
+    let mut remotes = Vec::new();
+    for setting in config.section("remote") {
+        let (Some(name), Some(value)) = (&setting.subsection, &setting.value) else { continue };
+        let rewritten = match setting.key.as_str() {
+            "url" => [Some(rewrite(config, value, "insteadof")), Some(rewrite(config, value, "pushinsteadof"))],
+            "pushurl" => [Some(rewrite(config, value, "insteadof")), None],
+            _ => continue,
+        };
+        for (position, url) in rewritten.into_iter().flatten().enumerate() {
+            // The second is where pushes go, and says something only where a rule made it.
+            let row = (name.clone(), url);
+            if (position == 0 || row.1 != *value) && !remotes.contains(&row) {
+                remotes.push(row);
+            }
+        }
+    }
+    remotes
+}
+
+/// The URL with the longest prefix replaced that a rule of this kind names.
+fn rewrite(config: &Config, url: &str, kind: &str) -> String {
+    let rules = config.section("url").filter(|setting| setting.key == kind);
+    let matching = rules.filter_map(|Setting { subsection, value, .. }| {
+        let prefix = value.as_deref().filter(|prefix| url.starts_with(prefix))?;
+        Some((prefix.len(), subsection.as_deref()?))
+    });
+    match matching.max_by_key(|(length, _)| *length) {
+        Some((length, base)) => format!("{base}{}", url.get(length..).unwrap_or_default()),
+        None => url.to_owned(),
+    }
+}
+
+/// The branch that the HEAD of `origin`, else of the first remote, names.
+fn default_branch(repository: &Repository, remotes: &[(String, String)]) -> Known<Option<String>> {
+    let first = remotes.iter().find(|(name, _)| name == "origin").or(remotes.first());
+    let Some((remote, _)) = first else { return Ok(None) };
+    let prefix = format!("refs/remotes/{remote}/");
+    match repository.refs.read(&format!("{prefix}HEAD")) {
+        Ok(Some(Target::Symbolic(name))) => Ok(name.strip_prefix(&prefix).map(str::to_owned)),
+        // The name of a remote may be no name of a reference.
+        Ok(_) | Err(Unanswered) => Ok(None),
+    }
+}
+
+/// Whether all of HEAD is in its upstream. A walk that is too long says yes, since what was pushed is the graver case.
+fn pushed(repository: &Repository, config: &Config) -> Known<Option<bool>> {
+    let Some(upstream) = upstream(repository, config) else { return Ok(None) };
+    let (Some(head), Some(upstream)) = (repository.refs.resolve("HEAD")?, repository.refs.resolve(&upstream)?) else {
+        return Ok(None);
+    };
+    let compared = history::compare(repository.objects()?, head, upstream)?;
+    Ok(Some(compared.is_none_or(|divergence| divergence.left == 0)))
+}
+
+/// The reference that follows the current branch's upstream; `None` without one, or when it is a local branch.
+pub fn upstream(repository: &Repository, config: &Config) -> Option<String> {
+    let branch = repository.branch()?;
+    let remote = config.get_in("branch", branch, "remote").filter(|remote| *remote != ".")?;
+    let merge = config.get_in("branch", branch, "merge")?;
+    let fetches = config
+        .section("remote")
+        .filter(|setting| setting.key == "fetch" && setting.subsection.as_deref() == Some(remote));
+    fetches.filter_map(|setting| setting.value.as_deref()).find_map(|spec| follow(spec, merge))
+}
+
+/// Where a fetch specification (`+refs/heads/*:refs/remotes/origin/*`) puts a reference of the other side.
+fn follow(spec: &str, name: &str) -> Option<String> {
+    let (from, to) = spec.strip_prefix('+').unwrap_or(spec).split_once(':')?;
+    match (from.split_once('*'), to.split_once('*')) {
+        (Some((before, after)), Some((to_before, to_after))) => {
+            let middle = name.strip_prefix(before)?.strip_suffix(after)?;
+            Some(format!("{to_before}{middle}{to_after}"))
+        }
+        (None, None) => (from == name).then(|| to.to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,247 @@
+//! Who is asking: account, working directory, environment, origin and session of this process.
+//!
+//! What may not enter: judging by it. Marks in the environment can be set by anyone, so they only ever make a caller
+//! an agent, never a person.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use nix::unistd;
+
+use super::agents::{self, Agent};
+use super::paths::{self, Content};
+use super::system::{self, Process};
+use super::terminal::{self, Situation};
+use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+
+/// How many ancestors are looked at.
+const MAX_ANCESTORS: usize = 64;
+
+/// The longest account file that is read.
+const MAX_PASSWD: usize = 4 * 1024 * 1024;
+
+/// Why the caller cannot be described.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// The working directory was removed, or may not be read.
+    #[error("the working directory cannot be determined ({0}): change to a directory that exists")]
+    WorkingDirectory(#[source] std::io::Error),
+}
+
+/// What an [`Invocation`] says of its caller, and what is known beside it.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub cwd: PathBuf,
+    pub env: Environment,
+    pub account: Account,
+    pub origin: Origin,
+    pub session: Session,
+    /// Who could be asked on this process's terminal.
+    pub terminal: Situation,
+    /// This process's ancestors, the parent first.
+    pub ancestors: Vec<Process>,
+}
+
+/// An account of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    pub uid: u32,
+    pub name: String,
+    pub home: Option<PathBuf>,
+    pub shell: Option<PathBuf>,
+}
+
+impl Caller {
+    /// Describes the caller of this process.
+    ///
+    /// # Errors
+    ///
+    /// The working directory cannot be determined.
+    pub fn of_this_process() -> Result<Self, IdentityError> {
+        let env: Environment = std::env::vars_os().collect();
+        let account = Account::of(unistd::geteuid().as_raw());
+        let ancestors = ancestors(unistd::getppid().as_raw());
+        let above = agent_above(&ancestors);
+        let agent = above.as_ref().map(|(agent, _)| *agent).or_else(|| agents::by_marker(&env));
+        let terminal = agent.map_or_else(terminal::look, |agent| Situation::AgentAbove(agent.name));
+        let origin = if terminal.is_person_here() { Origin::Cli } else { Origin::Agent };
+        let session = session(&env, account.uid, agent, above.map(|(_, process)| process));
+        Ok(Self { cwd: working_directory(&env)?, env, account, origin, session, terminal, ancestors })
+    }
+
+    /// The invocation of `request` by this caller.
+    #[must_use]
+    pub fn invocation(&self, request: Request) -> Invocation {
+        Invocation {
+            request,
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            home: self.account.home.clone(),
+            uid: self.account.uid,
+            user: self.account.name.clone(),
+            origin: self.origin,
+            session: self.session.clone(),
+        }
+    }
+
+    /// The nearest guard among the ancestors: the same file, by device and inode.
+    #[must_use]
+    pub fn guard_above(&self) -> Option<&Process> {
+        let own = system::executable(unistd::getpid().as_raw())?;
+        self.ancestors.iter().find(|process| system::executable(process.pid) == Some(own))
+    }
+}
+
+impl Account {
+    /// The account with this number: from `/etc/passwd`, else from wherever the system's C library looks.
+    #[must_use]
+    pub fn of(uid: u32) -> Self {
+        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
+            Content::Bytes(bytes) => Self::in_passwd(uid, &bytes),
+            _ => None,
+        };
+        local.unwrap_or_else(|| match unistd::User::from_uid(uid.into()) {
+            Ok(Some(user)) => Self { uid, name: user.name, home: Some(user.dir), shell: Some(user.shell) },
+            _ => Self { uid, name: uid.to_string(), home: None, shell: None },
+        })
+    }
+
+    fn in_passwd(uid: u32, passwd: &[u8]) -> Option<Self> {
+        let mut lines = passwd.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
+        lines.find_map(|line| {
+            let mut fields = line.split(':');
+            let name = fields.next().filter(|name| !name.is_empty())?;
+            let number: u32 = fields.nth(1)?.parse().ok()?;
+            let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
+            let home = path(fields.nth(2)?);
+            let shell = fields.next().and_then(path);
+            (number == uid).then(|| Self { uid, name: name.to_owned(), home, shell })
+        })
+    }
+}
+
+/// `$PWD` when it names the working directory, else the physical path.
+fn working_directory(env: &Environment) -> Result<PathBuf, IdentityError> {
+    let here = Path::new(".").metadata().map_err(IdentityError::WorkingDirectory)?;
+    let named = env.variables.get(OsStr::new("PWD")).map(PathBuf::from).filter(|pwd| {
+        let normal = |component| matches!(component, Component::RootDir | Component::Normal(_));
+        // `components` passes over `.`, so the text is looked at for it.
+        let dotted = pwd.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/').any(|part| part == b".");
+        let same = |found: std::fs::Metadata| (found.dev(), found.ino()) == (here.dev(), here.ino());
+        pwd.is_absolute() && pwd.components().all(normal) && !dotted && pwd.metadata().is_ok_and(same)
+    });
+    match named {
+        Some(pwd) => Ok(pwd.components().collect()),
+        None => std::env::current_dir().map_err(IdentityError::WorkingDirectory),
+    }
+}
+
+/// The processes above, starting with `parent`.
+fn ancestors(parent: i32) -> Vec<Process> {
+    let mut ancestors: Vec<Process> = Vec::new();
+    let mut next = parent;
+    while next > 0 && ancestors.len() < MAX_ANCESTORS {
+        let Some(process) = system::process(next) else { break };
+        next = process.parent;
+        ancestors.push(process);
+    }
+    ancestors
+}
+
+/// The nearest known agent among the ancestors.
+fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Process)> {
+    ancestors.iter().find_map(|process| {
+        let agent = agents::by_process(&process.name).or_else(|| {
+            let interpreter = agents::INTERPRETERS.iter().any(|name| process.name.starts_with(name));
+            interpreter.then(|| agents::by_program(&system::arguments(process.pid))).flatten()
+        })?;
+        Some((agent, process))
+    })
+}
+
+/// The session: the host's own name for it, else the agent's process, else the terminal, else the process group that
+/// a daemon or job leads.
+fn session(env: &Environment, uid: u32, agent: Option<&'static Agent>, above: Option<&Process>) -> Session {
+    let leader = || {
+        let pid = unistd::getsid(None).map_or(0, unistd::Pid::as_raw);
+        (pid, system::process(pid).map_or(0, |process| process.started))
+    };
+    let (pid, started) = above.map_or_else(leader, |process| (process.pid, process.started));
+    let process = format!("{pid}.{started}.{}", system::boot());
+    let given = agent.and_then(|agent| agent.session).and_then(|name| env.get(name)).filter(|id| !id.is_empty());
+    let mut id = match (agent, given) {
+        (Some(agent), Some(given)) => format!("{}:{given}", agent.name),
+        (Some(agent), None) => format!("{}@{process}", agent.name),
+        (None, _) => match terminal::device() {
+            Some(device) => format!("tty{device}@{process}"),
+            None => format!("process@{process}"),
+        },
+    };
+    // What is added can only make it another, narrower session than the one above.
+    if let Some(part) = env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
+        id = format!("{id}/{part}");
+    }
+    Session { id, root: format!("{uid}@{process}"), agent: agent.map(|agent| agent.name.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_found_by_its_number_among_damaged_lines() {
+        let passwd = b"root:x:0:0:root:/root:/bin/bash\n\xff\xfe\n:x:7:7::/:/\nada:x:7:7:Ada,,,:/home/ada:/bin/zsh\n";
+        let ada = Account::in_passwd(7, passwd).unwrap();
+        assert_eq!((ada.name.as_str(), ada.home.as_deref()), ("ada", Some(Path::new("/home/ada"))));
+        assert_eq!(ada.shell.as_deref(), Some(Path::new("/bin/zsh")));
+        assert_eq!(Account::in_passwd(8, passwd), None);
+    }
+
+    #[test]
+    fn an_account_that_nobody_lists_is_called_by_its_number() {
+        let account = Account::of(3_999_999_999);
+        assert_eq!((account.name.as_str(), account.home), ("3999999999", None));
+    }
+
+    #[test]
+    fn a_wrong_pwd_is_not_believed() {
+        let physical = std::env::current_dir().unwrap();
+        for lie in ["/", "relative", "/nonexistent", ""] {
+            let env = [("PWD".into(), lie.into())].into_iter().collect();
+            assert_eq!(working_directory(&env).unwrap(), physical, "PWD={lie}");
+        }
+        let dotted = format!("{}/.", physical.display());
+        let env = [("PWD".into(), dotted.into())].into_iter().collect();
+        assert_eq!(working_directory(&env).unwrap(), physical);
+    }
+
+    #[test]
+    fn guard_session_narrows_the_session_and_leaves_its_root_alone() {
+        let plain = session(&Environment::default(), 5, None, None);
+        let env = [("GUARD_SESSION".into(), "part".into())].into_iter().collect();
+        let narrowed = session(&env, 5, None, None);
+        assert_eq!(narrowed.id, format!("{}/part", plain.id));
+        assert_eq!(narrowed.root, plain.root);
+    }
+
+    #[test]
+    fn the_session_that_an_agent_names_is_its_own() {
+        let env: Environment = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "abc")]
+            .map(|(k, v)| (k.into(), v.into()))
+            .into_iter()
+            .collect();
+        let agent = agents::by_marker(&env).unwrap();
+        let session = session(&env, 5, Some(agent), None);
+        assert_eq!((session.id.as_str(), session.agent.as_deref()), ("claude:abc", Some("claude")));
+    }
+
+    #[test]
+    fn an_agent_run_by_an_interpreter_is_known_by_its_program() {
+        let arguments = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let gemini = arguments(&["node", "--no-warnings", "/usr/lib/node_modules/@google/gemini-cli/dist/index.js"]);
+        assert_eq!(agents::by_program(&gemini).map(|agent| agent.name), Some("gemini"));
+        let project = arguments(&["node", "/home/ada/gemini-notes/server.js", "/bin/gemini"]);
+        assert_eq!(agents::by_program(&project).map(|agent| agent.name), None);
+    }
+}

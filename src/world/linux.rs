@@ -1,0 +1,82 @@
+//! Processes, as Linux tells of them in `/proc`.
+
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+
+/// The most that is read of a process's arguments, in bytes.
+const MAX_ARGUMENTS: u64 = 8 * 1024;
+
+/// One process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub pid: i32,
+    pub parent: i32,
+    /// As the kernel knows it: at most 15 bytes.
+    pub name: String,
+    /// When it was started, in clock ticks since the machine was. Tells a process from a later one of the same number.
+    pub started: u64,
+}
+
+/// What is known of a process; `None` when there is none, or it may not be looked at.
+pub fn process(pid: i32) -> Option<Process> {
+    parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name stands in brackets and may contain anything, brackets too; the numbers come after the last one.
+fn parse(pid: i32, stat: &str) -> Option<Process> {
+    let (_, rest) = stat.split_once('(')?;
+    let (name, numbers) = rest.rsplit_once(')')?;
+    let mut numbers = numbers.split_ascii_whitespace();
+    // proc_pid_stat(5): the state is field 3, the parent 4, the start time 22.
+    let parent = numbers.nth(1)?.parse().ok()?;
+    let started = numbers.nth(17)?.parse().ok()?;
+    Some(Process { pid, parent, name: name.to_owned(), started })
+}
+
+/// The arguments of a process; none when they may not be read.
+pub fn arguments(pid: i32) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(format!("/proc/{pid}/cmdline"))
+        .and_then(|file| file.take(MAX_ARGUMENTS).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+}
+
+/// Device and inode of the file that a process runs.
+pub fn executable(pid: i32) -> Option<(u64, u64)> {
+    std::fs::metadata(format!("/proc/{pid}/exe")).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Names this start of the machine.
+pub fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .and_then(|id| id.get(..8).map(str::to_owned))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_name_with_brackets_and_blanks_does_not_shift_the_numbers() {
+        let stat = "77 (a) R 1 (b) S 12 77 77 34816 77 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4242 9 9 9";
+        let process = parse(77, stat);
+        let expected = Process { pid: 77, parent: 12, name: "a) R 1 (b".to_owned(), started: 4242 };
+        assert_eq!(process, Some(expected));
+    }
+
+    #[test]
+    fn this_process_is_the_child_of_its_parent_and_runs_its_own_file() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let process = process(pid).unwrap();
+        assert_eq!(process.parent, nix::unistd::getppid().as_raw());
+        assert!(process.started > 0);
+        let own = std::env::current_exe().unwrap().metadata().unwrap();
+        assert_eq!(executable(pid), Some((own.dev(), own.ino())));
+        assert_eq!(arguments(pid).first().map(String::as_str), std::env::args().next().as_deref());
+    }
+}

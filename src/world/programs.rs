@@ -1,0 +1,68 @@
+//! Programs: where a name leads on the `PATH` of the invocation, not on guard's own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::AccessFlags;
+
+use super::{Known, Unanswered};
+use crate::judge::invocation::Environment;
+
+/// How many directories of a `PATH` are looked in.
+const MAX_DIRECTORIES: usize = 1000;
+
+/// What bash looks in where `PATH` is not set.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Looks programs up for one environment and working directory.
+#[derive(Debug)]
+pub struct Search {
+    path: OsString,
+    cwd: PathBuf,
+}
+
+impl Search {
+    /// For a command with this environment, started in `cwd`.
+    #[must_use]
+    pub fn new(env: &Environment, cwd: &Path) -> Self {
+        let path = env.variables.get(std::ffi::OsStr::new("PATH")).cloned();
+        Self { path: path.unwrap_or_else(|| DEFAULT_PATH.into()), cwd: cwd.to_owned() }
+    }
+
+    /// The file that `name` runs: absolute, symbolic links kept. `None` when there is none. A name with a slash is
+    /// taken from the working directory.
+    ///
+    /// # Errors
+    ///
+    /// The `PATH` has too many directories, or the result is no UTF-8.
+    pub fn find(&self, name: &str) -> Known<Option<String>> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let found = if name.contains('/') {
+            Some(self.cwd.join(name)).filter(|path| is_program(path))
+        } else {
+            self.directories()?.map(|dir| dir.join(name)).find(|path| is_program(path))
+        };
+        found.map(|path| path.into_os_string().into_string().map_err(|_| Unanswered)).transpose()
+    }
+
+    /// Every file that a name without a slash could run, in the order of `PATH`.
+    pub(super) fn find_all(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.directories().into_iter().flatten().map(move |dir| dir.join(name)).filter(|path| is_program(path))
+    }
+
+    /// The directories of `PATH`, in order; an empty or relative one starts at the working directory.
+    fn directories(&self) -> Known<impl Iterator<Item = PathBuf>> {
+        let directories: Vec<_> = std::env::split_paths(&self.path).take(MAX_DIRECTORIES + 1).collect();
+        if directories.len() > MAX_DIRECTORIES {
+            return Err(Unanswered);
+        }
+        Ok(directories.into_iter().map(|dir| self.cwd.join(dir)))
+    }
+}
+
+/// A regular file that may be executed.
+pub(super) fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file()) && nix::unistd::access(path, AccessFlags::X_OK).is_ok()
+}

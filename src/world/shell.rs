@@ -1,0 +1,62 @@
+//! The real shell: the one that reads a command string, never guard under a shell's name.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::identity::Account;
+use super::programs::{self, Search};
+use super::system;
+use crate::judge::invocation::Environment;
+use crate::judge::syntax::tree::Dialect;
+
+/// Where shells are installed; looked through before the `PATH`, which the caller may have set.
+const DIRECTORIES: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
+
+/// A shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shell {
+    /// Absolute.
+    pub path: PathBuf,
+    pub dialect: Dialect,
+}
+
+/// No shell could be found.
+#[derive(Debug, thiserror::Error)]
+#[error("no {wanted} was found in {}, as the login shell or on the PATH: install one", DIRECTORIES.join(", "))]
+pub struct NoShell {
+    wanted: &'static str,
+}
+
+/// The shell for command strings: bash, else sh.
+///
+/// # Errors
+///
+/// There is neither.
+pub fn find(account: &Account, env: &Environment, cwd: &Path) -> Result<Shell, NoShell> {
+    named(Dialect::Bash, account, env, cwd)
+        .or_else(|_| named(Dialect::Sh, account, env, cwd))
+        .map_err(|_| NoShell { wanted: "bash or sh" })
+}
+
+/// The shell of one dialect: from the directories where shells are installed, the account's login shell, the `PATH`.
+///
+/// # Errors
+///
+/// There is none that is not guard.
+pub fn named(dialect: Dialect, account: &Account, env: &Environment, cwd: &Path) -> Result<Shell, NoShell> {
+    let wanted = match dialect {
+        Dialect::Bash => "bash",
+        Dialect::Sh => "sh",
+        Dialect::Zsh => "zsh",
+    };
+    let own = system::executable(nix::unistd::getpid().as_raw());
+    let is_real = |path: &PathBuf| {
+        let file = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+        path.is_absolute() && programs::is_program(path) && file != own
+    };
+    let installed = DIRECTORIES.iter().map(|dir| Path::new(dir).join(wanted));
+    let login = account.shell.clone().filter(|shell| shell.file_name().is_some_and(|name| name == wanted));
+    let search = Search::new(env, cwd);
+    let path = installed.chain(login).chain(search.find_all(wanted)).find(is_real).ok_or(NoShell { wanted })?;
+    Ok(Shell { path, dialect })
+}
