@@ -1,2 +1,4 @@
 #[path = "promises/config.rs"]
 mod config;
+#[path = "promises/world.rs"]
+mod world;

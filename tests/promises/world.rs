@@ -155,8 +155,7 @@ mod paths {
         scene.write("real/file", "12345");
         symlink("real", scene.path("link")).unwrap();
         let facts = scene.at("link/file");
-        let expected =
-            PathFacts { kind: PathKind::File, canonical: scene.text("real/file"), symlink: false, bytes: 5 };
+        let expected = PathFacts { kind: PathKind::File, canonical: scene.text("real/file"), symlink: false, bytes: 5 };
         assert_eq!(facts, expected);
         let link = scene.at("link");
         assert_eq!((link.kind, link.symlink, link.canonical), (PathKind::Directory, true, scene.text("real")));
@@ -416,7 +415,8 @@ mod tracked {
     #[test]
     fn an_object_that_was_lost_makes_no_file_clean() {
         let scene = Scene::repository();
-        let hash = Command::new("git").args(["rev-parse", "HEAD:tool.sh"]).current_dir(scene.path("")).output().unwrap();
+        let hash =
+            Command::new("git").args(["rev-parse", "HEAD:tool.sh"]).current_dir(scene.path("")).output().unwrap();
         let hash = String::from_utf8(hash.stdout).unwrap();
         std::fs::remove_file(scene.path(&format!(".git/objects/{}/{}", &hash[..2], hash[2..].trim()))).unwrap();
         let facts = scene.facts("tool.sh");
@@ -492,13 +492,35 @@ mod ignored {
     #[test]
     fn answers_agree_with_git_check_ignore() {
         let scene = Scene::repository();
-        scene.write(".gitignore", "/only-top\n**/deep/*.tmp\nbuild/\n!build/\ndist/*\n!dist/keep\n\\#odd\nfo[ox]\nsp\\ \n");
+        scene.write(
+            ".gitignore",
+            "/only-top\n**/deep/*.tmp\nbuild/\n!build/\ndist/*\n!dist/keep\n\\#odd\nfo[ox]\nsp\\ \n",
+        );
         scene.write("sub/.gitignore", "/here\n*.gen\n!special.gen\n");
         scene.commit("ignore files");
         let names = [
-            "only-top", "sub/only-top", "a/deep/x.tmp", "deep/x.tmp", "x.tmp", "build", "build/x", "dist/x", "dist/keep",
-            "#odd", "foo", "fox", "fob", "sub/here", "here", "sub/a/here", "sub/a.gen", "sub/special.gen", "sub/x/y.gen",
-            "a.gen", "sp ", "dist",
+            "only-top",
+            "sub/only-top",
+            "a/deep/x.tmp",
+            "deep/x.tmp",
+            "x.tmp",
+            "build",
+            "build/x",
+            "dist/x",
+            "dist/keep",
+            "#odd",
+            "foo",
+            "fox",
+            "fob",
+            "sub/here",
+            "here",
+            "sub/a/here",
+            "sub/a.gen",
+            "sub/special.gen",
+            "sub/x/y.gen",
+            "a.gen",
+            "sp ",
+            "dist",
         ];
         for name in names {
             let git = Command::new("git").args(["check-ignore", "-q", "--", name]).current_dir(scene.path("")).status();
@@ -564,7 +586,7 @@ mod repositories {
         }
         let scene = Scene::repository();
         std::fs::create_dir_all(scene.path("target/closed")).unwrap();
-        std::fs::set_permissions(scene.path("target/closed"), std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(scene.path("target/closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
         assert!(scene.facts("target").holds_repository);
         std::fs::set_permissions(scene.path("target/closed"), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -639,9 +661,21 @@ mod repositories {
         scene.write(".gitattributes", "* filter=evil diff=evil merge=evil\n");
         scene.git(&["add", ".gitattributes"]);
         for key in [
-            "core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv",
-            "diff.evil.command", "core.pager", "core.sshCommand", "core.editor", "core.askPass", "credential.helper",
-            "uploadpack.packObjectsHook", "core.gitProxy", "core.alternateRefsCommand", "gpg.program",
+            "core.fsmonitor",
+            "filter.evil.clean",
+            "filter.evil.smudge",
+            "filter.evil.process",
+            "diff.evil.textconv",
+            "diff.evil.command",
+            "core.pager",
+            "core.sshCommand",
+            "core.editor",
+            "core.askPass",
+            "credential.helper",
+            "uploadpack.packObjectsHook",
+            "core.gitProxy",
+            "core.alternateRefsCommand",
+            "gpg.program",
         ] {
             scene.git(&["config", key, &touch]);
         }
@@ -725,7 +759,8 @@ mod settings {
              [includeIf \"gitdir:/elsewhere/\"]\n\tpath = elsewhere\n[includeIf \"gitdir:**/project/.git\"]\n\tpath = here\n",
         )
         .unwrap();
-        std::fs::write(home.join("more"), "[alias]\n\tmore = push --force\n[include]\n\tpath = .gitconfig-none\n").unwrap();
+        std::fs::write(home.join("more"), "[alias]\n\tmore = push --force\n[include]\n\tpath = .gitconfig-none\n")
+            .unwrap();
         std::fs::write(home.join("branch"), "[alias]\n\tbr = branch -D\n").unwrap();
         std::fs::write(home.join("elsewhere"), "[alias]\n\tst = reset --hard\n").unwrap();
         std::fs::write(home.join("here"), "[alias]\n\there = gc\n").unwrap();
@@ -735,7 +770,11 @@ mod settings {
         let mut aliases = scene.about_with("", &variables).unwrap().aliases;
         aliases.sort();
         let expected = [
-            ("br", "branch -D"), ("env", "clean -fdx"), ("here", "gc"), ("more", "push --force"), ("st", "status"),
+            ("br", "branch -D"),
+            ("env", "clean -fdx"),
+            ("here", "gc"),
+            ("more", "push --force"),
+            ("st", "status"),
             ("x", "!sh -c 'echo $1' -"),
         ];
         assert_eq!(aliases, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));

@@ -154,9 +154,12 @@ impl Reader<'_> {
             ("includeif", Some(condition)) => self.holds(condition, path),
             _ => false,
         };
-        let mut keys: Vec<String> = section.value_names().map(|key| key.to_ascii_lowercase()).collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let mut keys: Vec<String> = Vec::new();
+        for key in section.value_names().map(|key| key.to_ascii_lowercase()) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
         for key in keys {
             let values = section.values(&key);
             if values.is_empty() {
