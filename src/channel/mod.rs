@@ -1,1 +1,12 @@
 //! Where a person is asked.
+//!
+//! What belongs here: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
+//! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
+
+mod alarm;
+mod dialog;
+mod keys;
+mod lock;
+mod screen;
+pub mod terminal;
+mod tty;

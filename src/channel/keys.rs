@@ -1,0 +1,148 @@
+//! From bytes that a terminal sends to keys. Pure: bytes in, keys out.
+
+/// A key, or something else that a terminal sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Char(char),
+    Enter,
+    Escape,
+    Backspace,
+    /// Ctrl-C, where the terminal does not turn it into a signal.
+    Interrupt,
+    /// Ctrl-D.
+    EndOfFile,
+    /// Ctrl-\.
+    Quit,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    /// A key without a meaning here.
+    Unknown,
+    /// No key: a report that the terminal sends by itself (focus, cursor position).
+    Report,
+    /// Pasted text, however long.
+    Paste,
+}
+
+/// Takes bytes as they arrive, in any pieces.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// The beginning of a sequence whose end has not arrived.
+    pending: Vec<u8>,
+    /// Between the brackets of a paste.
+    pasting: bool,
+}
+
+/// A control sequence longer than this is none.
+const LONGEST: usize = 64;
+
+impl Decoder {
+    /// The keys that these bytes complete.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+        self.pending.extend_from_slice(bytes);
+        let mut keys = Vec::new();
+        while let Some((key, length)) = next(&self.pending) {
+            let token: Vec<u8> = self.pending.drain(..length.min(self.pending.len())).collect();
+            match token.as_slice() {
+                b"\x1b[200~" => {
+                    self.pasting = true;
+                    keys.push(Key::Paste);
+                }
+                b"\x1b[201~" => self.pasting = false,
+                _ if self.pasting => {}
+                _ => keys.push(key),
+            }
+        }
+        keys
+    }
+
+    /// Whether a sequence has begun and not ended: a lone escape looks like that too, until nothing follows.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Nothing followed: what is pending is a key by itself.
+    pub(super) fn settle(&mut self) -> Option<Key> {
+        let pending = std::mem::take(&mut self.pending);
+        match pending.as_slice() {
+            _ if self.pasting => None,
+            [] => None,
+            [0x1b] => Some(Key::Escape),
+            _ => Some(Key::Unknown),
+        }
+    }
+
+    /// Forgets what is pending.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// The first key of the bytes and how many of them it takes; `None` when more must arrive.
+fn next(bytes: &[u8]) -> Option<(Key, usize)> {
+    let (first, rest) = bytes.split_first()?;
+    match first {
+        0x1b => match rest.first()? {
+            b'[' => {
+                let length = rest.iter().skip(1).take(LONGEST).position(|byte| (0x40..=0x7e).contains(byte));
+                match length {
+                    Some(parameters) => {
+                        let end = 2 + parameters + 1;
+                        Some((csi(bytes.get(2..end).unwrap_or_default()), end))
+                    }
+                    None if rest.len() > LONGEST => Some((Key::Unknown, bytes.len())),
+                    None => None,
+                }
+            }
+            b'O' => rest.get(1).map(|letter| (arrow(*letter), 3)),
+            // Escape twice is escape; with a letter it is Alt and the letter, which is no answer.
+            0x1b => Some((Key::Escape, 1)),
+            _ => Some((Key::Unknown, 2)),
+        },
+        b'\r' | b'\n' => Some((Key::Enter, 1)),
+        0x7f | 0x08 => Some((Key::Backspace, 1)),
+        0x03 => Some((Key::Interrupt, 1)),
+        0x04 => Some((Key::EndOfFile, 1)),
+        0x1c => Some((Key::Quit, 1)),
+        0x00..=0x1f => Some((Key::Unknown, 1)),
+        0x20..=0x7e => Some((Key::Char(char::from(*first)), 1)),
+        _ => {
+            let length = match first {
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0..=0xf4 => 4,
+                _ => return Some((Key::Unknown, 1)),
+            };
+            let sequence = &bytes[..length.min(bytes.len())];
+            match std::str::from_utf8(sequence) {
+                Ok(text) => Some((text.chars().next().map_or(Key::Unknown, Key::Char), length)),
+                Err(error) if error.error_len().is_none() => None,
+                Err(_) => Some((Key::Unknown, 1)),
+            }
+        }
+    }
+}
+
+/// The meaning of a control sequence, from its parameters and its last letter.
+fn csi(sequence: &[u8]) -> Key {
+    match sequence {
+        b"5~" => Key::PageUp,
+        b"6~" => Key::PageDown,
+        [letter] => match letter {
+            b'I' | b'O' => Key::Report,
+            letter => arrow(*letter),
+        },
+        [.., b'R' | b'c' | b'n' | b't' | b'y'] => Key::Report,
+        _ => Key::Unknown,
+    }
+}
+
+/// The arrow keys, in both of their spellings.
+const fn arrow(letter: u8) -> Key {
+    match letter {
+        b'A' => Key::Up,
+        b'B' => Key::Down,
+        _ => Key::Unknown,
+    }
+}

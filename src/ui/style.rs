@@ -1,0 +1,181 @@
+//! Styled lines and how they become bytes for a terminal.
+
+use unicode_width::UnicodeWidthChar as _;
+
+use super::visible;
+use crate::judge::risk::Tier;
+
+/// What a terminal can show, worked out once and passed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Colours and other attributes may be used.
+    pub color: bool,
+    /// Only ASCII may be used.
+    pub ascii: bool,
+    /// The cursor cannot be moved (`TERM=dumb`).
+    pub dumb: bool,
+}
+
+impl Look {
+    /// Plain text for files, pipes and tests.
+    pub const PLAIN: Self = Self { color: false, ascii: false, dumb: false };
+
+    /// From the environment (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`, `TERM`, `LC_ALL`, `LC_CTYPE`, `LANG`) and
+    /// whether the output is a terminal. A locale counts as ASCII only when one is named and it is not UTF-8.
+    #[must_use]
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>, terminal: bool) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let term = set("TERM");
+        let dumb = term.as_deref().is_none_or(|term| term == "dumb");
+        let forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+        let wanted = forced || (terminal && !dumb && set("CLICOLOR").is_none_or(|value| value != "0"));
+        let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+        let ascii = locale.is_some_and(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            !locale.contains("utf-8") && !locale.contains("utf8")
+        });
+        Self { color: wanted && set("NO_COLOR").is_none(), ascii, dumb }
+    }
+}
+
+/// What a piece of text is, not how it looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Plain,
+    /// What the eye should find first.
+    Strong,
+    /// What may be overlooked: labels, rule ids, markers.
+    Dim,
+    /// The colour of a tier.
+    Tier(Tier),
+    /// The part of a command that a finding is about.
+    Danger,
+    /// A character that would not show, or not as what it is.
+    Odd,
+    /// A key to press.
+    Key,
+    /// A safer way.
+    Safe,
+}
+
+impl Style {
+    /// The SGR parameters, after a reset.
+    const fn sgr(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Dim => "2",
+            Self::Tier(Tier::Safe) | Self::Safe => "32",
+            Self::Tier(Tier::Low) => "36",
+            Self::Tier(Tier::Medium) => "33",
+            Self::Tier(Tier::High) => "31",
+            Self::Tier(Tier::Critical) => "1;31",
+            Self::Danger => "1;4;31",
+            Self::Odd => "7",
+            Self::Key => "1;36",
+        }
+    }
+}
+
+/// One line of styled text. It holds no control character: what is pushed is made visible.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    spans: Vec<(Style, String)>,
+}
+
+impl Line {
+    /// An empty line.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { spans: Vec::new() }
+    }
+
+    /// A line of one piece.
+    #[must_use]
+    pub fn of(style: Style, text: impl AsRef<str>) -> Self {
+        Self::new().with(style, text)
+    }
+
+    /// With a piece added at its end.
+    #[must_use]
+    pub fn with(mut self, style: Style, text: impl AsRef<str>) -> Self {
+        self.push(style, text);
+        self
+    }
+
+    /// Adds a piece at the end.
+    pub fn push(&mut self, style: Style, text: impl AsRef<str>) {
+        let text = visible::text(text.as_ref());
+        match self.spans.last_mut() {
+            _ if text.is_empty() => {}
+            Some((last, all)) if *last == style => all.push_str(&text),
+            _ => self.spans.push((style, text.into_owned())),
+        }
+    }
+
+    /// Adds all of another line at the end.
+    pub fn extend(&mut self, other: &Self) {
+        for (style, text) in &other.spans {
+            self.push(*style, text);
+        }
+    }
+
+    /// The pieces.
+    #[must_use]
+    pub fn spans(&self) -> &[(Style, String)] {
+        &self.spans
+    }
+
+    /// How many columns it takes.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.spans.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    /// The text without style.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        self.spans.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// The bytes for a terminal, without a line end. Every style is closed.
+    #[must_use]
+    pub fn render(&self, look: &Look) -> String {
+        let mut out = String::new();
+        for (style, text) in &self.spans {
+            let sgr = style.sgr();
+            let styled = look.color && !sgr.is_empty();
+            if styled {
+                out.push_str("\x1b[");
+                out.push_str(sgr);
+                out.push('m');
+            }
+            if look.ascii {
+                visible::ascii(text, &mut out)
+            } else {
+                out.push_str(text)
+            }
+            if styled {
+                out.push_str("\x1b[0m");
+            }
+        }
+        out
+    }
+}
+
+/// Columns that a text takes.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// Lines as one text, each ended by a newline.
+#[must_use]
+pub fn render(lines: &[Line], look: &Look) -> String {
+    lines.iter().fold(String::new(), |mut all, line| {
+        all.push_str(line.render(look).trim_end());
+        all.push('\n');
+        all
+    })
+}

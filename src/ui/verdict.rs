@@ -1,0 +1,48 @@
+//! Verdicts and refusals in one line.
+
+use super::style::{Line, Style};
+use super::visible;
+use crate::judge::policy::{Decision, Refusal};
+use crate::judge::risk::Risk;
+
+/// The line on stderr when a command is refused. It begins with the kind of refusal, so that a caller can tell a rule
+/// from a person from silence.
+#[must_use]
+pub fn refusal(refusal: &Refusal) -> Line {
+    Line::of(Style::Strong, "guard: refused: ").with(Style::Plain, refusal.to_string())
+}
+
+/// What would happen with a command, and the worst reason, in one line.
+#[must_use]
+pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
+    let line = Line::of(Style::Strong, decision.name()).with(Style::Plain, "  ").with(
+        Style::Tier(risk.tier),
+        format!("{} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score),
+    );
+    let worst = super::card::groups(&risk.findings).into_iter().next();
+    match (decision, worst) {
+        (Decision::Refuse(why), _) => line.with(Style::Plain, format!("  {why}")),
+        (_, Some(worst)) => line
+            .with(Style::Plain, format!("  {}", worst.first.reason))
+            .with(Style::Dim, format!("  {}", worst.first.rule)),
+        (_, None) => line,
+    }
+}
+
+/// What remains of a card after an answer: the beginning of the command, and that it is cut when it is.
+#[must_use]
+pub fn settled(what: &str, command: &[u8], columns: usize) -> Line {
+    let line = Line::of(Style::Dim, format!("guard: {what}: "));
+    let room = columns.saturating_sub(line.width() + 1);
+    let mut text = String::new();
+    let mut used = 0;
+    for glyph in visible::glyphs(command, &[], false) {
+        used += glyph.shown.width();
+        if used > room.saturating_sub(1) {
+            text.push('…');
+            break;
+        }
+        text.push_str(&glyph.shown.to_string());
+    }
+    line.with(Style::Plain, text)
+}

@@ -1,0 +1,345 @@
+//! Bytes made visible: every byte of a command shown as what it is.
+//!
+//! What does not show, or shows as something else (controls, escape sequences, bidirectional overrides, zero-width
+//! and tag characters, invalid UTF-8, look-alike letters in command words), is written in brackets: `⟨ESC⟩`,
+//! `⟨U+202E⟩`, `⟨0xFF⟩`. A bracket that stands in the command itself is written the same way, so that a bracket
+//! never lies.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// One step of shown text and the bytes it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glyph {
+    pub shown: Shown,
+    /// Of the first byte in the source.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// How a character or byte is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// As itself.
+    Char(char),
+    /// As itself with one accent on it.
+    Accented(char, char),
+    /// As itself, followed by its code point, because it looks like another letter.
+    LookAlike(char),
+    /// By name: `⟨ESC⟩`.
+    Named(&'static str),
+    /// By code point: `⟨U+202E⟩`.
+    Code(char),
+    /// An invalid byte: `⟨0xFF⟩`.
+    Byte(u8),
+    /// `⇥`
+    Tab,
+    /// `↵`; what follows stands on a line of its own.
+    Newline,
+}
+
+impl Shown {
+    /// Whether a reader should be warned of it.
+    #[must_use]
+    pub const fn is_odd(self) -> bool {
+        matches!(self, Self::LookAlike(_) | Self::Named(_) | Self::Code(_) | Self::Byte(_))
+    }
+
+    /// Columns that it takes.
+    #[must_use]
+    pub fn width(self) -> usize {
+        match self {
+            Self::Char(c) | Self::Accented(c, _) => c.width().unwrap_or(0),
+            Self::LookAlike(c) => c.width().unwrap_or(0) + code_width(c),
+            Self::Named(name) => name.len() + 2,
+            Self::Code(c) => code_width(c),
+            Self::Byte(_) => 6,
+            Self::Tab => 2,
+            Self::Newline => 1,
+        }
+    }
+}
+
+/// Columns of `⟨U+202E⟩`.
+const fn code_width(c: char) -> usize {
+    match c as u32 {
+        0x10_0000.. => 10,
+        0x1_0000.. => 9,
+        _ => 8,
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Char(c) => write!(f, "{c}"),
+            Self::Accented(c, accent) => write!(f, "{c}{accent}"),
+            Self::LookAlike(c) => write!(f, "{c}⟨U+{:04X}⟩", u32::from(*c)),
+            Self::Named(name) => write!(f, "⟨{name}⟩"),
+            Self::Code(c) => write!(f, "⟨U+{:04X}⟩", u32::from(*c)),
+            Self::Byte(byte) => write!(f, "⟨0x{byte:02X}⟩"),
+            Self::Tab => f.write_str("⇥ "),
+            Self::Newline => f.write_str("↵"),
+        }
+    }
+}
+
+/// The glyphs of a command, in order and without a gap. `words` are the byte ranges of its command words: there, a
+/// letter that is not ASCII is shown with its code point. With `ascii`, so is everything that is not ASCII.
+#[must_use]
+pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
+    let mut all: Vec<Glyph> = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        let mut at = all.last().map_or(0, |glyph| glyph.end);
+        for c in chunk.valid().chars() {
+            let end = at + c.len_utf8();
+            if let Some(base) = all.last_mut()
+                && !ascii
+                && let Shown::Char(letter) = base.shown
+                && is_accent(c, letter)
+            {
+                base.shown = Shown::Accented(letter, c);
+                base.end = end;
+            } else {
+                let shown = if ascii && !c.is_ascii() { Shown::Code(c) } else { of_char(c) };
+                all.push(Glyph { shown, start: at, end });
+            }
+            at = end;
+        }
+        for byte in chunk.invalid() {
+            all.push(Glyph { shown: Shown::Byte(*byte), start: at, end: at + 1 });
+            at += 1;
+        }
+    }
+    mark_look_alikes(&mut all, words);
+    all
+}
+
+/// How one character of a command is shown by itself.
+fn of_char(c: char) -> Shown {
+    match c {
+        '\n' => Shown::Newline,
+        '\t' => Shown::Tab,
+        ' '..='~' => Shown::Char(c),
+        _ => match name(c) {
+            Some(name) => Shown::Named(name),
+            None if hides(c) || is_own(c) || c.width().unwrap_or(0) == 0 => Shown::Code(c),
+            None => Shown::Char(c),
+        },
+    }
+}
+
+/// The usual names of the ASCII controls.
+const fn name(c: char) -> Option<&'static str> {
+    Some(match c {
+        '\0' => "NUL",
+        '\x01' => "SOH",
+        '\x02' => "STX",
+        '\x03' => "ETX",
+        '\x04' => "EOT",
+        '\x05' => "ENQ",
+        '\x06' => "ACK",
+        '\x07' => "BEL",
+        '\x08' => "BS",
+        '\t' => "TAB",
+        '\n' => "LF",
+        '\x0b' => "VT",
+        '\x0c' => "FF",
+        '\r' => "CR",
+        '\x0e' => "SO",
+        '\x0f' => "SI",
+        '\x10' => "DLE",
+        '\x11' => "DC1",
+        '\x12' => "DC2",
+        '\x13' => "DC3",
+        '\x14' => "DC4",
+        '\x15' => "NAK",
+        '\x16' => "SYN",
+        '\x17' => "ETB",
+        '\x18' => "CAN",
+        '\x19' => "EM",
+        '\x1a' => "SUB",
+        '\x1b' => "ESC",
+        '\x1c' => "FS",
+        '\x1d' => "GS",
+        '\x1e' => "RS",
+        '\x1f' => "US",
+        '\x7f' => "DEL",
+        _ => return None,
+    })
+}
+
+/// Characters that do not show, change the direction of others, or look like a blank without being one.
+const fn hides(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{a0}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{206f}'
+        | '\u{2800}' | '\u{3164}' | '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{ffff}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{10ffff}')
+}
+
+/// The characters that guard itself uses to mark what it shows.
+const fn is_own(c: char) -> bool {
+    matches!(c, '⟨' | '⟩' | '⇥' | '↵')
+}
+
+/// One accent on a letter is ordinary (file names of macOS); a stroke through it, or a heap of them, is not.
+fn is_accent(c: char, letter: char) -> bool {
+    match c {
+        '\u{300}'..='\u{333}' | '\u{339}'..='\u{345}' => letter.is_alphabetic(),
+        _ => c.width() == Some(0) && c.is_alphabetic() && letter.is_alphabetic() && !letter.is_ascii() && !hides(c),
+    }
+}
+
+/// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
+fn mark_look_alikes(all: &mut [Glyph], words: &[Range<usize>]) {
+    let in_word = |glyph: &Glyph| words.iter().any(|word| word.start < glyph.end && glyph.start < word.end);
+    let mut from = 0;
+    while from < all.len() {
+        let is_part = |glyph: &Glyph| match glyph.shown {
+            Shown::Char(c) | Shown::Accented(c, _) => c.is_alphanumeric() || "-_‐‑‒–—―−".contains(c),
+            _ => false,
+        };
+        let rest = all.get_mut(from..).unwrap_or_default();
+        let length = rest.iter().take_while(|glyph| is_part(glyph)).count();
+        let word = rest.get_mut(..length).unwrap_or_default();
+        let letters = |test: fn(char) -> bool| {
+            word.iter().any(|glyph| matches!(glyph.shown, Shown::Char(c) | Shown::Accented(c, _) if test(c)))
+        };
+        let mixed = letters(|c| c.is_ascii_alphabetic()) && letters(is_confusable);
+        for (place, glyph) in word.iter_mut().enumerate() {
+            if let Shown::Char(c) = glyph.shown
+                && !c.is_ascii()
+                && (in_word(glyph) || (mixed && is_confusable(c)) || (place == 0 && length > 1 && is_dash(c)))
+            {
+                glyph.shown = Shown::LookAlike(c);
+            }
+        }
+        from += length.max(1);
+    }
+}
+
+/// Letters that can be mistaken for ASCII ones.
+const fn is_confusable(c: char) -> bool {
+    matches!(c,
+        '\u{131}' | '\u{17f}' | '\u{1c0}'..='\u{1c3}' | '\u{251}' | '\u{261}' | '\u{269}' | '\u{26a}'
+        | '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{531}'..='\u{587}' | '\u{13a0}'..='\u{13ff}'
+        | '\u{1d00}'..='\u{1d7f}' | '\u{2100}'..='\u{214f}' | '\u{2160}'..='\u{217f}' | '\u{a4d0}'..='\u{a4ff}'
+        | '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}')
+}
+
+/// Dashes that are no hyphen: an option that begins with one is none.
+const fn is_dash(c: char) -> bool {
+    matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+/// A command of nothing but different oddities needs no list of all of them.
+const MANY: usize = 64;
+
+/// What stands in a command that does not show as itself: each kind once, with how often it occurs.
+#[must_use]
+pub fn oddities(glyphs: &[Glyph]) -> Vec<(Shown, usize)> {
+    let mut found: Vec<(Shown, usize)> = Vec::new();
+    for glyph in glyphs.iter().filter(|glyph| glyph.shown.is_odd()) {
+        if let Some((_, times)) = found.iter_mut().find(|(shown, _)| *shown == glyph.shown) {
+            *times += 1;
+        } else if found.len() < MANY {
+            found.push((glyph.shown, 1));
+        }
+    }
+    found
+}
+
+/// What a character does that does not show, in a few words; empty when its bracket says enough.
+#[must_use]
+pub fn meaning(shown: Shown) -> &'static str {
+    match shown {
+        Shown::Named("ESC") => "starts a terminal control sequence",
+        Shown::Named("CR") => "a carriage return: what follows would overwrite the line",
+        Shown::Named("BS") => "a backspace: it would erase what stands before it",
+        Shown::Named("NUL") => "a zero byte",
+        Shown::Named(_) => "a control character",
+        Shown::Byte(_) => "a byte that is no UTF-8",
+        Shown::LookAlike(c) if is_dash(c) => "a dash, not the hyphen of an option",
+        Shown::LookAlike(_) => "a letter of another script",
+        Shown::Code(c) => match c {
+            '\u{80}'..='\u{9f}' => "a control character",
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                "changes the direction of text"
+            }
+            '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{180e}' | '\u{34f}' => {
+                "takes no space"
+            }
+            '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3164}' => {
+                "looks like a blank and is none"
+            }
+            '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => "a variation of the character before it",
+            '\u{e0000}'..='\u{e007f}' => "an invisible tag",
+            _ => "",
+        },
+        Shown::Char(_) | Shown::Accented(..) | Shown::Tab | Shown::Newline => "",
+    }
+}
+
+/// Bytes on one line, made visible: for paths, names and short quotations.
+#[must_use]
+pub fn line(bytes: &[u8]) -> String {
+    glyphs(bytes, &[], false).iter().map(|glyph| glyph.shown.to_string()).collect()
+}
+
+/// Prose made safe to print: what is no plain text becomes a bracket, everything else stays. Doing it twice changes
+/// nothing.
+#[must_use]
+pub fn text(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| (' '..='~').contains(&c) || is_own(c) || matches!(of_char(c), Shown::Char(_));
+    let accented = |c: char, before: Option<char>| before.is_some_and(|before| is_accent(c, before));
+    let mut before = None;
+    let clean = text.chars().all(|c| {
+        let fine = plain(c) || accented(c, before);
+        before = Some(c);
+        fine
+    });
+    if clean {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if plain(c) || accented(c, before) => out.push(c),
+            c => out.push_str(&of_char(c).to_string()),
+        }
+        before = Some(c);
+    }
+    Cow::Owned(out)
+}
+
+/// Text that guard wrote, in ASCII: its own marks by a likeness, anything else by its code point.
+pub(super) fn ascii(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            ' '..='~' => out.push(c),
+            '┃' | '│' => out.push('|'),
+            '•' => out.push('*'),
+            '·' | '–' | '—' | '─' => out.push('-'),
+            '━' => out.push('='),
+            '▸' | '›' | '⟩' | '⇥' => out.push('>'),
+            '⟨' => out.push('<'),
+            '↵' => out.push('$'),
+            '├' | '└' => out.push('+'),
+            '█' | '■' => out.push('#'),
+            '░' | '□' => out.push('.'),
+            '“' | '”' => out.push('"'),
+            '‘' | '’' => out.push('\''),
+            '…' => out.push_str("..."),
+            c => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+        }
+    }
+}
