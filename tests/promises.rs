@@ -1,4 +1,8 @@
+#[path = "promises/asking.rs"]
+mod asking;
 #[path = "promises/config.rs"]
 mod config;
 #[path = "promises/world.rs"]
 mod world;
+#[path = "promises/harness/mod.rs"]
+mod harness;

@@ -214,7 +214,8 @@ fn header(view: &CardView, columns: usize) -> Vec<Line> {
         (Origin::Agent, Some(agent)) => Some(agent.clone()),
         (Origin::Agent, None) => Some("an agent".to_owned()),
         (Origin::Api, _) => Some("a caller of the API".to_owned()),
-        (Origin::Messenger, _) => Some("a chat".to_owned()),
+        (Origin::Discord, _) => Some("a chat on Discord".to_owned()),
+        (Origin::Telegram, _) => Some("a chat on Telegram".to_owned()),
     };
     let lead = who.map_or_else(|| "guard: this is".to_owned(), |who| format!("guard: {who} wants to run"));
     let what = match view.risk.tier {

@@ -1,0 +1,3 @@
+//! What the promises need to hold a program to its word.
+
+pub mod pty;

@@ -1,0 +1,248 @@
+//! A real terminal around a real program: what it shows is read from an emulated screen, and keys, signals, sizes and
+//! hang-ups reach it the way they reach it in life.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::num::NonZeroU16;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::termios::{Termios, tcgetattr};
+use nix::unistd::Pid;
+
+/// Long enough for a slow machine; a promise that holds is kept much sooner.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program on a terminal of its own.
+pub struct Terminal {
+    /// `None` once hung up.
+    master: Option<File>,
+    /// Kept open so that modes can be looked at when the program is gone.
+    slave: Option<OwnedFd>,
+    child: Child,
+    status: Option<ExitStatus>,
+    screen: vt100::Parser,
+    /// Everything that was ever written, raw.
+    pub raw: Vec<u8>,
+}
+
+/// Which of the three standard descriptors are the terminal; the others are `/dev/null`.
+#[derive(Clone, Copy, Debug)]
+pub struct OnTerminal {
+    pub stdin: bool,
+    pub stdout: bool,
+    pub stderr: bool,
+}
+
+impl OnTerminal {
+    /// As in a shell.
+    pub const ALL: Self = Self { stdin: true, stdout: true, stderr: true };
+    /// None of them: the terminal still controls the process.
+    pub const NONE: Self = Self { stdin: false, stdout: false, stderr: false };
+}
+
+impl Terminal {
+    /// Starts a program as the leader of a session on a terminal of 80 × 24.
+    pub fn spawn(command: Command) -> Self {
+        Self::spawn_with(command, 80, 24, OnTerminal::ALL)
+    }
+
+    /// Starts a program as the leader of a session on a terminal of this size.
+    pub fn spawn_with(mut command: Command, columns: u16, rows: u16, on: OnTerminal) -> Self {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a pseudo-terminal");
+        for fd in [&master, &slave] {
+            // SAFETY: sets a flag on a descriptor that is open.
+            assert_ne!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) }, -1);
+        }
+        let end = |terminal: bool| {
+            if terminal { Stdio::from(slave.try_clone().expect("a copy of the descriptor")) } else { Stdio::null() }
+        };
+        command.stdin(end(on.stdin)).stdout(end(on.stdout)).stderr(end(on.stderr));
+        let controlling = slave.as_raw_fd();
+        // SAFETY: between fork and exec only system calls are made.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::setsid() == -1 || libc::ioctl(controlling, libc::TIOCSCTTY, 0) == -1 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                Ok(())
+            });
+        }
+        let child = command.spawn().expect("the program starts");
+        Self {
+            master: Some(File::from(master)),
+            slave: Some(slave),
+            child,
+            status: None,
+            screen: vt100::Parser::new(cells(rows), cells(columns), 1000),
+            raw: Vec::new(),
+        }
+    }
+
+    /// The process that was started.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).expect("the program is there");
+    }
+
+    /// Types. All bytes arrive at once.
+    pub fn send(&mut self, keys: &str) {
+        self.master.as_mut().expect("not hung up").write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Types like a person: one key, then the next.
+    pub fn type_slowly(&mut self, keys: &str) {
+        for key in keys.chars() {
+            self.send(key.encode_utf8(&mut [0; 4]));
+            self.settle(Duration::from_millis(30));
+        }
+    }
+
+    /// Closes the terminal.
+    pub fn hang_up(&mut self) {
+        self.master = None;
+        self.slave = None;
+    }
+
+    /// Changes the size of the window.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let master = self.master.as_ref().expect("not hung up").as_raw_fd();
+        // SAFETY: TIOCSWINSZ reads one `winsize` through the pointer, which is valid for the call.
+        assert_ne!(unsafe { libc::ioctl(master, libc::TIOCSWINSZ, &raw const size) }, -1);
+        self.screen.screen_mut().set_size(cells(rows), cells(columns));
+    }
+
+    /// The modes of the terminal.
+    pub fn modes(&self) -> Termios {
+        tcgetattr(self.slave.as_ref().expect("not hung up")).expect("a terminal has modes")
+    }
+
+    /// What is on the screen now, line by line, without blanks at the ends.
+    pub fn screen(&mut self) -> String {
+        self.settle(Duration::ZERO);
+        self.screen.screen().contents()
+    }
+
+    /// The emulated screen itself.
+    pub fn emulator(&self) -> &vt100::Screen {
+        self.screen.screen()
+    }
+
+    /// Reads for at least this long.
+    pub fn settle(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if !self.read(left) && left.is_zero() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a text on the screen.
+    #[track_caller]
+    pub fn wait_for(&mut self, text: &str) {
+        self.wait_until(&format!("“{text}”"), |screen| screen.contains(text));
+    }
+
+    /// Waits until a text is no longer on the screen.
+    #[track_caller]
+    pub fn wait_gone(&mut self, text: &str) {
+        self.wait_until(&format!("no “{text}”"), |screen| !screen.contains(text));
+    }
+
+    /// Waits until the screen is as it should be.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, mut good: impl FnMut(&str) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if good(&self.screen.screen().contents()) {
+                return;
+            }
+            assert!(
+                Instant::now() < until,
+                "waited for {what}; the screen shows:\n{}",
+                self.screen.screen().contents()
+            );
+            self.read(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for the program to end, reading what it writes.
+    #[track_caller]
+    pub fn wait_exit(&mut self) -> ExitStatus {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.try_exit() {
+                self.settle(Duration::ZERO);
+                return status;
+            }
+            assert!(Instant::now() < until, "it does not end; the screen shows:\n{}", self.screen.screen().contents());
+            self.read(Duration::from_millis(20));
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn try_exit(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().expect("it is our child");
+        }
+        self.status
+    }
+
+    /// Reads what is there, or comes within this time. False when there was nothing.
+    fn read(&mut self, time: Duration) -> bool {
+        let Some(master) = self.master.as_mut() else {
+            std::thread::sleep(time.min(Duration::from_millis(20)));
+            return false;
+        };
+        let time = PollTimeout::try_from(time.min(Duration::from_secs(1))).expect("a second fits");
+        let mut fds = [PollFd::new(std::os::fd::AsFd::as_fd(master), PollFlags::POLLIN)];
+        if poll(&mut fds, time).is_ok_and(|ready| ready > 0)
+            && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN))
+        {
+            let mut buffer = [0; 65536];
+            if let Ok(length @ 1..) = master.read(&mut buffer) {
+                self.screen.process(&buffer[..length]);
+                self.raw.extend_from_slice(&buffer[..length]);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// A number of rows or columns.
+fn cells(number: u16) -> NonZeroU16 {
+    NonZeroU16::new(number).expect("a screen has cells")
+}
+
+/// How a program ended, in a form that reads well in an assertion: `exit 3` or `signal SIGTERM`.
+pub fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("signal {}", Signal::try_from(signal).map_or("?", |signal| signal.as_str())),
+        (None, None) => "neither exit nor signal".to_owned(),
+    }
+}
