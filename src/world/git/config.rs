@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, BString, ByteSlice};
+use gix::config::parse::EventRef;
 use gix::glob::wildmatch;
 
 use crate::world::paths::{self, Content};
@@ -16,6 +17,12 @@ const MAX_FILE: usize = 1024 * 1024;
 
 /// How many files one configuration may be spread over.
 const MAX_FILES: usize = 64;
+
+/// How many settings one file may have, with what it includes.
+const MAX_SETTINGS: usize = 50_000;
+
+/// How many conditions of includes are looked at.
+const MAX_CONDITIONS: usize = 256;
 
 /// How deep includes may nest, as in git.
 const MAX_DEPTH: usize = 10;
@@ -53,11 +60,11 @@ impl Config {
     /// A file does not parse, cannot be read, or there are too many of them.
     pub fn add_file(&mut self, file: &Path, situation: &Situation) -> Known<()> {
         // `hasconfig:` asks for URLs that may be set anywhere, so the URLs are collected first.
-        let mut urls = Reader { situation, urls: None, files: 0, settings: Vec::new() };
+        let mut urls = Reader { situation, urls: None, files: 0, conditions: 0, settings: Vec::new() };
         urls.file(file, 0)?;
         let known = self.settings.iter().chain(&urls.settings).filter(|setting| setting.is("remote", "url"));
         let urls = known.filter_map(|setting| setting.value.clone()).collect();
-        let mut reader = Reader { situation, urls: Some(urls), files: 0, settings: Vec::new() };
+        let mut reader = Reader { situation, urls: Some(urls), files: 0, conditions: 0, settings: Vec::new() };
         reader.file(file, 0)?;
         self.settings.append(&mut reader.settings);
         Ok(())
@@ -120,6 +127,7 @@ struct Reader<'a> {
     /// The URLs of all remotes, once they are known.
     urls: Option<Vec<String>>,
     files: usize,
+    conditions: usize,
     settings: Vec<Setting>,
 }
 
@@ -134,54 +142,32 @@ impl Reader<'_> {
             Content::Bytes(bytes) => bytes,
             Content::TooLarge | Content::Unreadable => return Err(Unanswered),
         };
-        let parsed = gix::config::File::from_bytes_no_includes(
-            &bytes,
-            gix::config::file::Metadata::api(),
-            gix::config::file::init::Options::default(),
-        )
-        .map_err(|_| Unanswered)?;
-        for section in parsed.sections() {
-            self.section(&section, path, depth)?;
-        }
-        Ok(())
-    }
-
-    fn section(&mut self, section: &gix::config::file::SectionRef<'_>, path: &Path, depth: usize) -> Known<()> {
-        let name = section.header().name().to_str_lossy().to_ascii_lowercase();
-        let subsection = section.header().subsection_name();
-        let follow = match (name.as_str(), subsection) {
-            ("include", None) => true,
-            ("includeif", Some(condition)) => self.holds(condition, path),
-            _ => false,
-        };
-        let mut keys: Vec<String> = Vec::new();
-        for key in section.value_names().map(|key| key.to_ascii_lowercase()) {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-        for key in keys {
-            let values = section.values(&key);
-            if values.is_empty() {
-                self.push(&name, subsection, &key, None);
-            }
-            for value in values {
-                if follow && key == "path" {
-                    self.include(value.as_ref(), path, depth)?;
+        let events = gix::config::parse::Events::from_bytes(&bytes, None).map_err(|_| Unanswered)?;
+        for section in events.sections() {
+            let EventRef::SectionHeader { name, separator, subsection_name } = section.header() else { continue };
+            let name = name.to_str_lossy().to_ascii_lowercase();
+            let subsection = subsection_name.map(|name| name.to_str_lossy().into_owned());
+            // The old way to write one, `[section.sub]`, is without regard to case.
+            let old = separator.is_some_and(|separator| separator == ".");
+            let subsection = subsection.map(|name| if old { name.to_ascii_lowercase() } else { name });
+            let follow = match (name.as_str(), subsection_name) {
+                ("include", None) => true,
+                ("includeif", Some(condition)) => self.holds(condition, path)?,
+                _ => false,
+            };
+            for (key, value) in pairs(section.body()) {
+                match &value {
+                    Some(target) if follow && key == "path" => self.include(target.as_ref(), path, depth)?,
+                    _ => {}
                 }
-                self.push(&name, subsection, &key, Some(value));
+                if self.settings.len() >= MAX_SETTINGS {
+                    return Err(Unanswered);
+                }
+                let value = value.map(|value| value.to_str_lossy().into_owned());
+                self.settings.push(Setting { section: name.clone(), subsection: subsection.clone(), key, value });
             }
         }
         Ok(())
-    }
-
-    fn push(&mut self, section: &str, subsection: Option<&BStr>, key: &str, value: Option<BString>) {
-        self.settings.push(Setting {
-            section: section.to_owned(),
-            subsection: subsection.map(|name| name.to_str_lossy().into_owned()),
-            key: key.to_owned(),
-            value: value.map(|value| value.to_str_lossy().into_owned()),
-        });
     }
 
     /// Reads an included file: `~/` is the home, a relative path starts beside the file that names it.
@@ -197,9 +183,13 @@ impl Reader<'_> {
     }
 
     /// Whether the condition of an `includeIf` holds.
-    fn holds(&self, condition: &BStr, from: &Path) -> bool {
-        let Some((kind, pattern)) = condition.split_once_str(":") else { return false };
-        match kind {
+    fn holds(&mut self, condition: &BStr, from: &Path) -> Known<bool> {
+        self.conditions += 1;
+        if self.conditions > MAX_CONDITIONS {
+            return Err(Unanswered);
+        }
+        let Some((kind, pattern)) = condition.split_once_str(":") else { return Ok(false) };
+        Ok(match kind {
             b"gitdir" => self.is_in(pattern, from, wildmatch::Mode::empty()),
             b"gitdir/i" => self.is_in(pattern, from, wildmatch::Mode::IGNORE_CASE),
             b"onbranch" => self.situation.branch.as_deref().is_some_and(|branch| {
@@ -214,7 +204,7 @@ impl Reader<'_> {
                 self.urls.iter().flatten().any(|url| gix::glob::wildmatch(pattern.as_bstr(), url.as_str().into(), mode))
             }),
             _ => false,
-        }
+        })
     }
 
     /// Whether the repository's data lies where a `gitdir:` pattern says, by its name or by its real path.
@@ -239,5 +229,83 @@ impl Reader<'_> {
             gix::glob::wildmatch(pattern.as_bstr(), dir.as_os_str().as_encoded_bytes().as_bstr(), mode)
         };
         matches(git_dir) || git_dir.canonicalize().is_ok_and(|real| matches(&real))
+    }
+}
+
+/// The keys of a section with their values, in order. A key without `=` has none.
+fn pairs<'a>(events: impl Iterator<Item = EventRef<'a>>) -> Vec<(String, Option<BString>)> {
+    let mut pairs = Vec::new();
+    let mut key = String::new();
+    let mut separated = false;
+    let mut value = BString::default();
+    for event in events {
+        match event {
+            EventRef::SectionValueName(name) => {
+                key = name.to_str_lossy().to_ascii_lowercase();
+                separated = false;
+                value.clear();
+            }
+            EventRef::KeyValueSeparator => separated = true,
+            EventRef::ValueNotDone(part) => value.extend_from_slice(part),
+            EventRef::Value(part) | EventRef::ValueDone(part) => {
+                value.extend_from_slice(part);
+                let value = gix::config::value::normalize(&value).into_owned();
+                pairs.push((std::mem::take(&mut key), separated.then_some(value)));
+            }
+            _ => {}
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Config {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let mut config = Config::default();
+        config.add_file(file.path(), &Situation::default()).unwrap();
+        config
+    }
+
+    #[test]
+    fn settings_are_read_as_git_writes_them() {
+        let config = read(
+            "[Alias]\n\tST = status ; not this\n\tlong = a \\\n  b\n\tq = \"x # y\" z\n[remote \"Or\\\"igin\"] url=u\n[branch.Main]merge=m\n",
+        );
+        let alias = |key: &str| config.get("alias", key).and_then(|setting| setting.value.as_deref());
+        assert_eq!(alias("st"), Some("status"));
+        assert_eq!(alias("long"), Some("a   b"));
+        assert_eq!(alias("q"), Some("x # y z"));
+        assert_eq!(config.get_in("remote", "Or\"igin", "url"), Some("u"));
+        assert_eq!(config.get_in("branch", "main", "merge"), Some("m"));
+    }
+
+    #[test]
+    fn a_key_without_a_value_does_not_take_the_next_ones() {
+        let config = read("[core]\n\tbare\n\tworktree = /x\n\tempty =\n");
+        assert_eq!(config.get("core", "bare").unwrap().value, None);
+        assert_eq!(config.get("core", "bare").unwrap().truth(), Ok(true));
+        assert_eq!(config.get("core", "empty").unwrap().truth(), Ok(false));
+        assert_eq!(config.get("core", "worktree").unwrap().value.as_deref(), Some("/x"));
+    }
+
+    #[test]
+    fn the_last_setting_counts() {
+        let mut config = read("[a]\nb = 1\nb = 2\n[a]\nb = 3\n");
+        assert_eq!(config.get("a", "b").unwrap().value.as_deref(), Some("3"));
+        config.add("a.b", Some("4"));
+        config.add("a.x.y.b", Some("5"));
+        assert_eq!(config.get("a", "b").unwrap().value.as_deref(), Some("4"));
+        assert_eq!(config.get_in("a", "x.y", "b"), Some("5"));
+    }
+
+    #[test]
+    fn text_that_is_no_configuration_is_not_answered() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "[alias\n").unwrap();
+        assert_eq!(Config::default().add_file(file.path(), &Situation::default()), Err(Unanswered));
     }
 }

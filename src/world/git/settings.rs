@@ -16,6 +16,9 @@ const SYSTEM: &[&str] = &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/ho
 /// How many settings `GIT_CONFIG_COUNT` may announce.
 const MAX_ANNOUNCED: usize = 1000;
 
+/// How many aliases, and how many remotes with rules that rewrite their URLs, are told of.
+const MAX_NAMES: usize = 1000;
+
 /// Reads what is known of a repository.
 ///
 /// # Errors
@@ -23,6 +26,9 @@ const MAX_ANNOUNCED: usize = 1000;
 /// Its configuration, the user's or the machine's cannot be read.
 pub fn describe(repository: &Repository, env: &Environment) -> Known<RepositoryFacts> {
     let config = all(repository, env)?;
+    if ["alias", "remote", "url"].iter().any(|section| config.section(section).count() > MAX_NAMES) {
+        return Err(Unanswered);
+    }
     let root = repository.root.as_ref().unwrap_or(&repository.git_dir);
     let remotes = remotes(&config);
     Ok(RepositoryFacts {
