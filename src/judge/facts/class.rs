@@ -78,6 +78,12 @@ impl PathClasses {
         Self(self.0 | 1 << class as u8)
     }
 
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether `class` is in it.
     #[must_use]
     pub const fn has(self, class: PathClass) -> bool {

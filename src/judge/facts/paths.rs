@@ -4,3 +4,319 @@
 //! answered; an unknown path has the class [`PathClass::Dynamic`].
 
 pub use super::class::{PathClass, PathClasses};
+
+mod normal;
+mod system;
+
+use std::cell::OnceCell;
+
+use normal::Relation;
+pub use normal::{NormalPath, Start};
+
+use super::act::{Piece, Value};
+use super::question::Inquiry;
+use super::value::HOLE;
+use crate::judge::invocation::Invocation;
+use crate::judge::rules::catalog::Catalog;
+
+/// Where an invocation stands: what paths are classed against. Made once for each.
+#[derive(Debug)]
+pub struct Placer {
+    /// The home that `~` means, first, then the account's own.
+    homes: Vec<String>,
+    /// The first working directory.
+    cwd: String,
+    /// Temp directories beside the usual ones.
+    temp: Vec<String>,
+    /// Directories that hold guard's own files.
+    own: Vec<String>,
+    /// The project directory, once it is known for certain.
+    project: OnceCell<Option<String>>,
+}
+
+impl Placer {
+    /// For one invocation.
+    #[must_use]
+    pub fn new(invocation: &Invocation) -> Self {
+        let absolute = |path: &str| path.starts_with('/').then(|| tidy(path));
+        let mut homes: Vec<String> = Vec::new();
+        let account = invocation.home.as_deref().and_then(std::path::Path::to_str);
+        for home in [invocation.env.get("HOME"), account].into_iter().flatten().filter_map(absolute) {
+            if home != "/" && !homes.contains(&home) {
+                homes.push(home);
+            }
+        }
+        let cwd = tidy(&invocation.cwd.to_string_lossy());
+        let temp = invocation.env.get("TMPDIR").and_then(absolute).filter(|temp| {
+            // A directory that holds a home or the work is no place for what may be lost.
+            let holds = |path: &String| is_within(path, temp);
+            !holds(&cwd) && !homes.iter().any(holds) && !system::is_system(temp)
+        });
+        let mut own = vec!["/etc/guard".to_owned()];
+        for bin in ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"] {
+            own.extend(BINARIES.map(|name| format!("{bin}/{name}")));
+        }
+        for home in &homes {
+            for bin in [".cargo/bin", ".local/bin", "bin"] {
+                own.extend(BINARIES.map(|name| format!("{home}/{bin}/{name}")));
+            }
+            own.push(format!("{home}/.config/guard"));
+            own.push(format!("{home}/.local/share/guard"));
+            own.push(format!("{home}/.local/state/guard"));
+            own.push(format!("{home}/.cache/guard"));
+            own.push(format!("{home}/Library/Application Support/guard"));
+        }
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+            own.extend(invocation.env.get(name).and_then(absolute).map(|base| format!("{base}/guard")));
+        }
+        Self { homes, cwd, temp: temp.into_iter().collect(), own, project: OnceCell::new() }
+    }
+
+    /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
+    /// URL.
+    #[must_use]
+    pub fn path(&self, value: &Value, cwd: Option<&str>) -> Option<NormalPath> {
+        let leading = value.leading();
+        if let Some((scheme, rest)) = leading.split_once("://")
+            && !scheme.is_empty()
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        {
+            if scheme != "file" {
+                return None;
+            }
+            let host = rest.find('/').unwrap_or(0);
+            return NormalPath::of(&value.without_leading(scheme.len() + 3 + host), None, None);
+        }
+        if value.is_empty() || value.is("-") {
+            return None;
+        }
+        NormalPath::of(value, cwd, self.homes.first().map(String::as_str))
+    }
+
+    /// All classes of the place that a value names. Asks which repository holds the working directory only where the
+    /// answer could matter: for what does not plainly lie in the project.
+    #[must_use]
+    pub fn classes(&self, value: &Value, cwd: Option<&str>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+        let mut classes = self.path(value, cwd).map_or(PathClasses::NONE, |path| self.of(&path, catalog, inquiry));
+        let leading = value.leading();
+        // `-d @file`, `-F name=@file`: the place that is named behind the mark.
+        if let Some(mark) = leading.find('@').filter(|mark| *mark == 0 || leading[..*mark].ends_with('='))
+            && let Some(path) = self.path(&value.without_leading(mark + 1), cwd)
+        {
+            classes = classes.and(self.of(&path, catalog, inquiry));
+        }
+        if is_remote(&leading) {
+            classes = classes.with(PathClass::Remote);
+        }
+        if value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
+            classes = classes.with(PathClass::Glob);
+        }
+        classes
+    }
+
+    /// The classes of a normal path.
+    #[must_use]
+    pub fn of(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+        let mut classes = PathClasses::NONE;
+        let mut add = |class: PathClass, holds: bool| {
+            if holds {
+                classes = classes.with(class);
+            }
+        };
+        add(PathClass::Dynamic, path.dynamic);
+        add(PathClass::Glob, path.globbed || path.found);
+        add(PathClass::Repository, path.components.iter().any(|component| component.may_be(".git")));
+        add(PathClass::Guard, self.is_own(path));
+        if path.start == Start::Temporary {
+            add(PathClass::Temp, true);
+        }
+        if path.start == Start::Root {
+            let whole = !path.found;
+            let home = self.is_home(path);
+            let top = system::is_top(path);
+            let temp = self.is_temp(path);
+            add(PathClass::Root, path.components.is_empty());
+            add(PathClass::SystemTop, top);
+            add(
+                PathClass::System,
+                (top || system::is_below(path)) && !temp && !self.is_project_in_system(path, inquiry),
+            );
+            add(PathClass::Device, system::is_device(path));
+            add(PathClass::Sink, system::is_sink(path));
+            add(PathClass::Kernel, system::is_kernel(path));
+            add(PathClass::Home, home);
+            add(PathClass::InHome, self.homes.iter().any(|home| path.relation(home) == Relation::Below));
+            add(PathClass::Temp, temp);
+            let lies = self.lies(path, inquiry);
+            add(PathClass::ProjectRoot, lies == Relation::Same && whole);
+            add(PathClass::ProjectParent, lies == Relation::Above);
+            add(PathClass::Project, lies.within());
+            add(PathClass::Outside, !lies.within() && !temp && !system::is_sink(path));
+        }
+        classes.and(self.listed(path, catalog))
+    }
+
+    /// The project directory: the top level of the repository that holds the first working directory, else that
+    /// directory. Never a home, a temp directory or `/`.
+    #[must_use]
+    pub fn project(&self, inquiry: &Inquiry<'_>) -> Option<String> {
+        if let Some(known) = self.project.get() {
+            return known.clone();
+        }
+        let answer = inquiry.repository(&self.cwd).map(|repository| tidy(&repository.root));
+        let answered = answer.is_some();
+        let project = answer
+            .filter(|root| is_within(&self.cwd, root) && self.may_be_project(root))
+            .or_else(|| self.may_be_project(&self.cwd).then(|| self.cwd.clone()));
+        if answered {
+            let _ = self.project.set(project.clone());
+        }
+        project
+    }
+
+    /// The first working directory, lexically normal.
+    #[must_use]
+    pub fn cwd(&self) -> &str {
+        &self.cwd
+    }
+
+    /// Whether a path is a temp directory itself, or everything in one.
+    #[must_use]
+    pub fn is_temp_top(&self, path: &NormalPath) -> bool {
+        self.temp_directories().any(|temp| matches!(path.relation(temp), Relation::Same | Relation::Above))
+    }
+
+    fn may_be_project(&self, path: &str) -> bool {
+        let Some(place) = NormalPath::absolute(path) else { return false };
+        !place.components.is_empty() && !self.is_home(&place) && !self.is_temp_top(&place)
+    }
+
+    /// How a path lies to the project.
+    fn lies(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> Relation {
+        // What lies below the working directory lies in the project, whichever directory is its top.
+        if path.relation(&self.cwd) == Relation::Below && self.may_be_project(&self.cwd) {
+            return Relation::Below;
+        }
+        self.project(inquiry).map_or(Relation::Apart, |project| path.relation(&project))
+    }
+
+    fn temp_directories(&self) -> impl Iterator<Item = &str> {
+        system::TEMP.iter().copied().chain(self.temp.iter().map(String::as_str))
+    }
+
+    /// In a temp directory, or one itself; the project and the homes never are, even where they lie in one.
+    fn is_temp(&self, path: &NormalPath) -> bool {
+        if !self.temp_directories().any(|temp| path.relation(temp).within()) {
+            return false;
+        }
+        if self.is_temp_top(path) {
+            return true;
+        }
+        let holds_work = |place: &str| path.relation(place) != Relation::Apart;
+        let project = self.may_be_project(&self.cwd) && holds_work(&self.cwd);
+        let in_system_home = ["/var/root"].iter().any(|home| path.relation(home).within());
+        !project && !in_system_home && !self.homes.iter().any(|home| holds_work(home))
+    }
+
+    /// A home as a whole, or the directory of all homes.
+    fn is_home(&self, path: &NormalPath) -> bool {
+        let same = |home: &str| matches!(path.relation(home), Relation::Same);
+        if self.homes.iter().any(|home| same(home)) || ["/root", "/var/root", "/home", "/Users"].into_iter().any(same) {
+            return true;
+        }
+        let mut texts = path.components.iter();
+        let one_below = |above: &str| {
+            path.components.len() == 2
+                && path.relation(above) == Relation::Below
+                && path.components.last().is_some_and(|last| !last.unknown || last.text.starts_with(HOLE))
+        };
+        let windows = texts.next().is_some_and(|first| first.text == "mnt")
+            && texts.next().is_some_and(|drive| drive.text.len() == 1)
+            && texts.next().is_some_and(|users| users.may_be("Users"))
+            && path.components.len() <= 4;
+        // macOS keeps what all accounts share beside the homes.
+        let shared = path.components.last().is_some_and(|last| last.text == "Shared");
+        one_below("/home") || one_below("/Users") && !shared || windows
+    }
+
+    /// Sources and sites are worked on in some system directories.
+    fn is_project_in_system(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> bool {
+        system::WORKED_ON.iter().any(|place| path.relation(place) == Relation::Below)
+            && system::WORKED_ON.iter().any(|place| is_within(&self.cwd, place) && self.cwd.len() > place.len())
+            && self.lies(path, inquiry).within()
+    }
+
+    /// guard's own files, wherever they lie.
+    fn is_own(&self, path: &NormalPath) -> bool {
+        if self.own.iter().any(|place| path.relation(place).within()) {
+            return true;
+        }
+        let components = &path.components;
+        let named = |name: &str| components.iter().any(|component| component.may_be(name));
+        // A project's own rules.
+        if named(".guard") || components.last().is_some_and(|last| last.may_be(".guard.toml")) {
+            return true;
+        }
+        let configured = components.windows(2).any(|pair| match pair {
+            [above, name] => above.text == ".config" && name.text == "guard",
+            _ => false,
+        });
+        let socket =
+            path.relation("/run") == Relation::Below && components.last().is_some_and(|last| last.may_be("guard.sock"));
+        configured || socket
+    }
+
+    /// The classes that the catalog's lists give to it, to what it would be without the glob at its end, and, for what
+    /// is generated, to the directories above it.
+    fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
+        let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
+        let text = path.text();
+        let lists = catalog.paths();
+        let mut classes = lists.classes(&text, &homes);
+        if path.everything {
+            classes = classes.and(lists.classes(&format!("{text}/*"), &homes));
+        }
+        if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {
+            classes = classes.with(PathClass::Generated);
+        }
+        classes
+    }
+
+    /// Whether a directory between the working directory and the path is named as generated.
+    fn generated_above(&self, path: &str, catalog: &Catalog, homes: &[&str]) -> bool {
+        let Some(below) = path.strip_prefix(self.cwd.as_str()).filter(|rest| rest.starts_with('/')) else {
+            return false;
+        };
+        let ends = below.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).take(MAX_ABOVE);
+        ends.into_iter().any(|end| {
+            let above = path.get(..self.cwd.len() + end).unwrap_or(path);
+            catalog.paths().classes(above, homes).has(PathClass::Generated)
+        })
+    }
+}
+
+/// guard under its own name and as a shell.
+const BINARIES: [&str; 2] = ["guard", "guard-sh"];
+
+/// How many directories above a path are looked at.
+const MAX_ABOVE: usize = 12;
+
+/// Whether `path` is `directory` or lies below it, both normal.
+fn is_within(path: &str, directory: &str) -> bool {
+    directory == "/" || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// An absolute path in normal form.
+fn tidy(path: &str) -> String {
+    NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.text())
+}
+
+/// `host:path` and `user@host:path`, as `scp` and `rsync` write places on other hosts.
+fn is_remote(text: &str) -> bool {
+    let Some((host, path)) = text.split_once(':') else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@[]".contains(c);
+    host.len() > 1 && host.chars().all(plain) && !path.starts_with("//") && !host.starts_with(['.', '-'])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,484 @@
+//! A path in lexically normal form, of text whose parts may be live globs or unknown.
+//!
+//! No link is followed: `a/../b` is `b` whatever `a` is, as the shell's own `cd` has it.
+
+use crate::judge::facts::act::{Piece, UnknownReason, Value};
+use crate::judge::facts::value::HOLE;
+use crate::judge::rules::glob;
+
+/// One name of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// As written, with [`HOLE`] for what is unknown.
+    pub text: String,
+    /// The live pattern, with literal text escaped; `None` for plain text.
+    pub glob: Option<String>,
+    /// Has an unknown piece.
+    pub unknown: bool,
+}
+
+/// Where a path begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the root.
+    Root,
+    /// In a home directory that is not further known, or at a place that is not known at all.
+    Unknown,
+    /// In a directory that `mktemp` made.
+    Temporary,
+}
+
+/// A normal path. `everything` and `slash` say what was cut off its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NormalPath {
+    pub start: Start,
+    pub components: Vec<Component>,
+    /// A glob for everything in the directory was cut off (`/*`, `/.*`, `/**`).
+    pub everything: bool,
+    /// It ended in a slash or `/.`, so that a link at its end is followed.
+    pub slash: bool,
+    /// A live glob stood somewhere in it.
+    pub globbed: bool,
+    /// Some of it is unknown.
+    pub dynamic: bool,
+    /// What was found below the path: `find`'s results, or a loop over them.
+    pub found: bool,
+}
+
+impl Component {
+    fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), glob: None, unknown: false }
+    }
+
+    /// Whether it may be this name.
+    pub fn may_be(&self, name: &str) -> bool {
+        match &self.glob {
+            Some(_) if self.unknown => false,
+            // A pattern that does not begin with a dot does not match a name that does.
+            Some(pattern) => (pattern.starts_with('.') || !name.starts_with('.')) && glob::text(pattern, name),
+            None => self.text == name,
+        }
+    }
+
+    /// Matches nearly every name there is.
+    fn is_everything(&self) -> bool {
+        let Some(pattern) = &self.glob else { return false };
+        if self.unknown || !pattern.contains('*') {
+            return false;
+        }
+        let mut in_set = false;
+        pattern.chars().all(|c| match c {
+            '[' => {
+                in_set = true;
+                true
+            }
+            ']' => {
+                in_set = false;
+                true
+            }
+            '*' | '?' | '.' => true,
+            _ => in_set,
+        })
+    }
+}
+
+impl NormalPath {
+    /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
+    pub fn of(value: &Value, cwd: Option<&str>, home: Option<&str>) -> Option<Self> {
+        let mut reader = Reader::new(cwd, home);
+        for (index, piece) in value.pieces.iter().enumerate() {
+            reader.piece(piece, index == 0);
+        }
+        reader.finish()
+    }
+
+    /// Of a text that is an absolute path.
+    pub fn absolute(text: &str) -> Option<Self> {
+        Self::of(&Value::text(text), None, None)
+    }
+
+    /// As text; what begins at an unknown place begins with [`HOLE`].
+    pub fn text(&self) -> String {
+        let mut text = match self.start {
+            Start::Root => String::new(),
+            Start::Unknown | Start::Temporary => format!("/{HOLE}"),
+        };
+        for component in &self.components {
+            text.push('/');
+            text.push_str(&component.text);
+        }
+        if text.is_empty() {
+            text.push('/');
+        }
+        text
+    }
+
+    /// The text, when every part of it is plain and it begins at the root.
+    pub fn exact(&self) -> Option<String> {
+        let plain = !self.dynamic && !self.globbed && !self.found && self.start == Start::Root;
+        plain.then(|| self.text())
+    }
+
+    /// The last name.
+    pub fn name(&self) -> Option<&Component> {
+        self.components.last()
+    }
+
+    /// How it lies to an absolute, normal directory.
+    pub fn relation(&self, directory: &str) -> Relation {
+        if self.start != Start::Root {
+            return Relation::Apart;
+        }
+        let mut names = names(directory);
+        let mut components = self.components.iter();
+        loop {
+            match (components.next(), names.next()) {
+                (Some(component), Some(name)) if component.may_be(name) => {}
+                (Some(_), Some(_)) => return Relation::Apart,
+                (Some(_), None) => return Relation::Below,
+                (None, Some(_)) => return Relation::Above,
+                (None, None) => return Relation::Same,
+            }
+        }
+    }
+}
+
+/// How a path lies to a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Same,
+    Below,
+    /// An ancestor of it.
+    Above,
+    Apart,
+}
+
+impl Relation {
+    /// The directory itself or below it.
+    pub const fn within(self) -> bool {
+        matches!(self, Self::Same | Self::Below)
+    }
+}
+
+/// The names of an absolute path.
+pub fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".")
+}
+
+struct Reader<'a> {
+    cwd: Option<&'a str>,
+    home: Option<&'a str>,
+    start: Option<Start>,
+    components: Vec<Component>,
+    current: Option<Component>,
+    slash: bool,
+    globbed: bool,
+    dynamic: bool,
+    found: bool,
+}
+
+impl<'a> Reader<'a> {
+    const fn new(cwd: Option<&'a str>, home: Option<&'a str>) -> Self {
+        Self {
+            cwd,
+            home,
+            start: None,
+            components: Vec::new(),
+            current: None,
+            slash: false,
+            globbed: false,
+            dynamic: false,
+            found: false,
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece, first: bool) {
+        match piece {
+            Piece::Text(text) => self.text(text, first),
+            Piece::Glob(pattern) => self.glob(pattern),
+            Piece::Unknown(unknown) => match &unknown.why {
+                UnknownReason::Temporary if self.start.is_none() && self.current.is_none() => {
+                    self.start = Some(Start::Temporary);
+                }
+                // Part of a name under a known start, or unknown altogether.
+                UnknownReason::Temporary => self.hole(false),
+                UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
+                    self.text(self.home.unwrap_or_default(), true);
+                }
+                UnknownReason::Found(Some(start)) if first => {
+                    self.text(start, true);
+                    self.end_component();
+                    self.found = true;
+                    self.dynamic = true;
+                }
+                _ => self.hole(true),
+            },
+        }
+    }
+
+    fn hole(&mut self, dynamic: bool) {
+        self.dynamic |= dynamic;
+        if self.start.is_none() && self.current.is_none() {
+            // It may hold any number of names, an absolute path, or nothing.
+            self.start = Some(Start::Unknown);
+            return;
+        }
+        let current = self.current();
+        current.text.push(HOLE);
+        current.unknown = true;
+    }
+
+    fn current(&mut self) -> &mut Component {
+        if self.start.is_none() {
+            self.begin_relative();
+        }
+        self.current.get_or_insert_with(|| Component::plain(""))
+    }
+
+    fn begin_relative(&mut self) {
+        self.start = Some(Start::Unknown);
+        match self.cwd {
+            Some(cwd) if cwd.starts_with('/') => {
+                self.start = Some(Start::Root);
+                for name in names(cwd) {
+                    self.components.push(Component::plain(name));
+                }
+            }
+            _ => self.dynamic = true,
+        }
+    }
+
+    fn text(&mut self, text: &str, first: bool) {
+        let mut text = text;
+        if first && text.starts_with('~') {
+            let (user, rest) = text.split_once('/').map_or((text, ""), |(user, rest)| (user, rest));
+            if let Some(home) = self.home_of(&user[1..]) {
+                self.start = Some(Start::Root);
+                self.components.extend(names(&home).map(Component::plain));
+                self.slash = text.len() > user.len();
+                text = rest;
+            }
+        }
+        for (index, part) in text.split('/').enumerate() {
+            if index > 0 {
+                if self.start.is_none() && self.current.is_none() {
+                    self.start = Some(Start::Root);
+                }
+                self.end_component();
+                self.slash = true;
+            }
+            if !part.is_empty() {
+                self.slash = false;
+                let current = self.current();
+                current.text.push_str(part);
+                if let Some(pattern) = &mut current.glob {
+                    escape(part, pattern);
+                }
+            }
+        }
+    }
+
+    fn home_of(&self, user: &str) -> Option<String> {
+        match user {
+            "" => self.home.map(ToOwned::to_owned),
+            "root" => Some("/root".to_owned()),
+            // `~+` and `~-` are directories of the shell.
+            "+" => self.cwd.map(ToOwned::to_owned),
+            user if user.starts_with(['-', '+']) => None,
+            user => Some(format!("/home/{user}")),
+        }
+    }
+
+    fn glob(&mut self, pattern: &str) {
+        self.globbed = true;
+        // An extended glob (`!(x)`, `@(a|b)`) is taken to match anything.
+        let extended = pattern.contains('(');
+        if extended {
+            self.glob_part(pattern, "*");
+            return;
+        }
+        for (index, part) in pattern.split('/').enumerate() {
+            if index > 0 {
+                if self.start.is_none() && self.current.is_none() {
+                    self.start = Some(Start::Root);
+                }
+                self.end_component();
+                self.slash = true;
+            }
+            if !part.is_empty() {
+                self.glob_part(part, part);
+            }
+        }
+    }
+
+    fn glob_part(&mut self, text: &str, pattern: &str) {
+        self.slash = false;
+        let current = self.current();
+        let mut all = current.glob.take().unwrap_or_else(|| {
+            let mut escaped = String::new();
+            escape(&current.text, &mut escaped);
+            escaped
+        });
+        all.push_str(pattern);
+        current.glob = Some(all);
+        current.text.push_str(text);
+    }
+
+    fn end_component(&mut self) {
+        let Some(current) = self.current.take() else { return };
+        let plain = current.glob.is_none() && !current.unknown;
+        match current.text.as_str() {
+            "." if plain => self.slash = true,
+            ".." if plain => {
+                self.slash = true;
+                match self.components.pop() {
+                    // What an unknown name leaves when one is taken away is not known.
+                    Some(last) if last.unknown => {
+                        self.start = Some(Start::Unknown);
+                        self.components.clear();
+                    }
+                    Some(_) => {}
+                    None if self.start == Some(Start::Root) => {}
+                    None => {
+                        self.start = Some(Start::Unknown);
+                        self.dynamic = true;
+                    }
+                }
+            }
+            _ => self.components.push(current),
+        }
+    }
+
+    fn finish(mut self) -> Option<NormalPath> {
+        let ended_in_name = self.current.is_some();
+        self.end_component();
+        let slash = self.slash || !ended_in_name && self.start.is_some();
+        let mut path = NormalPath {
+            start: self.start?,
+            components: self.components,
+            everything: false,
+            slash,
+            globbed: self.globbed,
+            dynamic: self.dynamic,
+            found: self.found,
+        };
+        path.respell();
+        while path.components.last().is_some_and(Component::is_everything) {
+            path.components.pop();
+            path.everything = true;
+        }
+        Some(path)
+    }
+}
+
+impl NormalPath {
+    /// Other names of the same place: `/proc/self/root/…`, macOS's `/private/…`.
+    fn respell(&mut self) {
+        if self.start != Start::Root {
+            return;
+        }
+        let name = |index: usize| self.components.get(index).map(|component| component.text.as_str());
+        let cut = match (name(0), name(1), name(2)) {
+            (Some("proc"), Some(_), Some("root")) => 3,
+            (Some("private"), Some("etc" | "var" | "tmp"), _) => 1,
+            _ => 0,
+        };
+        self.components.drain(..cut);
+    }
+}
+
+/// Adds literal text to a glob.
+fn escape(text: &str, pattern: &mut String) {
+    for c in text.chars() {
+        if matches!(c, '*' | '?' | '[' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::facts::act::{Taint, Unknown};
+
+    fn unknown(why: UnknownReason) -> Piece {
+        Piece::Unknown(Unknown { why, taint: Taint::default() })
+    }
+
+    /// Text with live globs where `*`, `?` and `[…]` stand.
+    fn shown(text: &str) -> String {
+        let path = NormalPath::of(&live(text), Some("/home/me/project"), Some("/home/me")).unwrap();
+        format!("{}{}{}", path.text(), if path.everything { " all" } else { "" }, if path.slash { " /" } else { "" })
+    }
+
+    fn live(text: &str) -> Value {
+        let mut value = Value::default();
+        for c in text.chars() {
+            value.push(if "*?".contains(c) { Piece::Glob(c.to_string()) } else { Piece::Text(c.to_string()) });
+        }
+        value
+    }
+
+    #[test]
+    fn paths_become_lexically_normal() {
+        for (text, expected) in [
+            ("/", "/ /"),
+            ("//", "/ /"),
+            ("/etc//x/./y/../z", "/etc/x/z"),
+            ("/..", "/ /"),
+            ("/etc/.", "/etc /"),
+            ("/etc/", "/etc /"),
+            ("x", "/home/me/project/x"),
+            (".", "/home/me/project /"),
+            ("..", "/home/me /"),
+            ("../../..", "/ /"),
+            ("~", "/home/me /"),
+            ("~/x", "/home/me/x"),
+            ("~root/x", "/root/x"),
+            ("~you", "/home/you /"),
+            ("/*", "/ all"),
+            ("/*/*", "/ all"),
+            ("./*", "/home/me/project all"),
+            ("*", "/home/me/project all"),
+            ("~/.*", "/home/me all"),
+            ("*.o", "/home/me/project/*.o"),
+            ("/proc/self/root/etc", "/etc"),
+            ("/private/tmp/x", "/tmp/x"),
+        ] {
+            assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_beginning_is_an_unknown_place() {
+        let dir = unknown(UnknownReason::Variable("DIR".into()));
+        let path =
+            NormalPath::of(&Value { pieces: vec![dir, Piece::Text("/".into()), Piece::Glob("*".into())] }, None, None);
+        let path = path.unwrap();
+        assert_eq!((path.start, path.everything, path.dynamic, path.globbed), (Start::Unknown, true, true, true));
+    }
+
+    #[test]
+    fn what_mktemp_made_is_not_dynamic() {
+        let made = unknown(UnknownReason::Temporary);
+        let path = NormalPath::of(&Value { pieces: vec![made, Piece::Text("/x".into())] }, None, None).unwrap();
+        assert_eq!((path.start, path.dynamic), (Start::Temporary, false));
+        let path = NormalPath::of(
+            &Value { pieces: vec![unknown(UnknownReason::Temporary), Piece::Text("/../x".into())] },
+            None,
+            None,
+        );
+        assert!(path.unwrap().dynamic);
+    }
+
+    #[test]
+    fn a_live_glob_may_be_any_name_that_it_matches() {
+        let path = NormalPath::of(&live("/e*c/x"), None, None).unwrap();
+        assert_eq!(path.relation("/etc"), Relation::Below);
+        assert_eq!(path.relation("/etc/x/y"), Relation::Above);
+        assert_eq!(path.relation("/usr"), Relation::Apart);
+        let path = NormalPath::of(&live("/home/?e"), None, None).unwrap();
+        assert_eq!(path.relation("/home/me"), Relation::Same);
+    }
+}

@@ -1,0 +1,116 @@
+//! The places of the operating system, Linux, macOS and Windows drives as WSL mounts them.
+
+use super::normal::{NormalPath, Relation};
+
+/// Temp directories.
+pub(super) const TEMP: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/var/folders"];
+
+/// System directories in which sources and sites are worked on.
+pub(super) const WORKED_ON: [&str; 6] =
+    ["/opt", "/srv", "/usr/src", "/usr/local/src", "/var/www", "/var/lib/jenkins/workspace"];
+
+/// Directories whose loss is the loss of the system, or of a large part of it.
+const TOPS: [&str; 36] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/snap",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/var",
+    "/nix",
+    "/efi",
+    "/System",
+    "/Library",
+    "/Applications",
+    "/private",
+    "/cores",
+    "/mnt",
+    "/media",
+    "/Volumes",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/sbin",
+    "/usr/local",
+    "/usr/share",
+    "/var/lib",
+    "/var/log",
+    "/gnu",
+];
+
+/// Directories that mount other file systems: their tops matter, what is below is not the system's.
+const MOUNTS: [&str; 3] = ["/mnt", "/media", "/Volumes"];
+
+/// The top of a system directory, a drive's, or everything in it.
+pub(super) fn is_top(path: &NormalPath) -> bool {
+    // One unknown name, or none at all, below the root.
+    if let [only] = path.components.as_slice()
+        && (only.unknown || only.glob.is_some())
+    {
+        return only.unknown || TOPS.iter().any(|top| path.relation(top) == Relation::Same);
+    }
+    let drive = match path.components.as_slice() {
+        [mnt, drive] => mnt.text == "mnt" && drive.text.len() == 1,
+        _ => false,
+    };
+    drive || TOPS.iter().any(|top| path.relation(top) == Relation::Same)
+}
+
+/// Below a system directory.
+pub(super) fn is_below(path: &NormalPath) -> bool {
+    let below = |top: &str| path.relation(top) == Relation::Below;
+    if MOUNTS.into_iter().any(below) {
+        let windows = path.components.get(2).is_some_and(|third| {
+            ["Windows", "Program Files", "Program Files (x86)", "ProgramData"].iter().any(|name| third.may_be(name))
+        });
+        return windows && path.components.get(1).is_some_and(|drive| drive.text.len() == 1);
+    }
+    // Devices have classes of their own.
+    !path.components.first().is_some_and(|first| first.text == "dev" || first.text == "proc" || first.text == "sys")
+        && TOPS.into_iter().any(below)
+}
+
+/// A text that is the system's.
+pub(super) fn is_system(path: &str) -> bool {
+    NormalPath::absolute(path).is_some_and(|path| {
+        let temp = TEMP.iter().any(|temp| path.relation(temp) == Relation::Below);
+        !temp && (path.components.is_empty() || is_top(&path) || is_below(&path))
+    })
+}
+
+/// What follows `/dev`.
+fn device_name(path: &NormalPath) -> Option<&str> {
+    match path.components.as_slice() {
+        [dev, name, ..] if dev.may_be("dev") => Some(&name.text),
+        _ => None,
+    }
+}
+
+/// Writing there loses nothing.
+pub(super) fn is_sink(path: &NormalPath) -> bool {
+    const SINKS: [&str; 8] = ["null", "zero", "full", "random", "urandom", "stdout", "stderr", "tty"];
+    device_name(path).is_some_and(|name| SINKS.contains(&name) || ["fd", "stdin", "pts", "console"].contains(&name))
+}
+
+/// A disk, or another device that holds something; terminals, sinks and shared memory are none.
+pub(super) fn is_device(path: &NormalPath) -> bool {
+    const OTHERS: [&str; 14] =
+        ["tty", "pts", "shm", "tcp", "udp", "log", "ptmx", "snd", "dri", "video", "input", "kvm", "net", "kmsg"];
+    device_name(path).is_some_and(|name| !is_sink(path) && !OTHERS.iter().any(|other| name.starts_with(other)))
+}
+
+/// `/proc` and `/sys`.
+pub(super) fn is_kernel(path: &NormalPath) -> bool {
+    path.relation("/proc").within() || path.relation("/sys").within()
+}
