@@ -1,0 +1,233 @@
+//! A command in the form that the system takes: made before `fork`, because nothing may be allocated after it.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::ptr;
+
+use super::preserve::Inherited;
+use super::{ExecError, preserve};
+use crate::judge::invocation::{Environment, Invocation, Line, Request};
+
+/// Where programs are looked for when there is no PATH, as the C library has it.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+/// What runs a text file without `#!`, as `execvp` and `env(1)` have it.
+const SHELL: &CStr = c"/bin/sh";
+
+/// A command, ready for `execve`.
+pub(super) struct Prepared {
+    /// As it was named, for messages.
+    program: OsString,
+    /// The paths to try, in order.
+    candidates: Vec<CString>,
+    arguments: Pointers,
+    /// The arguments of the shell that runs a file without `#!`; the second is the file's path.
+    with_shell: Vec<*const c_char>,
+    environment: Pointers,
+}
+
+/// Strings and the null-terminated array that points to them.
+struct Pointers {
+    pointers: Vec<*const c_char>,
+    /// Owns what the pointers lead to; a `CString`'s bytes do not move when it does.
+    #[expect(dead_code, reason = "kept alive for the pointers")]
+    strings: Vec<CString>,
+}
+
+impl Pointers {
+    fn new(strings: Vec<CString>) -> Self {
+        let pointers = strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect();
+        Self { pointers, strings }
+    }
+}
+
+impl Prepared {
+    /// # Errors
+    /// [`ExecError::Nul`], and [`ExecError::NotFound`] for a command without words.
+    pub fn new(invocation: &Invocation, inherited: &Inherited) -> Result<Self, ExecError> {
+        let environment = Pointers::new(environment(&invocation.env)?);
+        match &invocation.request {
+            Request::Argv(argv) => {
+                let Some(program) = argv.first() else {
+                    return Err(ExecError::NotFound { program: OsString::new(), source: error(libc::ENOENT) });
+                };
+                let candidates = candidates(program, &invocation.env)?;
+                Self::of(program.clone(), candidates, argv, environment)
+            }
+            Request::Line(line) => {
+                let candidates = vec![c_string(line.shell.as_os_str(), "the shell's path")?];
+                let argv = shell_arguments(line, inherited.argv0.as_deref());
+                Self::of(line.shell.clone().into_os_string(), candidates, &argv, environment)
+            }
+        }
+    }
+
+    fn of(
+        program: OsString,
+        candidates: Vec<CString>,
+        argv: &[OsString],
+        environment: Pointers,
+    ) -> Result<Self, ExecError> {
+        let arguments = argv
+            .iter()
+            .enumerate()
+            .map(|(at, argument)| c_string(argument, &format!("argument {at}")))
+            .collect::<Result<Vec<_>, _>>()?;
+        let arguments = Pointers::new(arguments);
+        let mut with_shell = vec![SHELL.as_ptr(), ptr::null()];
+        with_shell.extend(arguments.pointers.iter().skip(1));
+        Ok(Self { program, candidates, arguments, with_shell, environment })
+    }
+
+    /// Becomes the command. Returns only when that is impossible, with the error number.
+    ///
+    /// Makes system calls only. The search is that of `execvp`: what is not there or not a program is passed over, a
+    /// refusal is remembered, and a text file without `#!` is handed to `/bin/sh`.
+    pub fn exec(&mut self) -> c_int {
+        let mut refused = None;
+        let mut last = libc::ENOENT;
+        for candidate in &self.candidates {
+            // SAFETY: all three are null-terminated arrays or strings that live as long as `self`.
+            unsafe {
+                libc::execve(candidate.as_ptr(), self.arguments.pointers.as_ptr(), self.environment.pointers.as_ptr());
+            }
+            last = errno();
+            match last {
+                libc::ENOEXEC => {
+                    if let Some(file) = self.with_shell.get_mut(1) {
+                        *file = candidate.as_ptr();
+                    }
+                    // SAFETY: as above; `with_shell` ends with the null that ends the arguments.
+                    unsafe {
+                        libc::execve(SHELL.as_ptr(), self.with_shell.as_ptr(), self.environment.pointers.as_ptr());
+                    }
+                    return errno();
+                }
+                libc::EACCES => refused = Some(last),
+                libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT => {}
+                other => return other,
+            }
+        }
+        refused.unwrap_or(last)
+    }
+
+    /// What an error number of [`Prepared::exec`] means.
+    pub fn failure(&self, number: c_int) -> ExecError {
+        let (program, source) = (self.program.clone(), error(number));
+        match number {
+            libc::ENOENT | libc::ENOTDIR => ExecError::NotFound { program, source },
+            _ => ExecError::NotExecutable { program, source },
+        }
+    }
+}
+
+fn error(number: c_int) -> io::Error {
+    io::Error::from_raw_os_error(number)
+}
+
+fn errno() -> c_int {
+    preserve::last_error().raw_os_error().unwrap_or(libc::EINVAL)
+}
+
+fn c_string(text: &OsStr, place: &str) -> Result<CString, ExecError> {
+    CString::new(text.as_bytes()).map_err(|_| ExecError::Nul { place: place.to_owned() })
+}
+
+/// The paths that a program's name may mean: itself when it holds a slash, else one for each folder of PATH, where an
+/// empty one is the working directory.
+fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>, ExecError> {
+    let name = program.as_bytes();
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    if name.contains(&b'/') {
+        return Ok(vec![c_string(program, "the program's name")?]);
+    }
+    let path = environment.variables.get(OsStr::new("PATH")).map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    path.as_bytes()
+        .split(|byte| *byte == b':')
+        .map(|folder| {
+            let path = if folder.is_empty() {
+                Path::new(".").join(program)
+            } else {
+                Path::new(OsStr::from_bytes(folder)).join(program)
+            };
+            c_string(path.as_os_str(), "the program's name")
+        })
+        .collect()
+}
+
+/// The arguments of the shell: its name, its options, the string, what follows it.
+fn shell_arguments(line: &Line, argv0: Option<&OsStr>) -> Vec<OsString> {
+    let name = argv0.or_else(|| line.shell.file_name()).unwrap_or(line.shell.as_os_str());
+    let mut argv = vec![name.to_owned()];
+    argv.extend(line.options.iter().cloned());
+    // The shells go on looking for options after `-c`: what was judged as the string must not be read as one.
+    if matches!(line.text.first(), Some(b'-' | b'+')) && line.options.last().is_none_or(|last| last != "--") {
+        argv.push("--".into());
+    }
+    argv.push(OsString::from_vec(line.text.clone()));
+    argv.extend(line.positional.iter().cloned());
+    argv
+}
+
+/// The variables of the invocation, in the order in which guard found them; what guard did not find comes last.
+///
+/// Entries that are no variables (without `=`) are handed on as they are. Of a name that stands there twice, the value
+/// that was judged is.
+fn environment(judged: &Environment) -> Result<Vec<CString>, ExecError> {
+    let mut strings = Vec::with_capacity(judged.variables.len());
+    let mut done = BTreeSet::new();
+    for entry in found_environment() {
+        let bytes = entry.to_bytes();
+        // A name may begin with `=`, as the standard library reads it.
+        let Some(end) = bytes.iter().skip(1).position(|byte| *byte == b'=').map(|at| at + 1) else {
+            strings.push(entry.to_owned());
+            continue;
+        };
+        let (name, value) = (OsStr::from_bytes(&bytes[..end]), OsStr::from_bytes(&bytes[end + 1..]));
+        if judged.variables.get(name).is_some_and(|judged| judged == value) && done.insert(name) {
+            strings.push(entry.to_owned());
+        }
+    }
+    for (name, value) in &judged.variables {
+        if !done.contains(name.as_os_str()) {
+            let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
+            let place = || ExecError::Nul { place: format!("the variable {}", name.display()) };
+            strings.push(CString::new(entry).map_err(|_| place())?);
+        }
+    }
+    Ok(strings)
+}
+
+/// The entries of this process's environment as they stand in memory.
+fn found_environment() -> Vec<&'static CStr> {
+    let mut entries = Vec::new();
+    // SAFETY: `environ` is a null-terminated array of strings. Nothing in guard changes the environment, which would be
+    // unsafe itself.
+    unsafe {
+        let mut place = environ();
+        while !place.is_null() && !(*place).is_null() {
+            entries.push(CStr::from_ptr(*place));
+            place = place.add(1);
+        }
+    }
+    entries
+}
+
+#[cfg(target_os = "macos")]
+unsafe fn environ() -> *const *const c_char {
+    // SAFETY: the system library's own accessor.
+    unsafe { (*libc::_NSGetEnviron()).cast_const().cast() }
+}
+
+#[cfg(not(target_os = "macos"))]
+unsafe fn environ() -> *const *const c_char {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+    // SAFETY: POSIX has every process define it.
+    unsafe { environ }
+}

@@ -1,0 +1,297 @@
+//! What guard found when it was started, and putting it back before a command runs.
+//!
+//! Signal dispositions, the signal mask, a running alarm and closed standard descriptors pass through `exec`, so that
+//! a command can tell whether guard changed them. Rust's runtime changes some before `main` (it ignores SIGPIPE and opens
+//! `/dev/null` in the place of closed standard descriptors); they are therefore noted by a constructor that runs
+//! before it. Limits and the umask are never changed, and everything guard opens is closed on `exec`.
+
+use std::ffi::{OsString, c_int};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The highest signal number there is.
+#[cfg(target_os = "linux")]
+pub(super) const LAST_SIGNAL: c_int = 64;
+#[cfg(not(target_os = "linux"))]
+pub(super) const LAST_SIGNAL: c_int = 31;
+
+/// Signals that were ignored, bit n-1 for signal n.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
+/// Signals that were blocked, likewise.
+static BLOCKED: AtomicU64 = AtomicU64::new(0);
+/// Which of the descriptors 0, 1, 2 were closed.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+static NOTED: AtomicBool = AtomicBool::new(false);
+
+// SAFETY: the sections hold pointers to functions that the loader calls before `main` with arguments that `note` may
+// leave unread under the C calling convention; `note` needs nothing that is not ready by then.
+#[used]
+#[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(not(target_os = "macos"), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = note;
+
+/// Notes what the process was started with. Only system calls and atomics: nothing of the standard library is set up.
+extern "C" fn note() {
+    let mut ignored = 0;
+    for signal in 1..=LAST_SIGNAL {
+        if disposition(signal) == Some(libc::SIG_IGN) {
+            ignored |= bit(signal);
+        }
+    }
+    IGNORED.store(ignored, Relaxed);
+    BLOCKED.store(bits(&current_mask()), Relaxed);
+    let mut closed = 0;
+    for descriptor in 0..3 {
+        // SAFETY: asks about a number, touches no memory.
+        if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
+            closed |= 1 << descriptor;
+        }
+    }
+    CLOSED.store(closed, Relaxed);
+    NOTED.store(true, Relaxed);
+}
+
+/// What guard found, and what it took away for the time being.
+#[derive(Debug)]
+pub struct Inherited {
+    /// The name that the shell of a command string is to be called by (`$0`); its file name when `None`.
+    pub argv0: Option<OsString>,
+    ignored: u64,
+    blocked: u64,
+    closed: u8,
+    alarm: Option<Alarm>,
+}
+
+/// An alarm that was running, or had gone off while blocked.
+#[derive(Clone, Copy, Debug)]
+struct Alarm {
+    remaining: Duration,
+    interval: Duration,
+    since: Instant,
+    /// It had gone off, and waits for a process that unblocks it.
+    pending: bool,
+}
+
+/// What the process was started with. To be called first thing in `main`.
+#[must_use]
+pub fn capture_at_start() -> Inherited {
+    if !NOTED.load(Relaxed) {
+        // No constructor ran on this platform. What the runtime did to SIGPIPE cannot be known: most callers leave it.
+        note();
+        IGNORED.fetch_and(!bit(libc::SIGPIPE), Relaxed);
+    }
+    Inherited {
+        argv0: None,
+        ignored: IGNORED.load(Relaxed),
+        blocked: BLOCKED.load(Relaxed),
+        closed: CLOSED.load(Relaxed),
+        alarm: None,
+    }
+}
+
+impl Inherited {
+    /// Whether a signal was ignored.
+    #[must_use]
+    pub const fn ignores(&self, signal: c_int) -> bool {
+        self.ignored & bit(signal) != 0
+    }
+
+    /// Whether a signal was blocked.
+    #[must_use]
+    pub const fn blocks(&self, signal: c_int) -> bool {
+        self.blocked & bit(signal) != 0
+    }
+
+    /// Whether standard input, output or error (0, 1, 2) was closed.
+    #[must_use]
+    pub const fn was_closed(&self, descriptor: c_int) -> bool {
+        matches!(descriptor, 0..=2) && self.closed & (1 << descriptor) != 0
+    }
+
+    /// Stops an alarm that the caller set for the command, so that guard can use SIGALRM for itself. It runs on for
+    /// the command with the time that is left then. To be called before anybody is asked.
+    pub fn hold_alarm(&mut self) {
+        if self.alarm.is_some() {
+            return;
+        }
+        let none = libc::itimerval { it_interval: timeval(Duration::ZERO), it_value: timeval(Duration::ZERO) };
+        let mut old = none;
+        // SAFETY: both are valid for the call.
+        unsafe { libc::setitimer(libc::ITIMER_REAL, &none, &mut old) };
+        let pending = take_pending_alarm();
+        let (remaining, interval) = (duration(old.it_value), duration(old.it_interval));
+        if pending || remaining > Duration::ZERO {
+            self.alarm = Some(Alarm { remaining, interval, since: Instant::now(), pending });
+        }
+    }
+
+    /// Puts everything back. Nothing of guard may run afterwards but `exec` and, when that fails, its end.
+    ///
+    /// Makes system calls only, so that it can be called between `fork` and `exec`.
+    pub(super) fn restore(&self) {
+        // No handler of guard may run from here on.
+        set_mask(&full_mask());
+        for signal in 1..=LAST_SIGNAL {
+            let was = if self.ignores(signal) { libc::SIG_IGN } else { libc::SIG_DFL };
+            // Handlers are reset by `exec` itself, but a handler must not run with what comes below either.
+            if disposition(signal).is_some_and(|now| now != was) {
+                set_disposition(signal, was);
+            }
+        }
+        for descriptor in 0..3 {
+            if self.was_closed(descriptor) {
+                // SAFETY: closes what the runtime opened in its place.
+                unsafe { libc::close(descriptor) };
+            }
+        }
+        if let Some(alarm) = &self.alarm {
+            alarm.restore();
+        }
+        set_mask(&mask_of(self.blocked));
+    }
+}
+
+impl Alarm {
+    fn restore(&self) {
+        if self.pending {
+            // Blocked still: it stays pending, as it was.
+            // SAFETY: sends a signal to this thread alone.
+            unsafe { libc::raise(libc::SIGALRM) };
+        }
+        if self.remaining > Duration::ZERO {
+            // What ran out meanwhile goes off as soon as can be: zero would mean never.
+            let left = self.remaining.saturating_sub(self.since.elapsed()).max(Duration::from_micros(1));
+            let timer = libc::itimerval { it_interval: timeval(self.interval), it_value: timeval(left) };
+            // SAFETY: `timer` is valid for the call.
+            unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut()) };
+        }
+    }
+}
+
+/// Takes a SIGALRM that waits, and says whether there was one.
+fn take_pending_alarm() -> bool {
+    let mut pending = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `sigpending` fills the set when it returns 0.
+    let is_pending = unsafe {
+        libc::sigpending(pending.as_mut_ptr()) == 0 && libc::sigismember(pending.as_ptr(), libc::SIGALRM) == 1
+    };
+    if is_pending {
+        let mut taken = 0;
+        // SAFETY: both are valid; it returns at once because the signal is pending.
+        unsafe { libc::sigwait(&mask_of(bit(libc::SIGALRM)), &mut taken) };
+    }
+    is_pending
+}
+
+/// The bit of a signal.
+pub(super) const fn bit(signal: c_int) -> u64 {
+    1 << (signal - 1)
+}
+
+/// What happens on a signal; `None` for one that the system keeps to itself.
+fn disposition(signal: c_int) -> Option<libc::sighandler_t> {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: `sigaction` fills the struct when it returns 0, and it is read only then.
+    unsafe {
+        (libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init().sa_sigaction)
+    }
+}
+
+/// Ignores a signal or gives it its default.
+pub(super) fn set_disposition(signal: c_int, disposition: libc::sighandler_t) {
+    // SAFETY: all zero is a valid `sigaction`, and neither disposition is a handler. What cannot be set stays as it is.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = disposition;
+        libc::sigaction(signal, &action, ptr::null_mut());
+    }
+}
+
+/// The mask of this thread.
+pub(super) fn current_mask() -> libc::sigset_t {
+    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: emptied first, so that it is initialised whatever `pthread_sigmask` does.
+    unsafe {
+        libc::sigemptyset(mask.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), mask.as_mut_ptr());
+        mask.assume_init()
+    }
+}
+
+/// Sets the mask of this thread.
+pub(super) fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: `mask` is a valid set.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
+}
+
+/// All signals.
+pub(super) fn full_mask() -> libc::sigset_t {
+    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `sigfillset` initialises it.
+    unsafe {
+        libc::sigfillset(mask.as_mut_ptr());
+        mask.assume_init()
+    }
+}
+
+/// These signals.
+pub(super) fn mask_of(bits: u64) -> libc::sigset_t {
+    let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: `sigemptyset` initialises it; a signal that the system keeps to itself is refused and changes nothing.
+    unsafe {
+        libc::sigemptyset(mask.as_mut_ptr());
+        for signal in 1..=LAST_SIGNAL {
+            if bits & bit(signal) != 0 {
+                libc::sigaddset(mask.as_mut_ptr(), signal);
+            }
+        }
+        mask.assume_init()
+    }
+}
+
+fn bits(mask: &libc::sigset_t) -> u64 {
+    // SAFETY: `mask` is a valid set.
+    (1..=LAST_SIGNAL)
+        .filter(|signal| unsafe { libc::sigismember(mask, *signal) } == 1)
+        .fold(0, |all, signal| all | bit(signal))
+}
+
+fn timeval(duration: Duration) -> libc::timeval {
+    libc::timeval {
+        tv_sec: libc::time_t::try_from(duration.as_secs()).unwrap_or(libc::time_t::MAX),
+        // Below a million: fits every platform's type.
+        tv_usec: duration.subsec_micros() as libc::suseconds_t,
+    }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
+        + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+}
+
+/// Ends this process by a signal, as the command did, so that the caller sees what it would have seen. The core, if
+/// there was one, is the command's: guard leaves none.
+pub(super) fn die_of(signal: c_int) -> ! {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `none` is valid; no memory is touched. A dump that goes to a program is not bound by the limit, therefore
+    // the process is made undumpable too.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        #[cfg(target_os = "linux")]
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+    }
+    set_disposition(signal, libc::SIG_DFL);
+    // SAFETY: sends a signal to this thread; delivered when unblocked below.
+    unsafe { libc::raise(signal) };
+    set_mask(&mask_of(0));
+    // A signal whose default is not to end a process cannot have ended the command; still, guard must not go on.
+    std::process::exit(128 + signal)
+}
+
+/// The last error of a system call.
+pub(super) fn last_error() -> io::Error {
+    io::Error::last_os_error()
+}
