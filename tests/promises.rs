@@ -2,9 +2,9 @@
 mod asking;
 #[path = "promises/config.rs"]
 mod config;
+#[path = "promises/harness/mod.rs"]
+mod harness;
 #[path = "promises/identity.rs"]
 mod identity;
 #[path = "promises/world.rs"]
 mod world;
-#[path = "promises/harness/mod.rs"]
-mod harness;

@@ -94,7 +94,9 @@ impl Loaded {
         }
     }
 
-    fn fail_closed(&mut self) {
+    /// Tightens the policy as a problem does: for what is found to be wrong after loading, such as a broken pattern
+    /// file.
+    pub fn fail_closed(&mut self) {
         self.joined.fail_closed();
         self.policy = self.joined.policy.clone();
         self.grants.clear();

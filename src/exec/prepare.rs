@@ -165,7 +165,9 @@ fn shell_arguments(line: &Line, argv0: Option<&OsStr>) -> Vec<OsString> {
     let mut argv = vec![name.to_owned()];
     argv.extend(line.options.iter().cloned());
     // The shells go on looking for options after `-c`: what was judged as the string must not be read as one.
-    if matches!(line.text.first(), Some(b'-' | b'+')) && line.options.last().is_none_or(|last| last != "--") {
+    if matches!(line.text.first(), Some(b'-' | b'+'))
+        && line.options.last().is_none_or(|last| last != "--" && last != "-")
+    {
         argv.push("--".into());
     }
     argv.push(OsString::from_vec(line.text.clone()));

@@ -55,7 +55,7 @@ extern "C" fn note() {
 }
 
 /// What guard found, and what it took away for the time being.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Inherited {
     /// The name that the shell of a command string is to be called by (`$0`); its file name when `None`.
     pub argv0: Option<OsString>,
@@ -112,7 +112,7 @@ impl Inherited {
     }
 
     /// Stops an alarm that the caller set for the command, so that guard can use SIGALRM for itself. It runs on for
-    /// the command with the time that is left then. To be called before anybody is asked.
+    /// the command with the time that is left then; [`super::wait`] does the same for an alarm that runs when it is called.
     pub fn hold_alarm(&mut self) {
         if self.alarm.is_some() {
             return;

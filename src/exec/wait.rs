@@ -67,6 +67,9 @@ fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecEr
     let (from_child, to_parent) = pipe2(OFlag::O_CLOEXEC).map_err(|error| spawn_error("pipe", error.into()))?;
     let before = current_mask();
     let relay = Relay::start();
+    // A child does not inherit an alarm: what runs for this process is given to the command.
+    let mut inherited = inherited.clone();
+    inherited.hold_alarm();
     let begun = Instant::now();
     // SAFETY: between fork and exec the child makes system calls only, on memory that was prepared before.
     match unsafe { fork() } {
@@ -75,7 +78,7 @@ fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecEr
             set_mask(&before);
             Err(spawn_error("fork", error.into()))
         }
-        Ok(ForkResult::Child) => become_command(&mut command, inherited, &to_parent),
+        Ok(ForkResult::Child) => become_command(&mut command, &inherited, &to_parent),
         Ok(ForkResult::Parent { child }) => {
             drop(to_parent);
             let pid = child.as_raw();
