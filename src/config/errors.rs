@@ -38,7 +38,7 @@ impl ConfigProblem {
 /// `FILE:LINE: KEY: what is wrong; what to do`.
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
+        f.write_str(&visible(&self.file.to_string_lossy()))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
@@ -56,7 +56,7 @@ impl fmt::Display for ConfigProblem {
 impl std::error::Error for ConfigProblem {}
 
 /// What a file says may hold control characters; a terminal must not obey them.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     if !text.chars().any(char::is_control) {
         return text.to_owned();
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::defaults::PRESETS;
-use super::errors::ConfigProblem;
+use super::errors::{ConfigProblem, visible};
 use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
 use super::schema::{Document, Entry, Given};
 use super::values::{place, preset};
@@ -66,7 +66,9 @@ pub struct Source {
 }
 
 impl Source {
-    const BUILT_IN: Self = Self { layer: Layer::BuiltIn, file: None, line: None, preset: None, failing_closed: false };
+    /// No file sets it.
+    pub const BUILT_IN: Self =
+        Self { layer: Layer::BuiltIn, file: None, line: None, preset: None, failing_closed: false };
 }
 
 impl fmt::Display for Source {
@@ -76,7 +78,7 @@ impl fmt::Display for Source {
         }
         f.write_str(self.layer.name())?;
         if let Some(file) = &self.file {
-            write!(f, ", {}", file.display())?;
+            write!(f, ", {}", visible(&file.to_string_lossy()))?;
             if let Some(line) = self.line {
                 write!(f, ":{line}")?;
             }

@@ -6,7 +6,7 @@
 //!
 //! What may not enter: the environment (only [`Roots::of`] looks at it), and anything that decides about a command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub mod defaults;
@@ -22,7 +22,9 @@ pub use errors::ConfigProblem;
 pub use layers::{Layer, PatternFile, Provenance, Source};
 pub use paths::Roots;
 
-use crate::judge::approved::{Grant, What};
+use jiff::Timestamp;
+
+use crate::judge::approved::{Grant, Until, What};
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
 use keys::Key;
@@ -41,11 +43,23 @@ pub struct Loaded {
     pub warnings: Vec<ConfigProblem>,
     /// Weakest layer first, by name within one.
     pub pattern_files: Vec<PatternFile>,
-    /// The grants of the machine's and the user's file.
+    /// The grants of the machine's and the user's file that have not ended.
     pub grants: Vec<Grant>,
+    /// Where was looked, the weakest layer first.
+    pub places: Vec<Place>,
     /// The files of `grants`, in their order.
     grant_files: Vec<Arc<Path>>,
     joined: Joined,
+}
+
+/// A file and a folder that were looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub layer: Layer,
+    pub file: PathBuf,
+    /// The file is there and was read.
+    pub found: bool,
+    pub patterns: PathBuf,
 }
 
 impl Loaded {
@@ -53,6 +67,12 @@ impl Loaded {
     #[must_use]
     pub fn sources(&self) -> Vec<Provenance> {
         self.joined.sources()
+    }
+
+    /// Whether the machine's file allows only tightening of this key.
+    #[must_use]
+    pub fn is_locked(&self, key: Key) -> bool {
+        self.joined.is_locked(key)
     }
 
     /// Checks what names rules against the rules there are: none of tier 4 may be switched off or granted. An id that
@@ -112,18 +132,17 @@ pub fn load(roots: &Roots) -> Loaded {
         warnings: Vec::new(),
         pattern_files: Vec::new(),
         grants: Vec::new(),
+        places: Vec::new(),
     };
     let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
-    let (file, patterns) = below(&roots.machine);
-    let found = loading.find(Layer::Machine, &file, &patterns);
+    let found = loading.find(Layer::Machine, below(&roots.machine));
     loading.take(Layer::Machine, found);
 
     let account = roots.account();
     let mut has_own = false;
     if let Some(folder) = &account {
-        let (file, patterns) = below(folder);
         let problems = loading.problems.len();
-        let found = loading.find(Layer::User, &file, &patterns);
+        let found = loading.find(Layer::User, below(folder));
         // What cannot be read is there.
         has_own = found.is_some() || loading.problems.len() > problems;
         loading.take(Layer::User, found);
@@ -132,13 +151,12 @@ pub fn load(roots: &Roots) -> Loaded {
         let is_own = account.as_deref().is_some_and(|account| has_own && is_same(account, folder));
         if !is_own {
             let layer = if has_own { Layer::Redirected } else { Layer::User };
-            let (file, patterns) = below(folder);
-            let found = loading.find(layer, &file, &patterns);
+            let found = loading.find(layer, below(folder));
             loading.take(layer, found);
         }
     }
     for folder in roots.project() {
-        let found = loading.find(Layer::Project, &folder.join(PROJECT_FILE), &folder.join(PROJECT_PATTERNS));
+        let found = loading.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
         loading.take(Layer::Project, found);
     }
     loading.finish()
@@ -153,12 +171,14 @@ struct Loading<'a> {
     pattern_files: Vec<PatternFile>,
     /// With the files they stand in.
     grants: Vec<(Grant, Arc<Path>)>,
+    places: Vec<Place>,
 }
 
 impl Loading<'_> {
-    fn find(&mut self, layer: Layer, file: &Path, patterns: &Path) -> Found {
+    fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> Found {
         let mut finder = Finder::new(layer, self.roots);
-        let found = finder.find(file, patterns);
+        let found = finder.find(&file, &patterns);
+        self.places.push(Place { layer, file, found: found.config.is_some(), patterns });
         self.problems.append(&mut finder.problems);
         self.warnings.append(&mut finder.warnings);
         found
@@ -185,6 +205,11 @@ impl Loading<'_> {
             self.problems.push(problem("grant", "the machine's configuration locks it".to_owned()));
         }
         for grant in &document.grants {
+            // A grant that has ended is as good as none; the file may keep it.
+            if matches!(grant.until, Until::Date { at } if at <= Timestamp::now().as_second()) {
+                self.warnings.push(problem("grant", format!("{} has ended: {}", grant.id, grant.words)));
+                continue;
+            }
             if self.grants.iter().any(|(other, _)| other.id == grant.id) {
                 self.problems.push(problem("grant.name", format!("\"{}\" is taken", grant.id)));
             } else {
@@ -202,6 +227,7 @@ impl Loading<'_> {
             warnings: self.warnings,
             pattern_files: self.pattern_files,
             grants,
+            places: self.places,
             grant_files,
             joined: self.joined,
         };

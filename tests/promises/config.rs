@@ -488,6 +488,20 @@ fn a_grant_that_is_vague_is_refused() {
 }
 
 #[test]
+fn a_grant_that_has_ended_is_none() {
+    let house = House::new();
+    house.user(
+        "[[grant]]\nname = \"old\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = 2001-01-01\n\
+         [[grant]]\nname = \"new\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = 9998-01-01\n",
+    );
+    let loaded = house.load();
+    assert!(loaded.problems.is_empty());
+    assert_eq!(loaded.grants.len(), 1);
+    assert_eq!(loaded.grants[0].id, GrantId::Configured("new".to_owned()));
+    assert!(loaded.warnings[0].message.starts_with("old has ended"));
+}
+
+#[test]
 fn two_grants_of_one_name_are_refused_over_all_layers() {
     let house = House::new();
     let grant = "[[grant]]\nname = \"a\"\nwhat = { rule = \"a.b\" }\nwhere = \"anywhere\"\nuntil = \"revoked\"\n";

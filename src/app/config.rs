@@ -1,0 +1,373 @@
+//! `guard config show|check|path`: the policy, where each value came from, and what is wrong with it.
+//!
+//! What may not enter: loading it. The configuration comes as it holds for the caller.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
+use crate::config::{ConfigProblem, Loaded, Provenance, Source};
+use crate::judge::policy::Policy;
+
+/// The arguments of `guard config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show every key with its value and the file it comes from
+    Show {
+        /// Only this key or table, with what it does
+        key: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check all configuration files: exit 0 when they are in order, 1 when not
+    Check {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show where configuration is read from
+    Path {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `guard config check`: something is wrong.
+const WRONG: u8 = 1;
+
+/// guard was called wrongly.
+const FAILED: u8 = 125;
+
+/// Shows or checks the configuration as it holds for the caller, and returns the exit code. `patterns` says what is
+/// wrong with pattern files, a sentence each.
+///
+/// # Errors
+/// Writing failed.
+pub fn run(args: &ConfigArgs, config: &Loaded, patterns: &[String]) -> io::Result<u8> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let code = match &args.what {
+        What::Show { key, json } => show(config, key.as_deref(), *json, &mut out),
+        What::Check { json } => check(config, patterns, *json, &mut out),
+        What::Path { json } => path(config, *json, &mut out),
+    }?;
+    out.flush()?;
+    Ok(code)
+}
+
+fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+    let wanted = |name: &str| {
+        key.is_none_or(|key| name == key || name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let keys: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly && wanted(row.name)).collect();
+    if keys.is_empty() {
+        let wrong = key.unwrap_or_default();
+        let near = nearest(wrong, KEYS.iter().map(|row| row.name));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        writeln!(io::stderr(), "guard: there is no key {}{hint}", wrong.escape_debug())?;
+        return Ok(FAILED);
+    }
+    let sources = config.sources();
+    if as_json {
+        let keys: Vec<_> = keys.iter().map(|row| key_json(row.key, config, &sources)).collect();
+        writeln!(out, "{}", json!({ "keys": keys, "problems": problems(&config.problems) }))?;
+        return Ok(0);
+    }
+    let rows: Vec<(String, String, String)> = keys
+        .iter()
+        .flat_map(|row| {
+            lines(row.key, config, &sources).into_iter().map(|(value, source)| (row.name.to_owned(), value, source))
+        })
+        .collect();
+    let names = rows.iter().map(|(name, ..)| name.len()).max().unwrap_or(0);
+    let values = rows.iter().map(|(_, value, _)| value.chars().count()).max().unwrap_or(0).min(40);
+    for (name, value, source) in &rows {
+        writeln!(out, "{name:names$} = {value:values$}  # {source}")?;
+    }
+    if key.is_some() {
+        for row in &keys {
+            let way = match (row.kind, row.stricter) {
+                (Kind::Tables(_) | Kind::Names, _) => String::new(),
+                (Kind::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
+                (Kind::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
+                (Kind::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
+                (Kind::Flag, _) => "; false is stricter".to_owned(),
+                (_, Stricter::Higher) => "; higher is stricter".to_owned(),
+                (_, Stricter::Lower) => "; lower is stricter".to_owned(),
+            };
+            writeln!(out, "\n{}: {}", row.name, row.what)?;
+            writeln!(out, "  {}; default {}{way}", row.expected(), default(row.key))?;
+            if let Kind::Tables(fields) = row.kind {
+                for field in fields {
+                    writeln!(out, "  {}: {} ({})", field.name, field.what, field.kind)?;
+                }
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// The values of a key as a file would write them, each with its source.
+fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, String)> {
+    let row = key.entry();
+    let of_key: Vec<_> = sources.iter().filter(|source| source.key == key).collect();
+    let marked = |source: &Provenance| {
+        let lock = if source.locked { ", locked" } else { "" };
+        format!("{}{lock}", source.source)
+    };
+    match row.kind {
+        Kind::List(_) if of_key.is_empty() => vec![("[]".to_owned(), Source::BUILT_IN.to_string())],
+        // A list has one line for each entry, because each may come from another file.
+        Kind::List(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
+        Kind::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
+        Kind::Tables(_) => {
+            let entries: Vec<String> = match key {
+                Key::Support => config.policy.support.iter().map(|entry| entry.argv.join(" ")).collect(),
+                _ => config.grants.iter().map(|grant| format!("{}: {}", grant.id, grant.words)).collect(),
+            };
+            entries.into_iter().map(|entry| (quoted(&entry), "user or machine".to_owned())).collect()
+        }
+        Kind::Names | Kind::LockOnly => Vec::new(),
+        _ => of_key.iter().map(|source| (source.value.clone(), marked(source))).collect(),
+    }
+}
+
+/// What a key is when no file sets it.
+fn default(key: Key) -> String {
+    let policy = Policy::default();
+    match (key.get(&policy), key.list(&policy)) {
+        (Some(value), _) => key.entry().show(value),
+        (None, Some(list)) => format!("{list:?}"),
+        (None, None) => "none".to_owned(),
+    }
+}
+
+/// A string as TOML has it, so that a line can be copied into a file.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
+    let row = key.entry();
+    let of_key = || sources.iter().filter(|source| source.key == key);
+    let source = |source: &Source| {
+        json!({
+            "layer": source.layer.name(),
+            "file": source.file.as_ref().map(|file| file.display().to_string()),
+            "line": source.line,
+            "preset": source.preset,
+            "tightened": source.failing_closed,
+        })
+    };
+    let mut value = json!({
+        "key": row.name,
+        "type": row.expected(),
+        "default": default(key),
+        "what": row.what,
+        "locked": config.is_locked(key),
+    });
+    match row.kind {
+        Kind::List(_) => {
+            value["value"] = of_key().map(|row| json!({ "entry": row.value, "source": source(&row.source) })).collect();
+        }
+        Kind::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
+        Kind::Tables(_) => value["value"] = json!(config.grants),
+        _ => {
+            if let Some(row) = of_key().next() {
+                value["value"] = json!(row.value);
+                value["source"] = source(&row.source);
+            }
+        }
+    }
+    value
+}
+
+fn problems(problems: &[ConfigProblem]) -> Vec<Value> {
+    let one = |problem: &ConfigProblem| {
+        json!({
+            "layer": problem.layer.name(),
+            "file": problem.file.display().to_string(),
+            "line": problem.line,
+            "key": problem.key,
+            "message": problem.message,
+            "remedy": problem.remedy,
+        })
+    };
+    problems.iter().map(one).collect()
+}
+
+fn check(config: &Loaded, patterns: &[String], as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+    let code = if config.problems.is_empty() && patterns.is_empty() { 0 } else { WRONG };
+    if as_json {
+        let value = json!({
+            "ok": code == 0,
+            "problems": problems(&config.problems),
+            "patterns": patterns,
+            "warnings": problems(&config.warnings),
+        });
+        writeln!(out, "{value}")?;
+        return Ok(code);
+    }
+    for problem in &config.problems {
+        writeln!(out, "problem: {problem}")?;
+    }
+    for problem in patterns {
+        writeln!(out, "problem: {problem}")?;
+    }
+    for warning in &config.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    if code != 0 {
+        writeln!(
+            out,
+            "Until this is put right, thresholds are 1.01 at most, grants are left out and people are asked."
+        )?;
+    } else {
+        let files = config.places.iter().filter(|place| place.found).count();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let patterns = config.pattern_files.len();
+        writeln!(
+            out,
+            "In order: {files} configuration file{}, {patterns} pattern file{}.",
+            plural(files),
+            plural(patterns)
+        )?;
+    }
+    Ok(code)
+}
+
+fn path(config: &Loaded, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+    if as_json {
+        let places: Vec<_> = config
+            .places
+            .iter()
+            .map(|place| {
+                json!({
+                    "layer": place.layer.name(),
+                    "file": place.file.display().to_string(),
+                    "found": place.found,
+                    "patterns": place.patterns.display().to_string(),
+                })
+            })
+            .collect();
+        writeln!(out, "{}", json!({ "places": places }))?;
+        return Ok(0);
+    }
+    for place in &config.places {
+        let found = if place.found { "" } else { "  (none)" };
+        writeln!(out, "{:10} {}{found}", place.layer.name(), place.file.display())?;
+        for file in config.pattern_files.iter().filter(|file| file.path.parent() == Some(&place.patterns)) {
+            writeln!(out, "{:10} {}", "", file.path.display())?;
+        }
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Roots, load};
+
+    /// What is loaded with this user file, and the folder that keeps it.
+    fn with(text: &str) -> (tempfile::TempDir, Loaded) {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("guard");
+        std::fs::create_dir(&named).unwrap();
+        std::fs::write(named.join("config.toml"), text).unwrap();
+        let roots = Roots {
+            machine: folder.path().join("etc"),
+            machine_owner: 0,
+            home: None,
+            named: Some(named),
+            cwd: "/".into(),
+            uid: nix::unistd::getuid().as_raw(),
+        };
+        let loaded = load(&roots);
+        (folder, loaded)
+    }
+
+    fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<u8>, folder: &Path) -> (String, u8) {
+        let mut out = Vec::new();
+        let code = write(&mut out).unwrap();
+        (String::from_utf8(out).unwrap().replace(&folder.display().to_string(), ""), code)
+    }
+
+    #[test]
+    fn showing_a_table_names_value_source_and_what_each_key_does() {
+        let (folder, loaded) = with("[timeouts]\nhigh = 20\n");
+        let (shown, code) = text(|out| show(&loaded, Some("timeouts"), false, out), folder.path());
+        assert_eq!(code, 0);
+        assert!(shown.starts_with("timeouts.medium          = 60  # built in\ntimeouts.high            = 20  # user, /guard/config.toml:2\n"), "{shown}");
+        assert!(shown.contains("\ntimeouts.high: Time to answer at tier 3.\n  a whole number of seconds from 1 to 3600; default 30; lower is stricter\n"), "{shown}");
+    }
+
+    #[test]
+    fn every_key_is_shown() {
+        let (folder, loaded) = with("");
+        let (shown, _) = text(|out| show(&loaded, None, true, out), folder.path());
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let names: Vec<_> = shown["keys"].as_array().unwrap().iter().map(|key| key["key"].as_str().unwrap()).collect();
+        let all: Vec<_> = KEYS.iter().filter(|row| row.kind != Kind::LockOnly).map(|row| row.name).collect();
+        assert_eq!(names, all);
+    }
+
+    #[test]
+    fn an_unknown_key_is_a_usage_error() {
+        let (folder, loaded) = with("");
+        assert_eq!(text(|out| show(&loaded, Some("colour"), false, out), folder.path()), (String::new(), FAILED));
+    }
+
+    #[test]
+    fn checking_names_each_problem_and_exits_1() {
+        let (folder, loaded) = with("mode = 3\n");
+        let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], false, out), folder.path());
+        assert_eq!(code, WRONG);
+        assert!(said.starts_with(
+            "problem: /guard/config.toml:1: mode: expected \"off\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
+        ), "{said}");
+        let (said, _) = text(|out| check(&loaded, &[], true, out), folder.path());
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&said["ok"], &said["problems"][0]["line"]), (&json!(false), &json!(1)));
+    }
+
+    #[test]
+    fn checking_what_is_in_order_says_how_much_was_read() {
+        let (folder, loaded) = with("mode = \"off\"\n");
+        let checked = text(|out| check(&loaded, &[], false, out), folder.path());
+        assert_eq!(checked, ("In order: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
+    }
+
+    #[test]
+    fn the_paths_say_which_files_are_there() {
+        let (folder, loaded) = with("");
+        let (said, _) = text(|out| path(&loaded, false, out), folder.path());
+        assert_eq!(said, "machine    /etc/config.toml  (none)\nuser       /guard/config.toml\n");
+    }
+
+    #[test]
+    fn a_string_is_shown_as_toml_has_it() {
+        let text = "a\"b\\c\u{1b}";
+        let line = format!("x = {}", quoted(text));
+        assert_eq!(line.parse::<toml::Table>().unwrap()["x"].as_str(), Some(text));
+    }
+}
