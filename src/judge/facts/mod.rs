@@ -6,6 +6,7 @@ pub mod act;
 pub mod arguments;
 pub mod class;
 pub mod effect;
+pub mod hosts;
 pub mod paths;
 pub mod question;
 pub mod value;
