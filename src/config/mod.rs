@@ -14,6 +14,7 @@ pub mod errors;
 mod grants;
 pub mod keys;
 pub mod layers;
+pub mod manual;
 pub mod paths;
 pub mod schema;
 pub mod values;
