@@ -1,0 +1,237 @@
+//! Secrets that are known by the place where a program takes them.
+
+use std::ops::Range;
+
+use super::words::{self, Gap, Word};
+use super::{Secrets, is_expansion, is_reference};
+
+/// In what form an option takes its secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `-pSECRET`
+    Attached,
+    /// `-p SECRET`
+    Next,
+    /// `-pSECRET` or `-p SECRET`
+    Either,
+    /// `-u name:SECRET`, attached or not
+    AfterColon,
+    /// `-U name%SECRET`, attached or not
+    AfterPercent,
+}
+
+/// Which programs take a secret behind which option.
+struct Taker {
+    programs: &'static [&'static str],
+    /// Words that must stand between the program and the option; none for any.
+    sub: Option<&'static str>,
+    options: &'static [&'static str],
+    form: Form,
+}
+
+const fn taker(
+    programs: &'static [&'static str],
+    sub: Option<&'static str>,
+    options: &'static [&'static str],
+    form: Form,
+) -> Taker {
+    Taker { programs, sub, options, form }
+}
+
+/// From the programs' manual pages.
+const TAKERS: &[Taker] = &[
+    taker(
+        &[
+            "mysql",
+            "mysqldump",
+            "mysqladmin",
+            "mysqlimport",
+            "mysqlshow",
+            "mysqlcheck",
+            "mysqlpump",
+            "mysqlbinlog",
+            "mariadb",
+            "mariadb-dump",
+            "mariadb-admin",
+        ],
+        None,
+        &["-p"],
+        Form::Attached,
+    ),
+    taker(&["7z", "7za", "7zr", "7zz", "rar", "unrar"], None, &["-p", "-hp"], Form::Attached),
+    taker(&["sshpass"], None, &["-p"], Form::Either),
+    taker(&["curl"], None, &["-u", "--user", "-U", "--proxy-user"], Form::AfterColon),
+    taker(&["http", "https", "xh"], None, &["-a", "--auth"], Form::AfterColon),
+    taker(&["redis-cli", "valkey-cli"], None, &["-a"], Form::Next),
+    taker(
+        &["ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"],
+        None,
+        &["-w"],
+        Form::Either,
+    ),
+    taker(&["mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport"], None, &["-p"], Form::Next),
+    taker(&["sqlcmd", "bcp"], None, &["-P"], Form::Either),
+    taker(&["zip", "unzip"], None, &["-P"], Form::Either),
+    taker(&["ipmitool"], None, &["-P"], Form::Either),
+    taker(&["cqlsh", "snowsql"], None, &["-p"], Form::Next),
+    taker(
+        &["docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "crane", "helm", "az", "oc", "argocd", "vault"],
+        Some("login"),
+        &["-p"],
+        Form::Next,
+    ),
+    taker(&["smbclient", "rpcclient", "net", "smbget", "smbcacls"], None, &["-U", "--user"], Form::AfterPercent),
+    taker(&["gh"], Some("secret"), &["--body", "-b"], Form::Next),
+];
+
+/// Finds secrets by the program that takes them.
+pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
+    let mut fed_by: Option<Command<'_>> = None;
+    let mut begin = 0;
+    while begin < words.len() {
+        let ends = |word: &Word| matches!(word.gap, Gap::Command | Gap::Pipe);
+        let length = 1 + words.iter().skip(begin + 1).take_while(|word| !ends(word)).count();
+        let Some(words) = words.get(begin..begin + length) else { return };
+        let piped = words.first().is_some_and(|word| word.gap == Gap::Pipe);
+        let command = Command { words };
+        command.options(secrets);
+        if command.reads_a_secret(secrets.text) {
+            command.here_strings(secrets);
+            if let (true, Some(before)) = (piped, &fed_by) {
+                before.printed(secrets);
+            }
+        }
+        fed_by = Some(command);
+        begin += length;
+    }
+}
+
+/// The flat words between two operators. Wrappers and inner commands are in it too, so that every word may be a program.
+struct Command<'w> {
+    words: &'w [Word],
+}
+
+impl<'w> Command<'w> {
+    fn texts<'t>(&self, text: &'t str) -> impl Iterator<Item = (&'w Word, &'t str)> {
+        self.words.iter().map(|word| (word, text.get(word.span.clone()).unwrap_or_default()))
+    }
+
+    fn options(&self, secrets: &mut Secrets<'_>) {
+        let text = secrets.text;
+        let mut takers: Vec<(&Taker, bool)> = Vec::new();
+        let mut waiting: Option<Form> = None;
+        let mut before = "";
+        for (word, written) in self.texts(text) {
+            if let Some(form) = waiting.take()
+                && !written.starts_with('-')
+            {
+                hide(secrets, words::value(text, word.span.start, quote_before(text, word)), form);
+                continue;
+            }
+            let base = written.rsplit('/').next().unwrap_or(written);
+            for taker in TAKERS.iter().filter(|taker| taker.programs.contains(&base)) {
+                // Each once: a command may name a program any number of times.
+                if !takers.iter().any(|(known, _)| std::ptr::eq(*known, taker)) {
+                    takers.push((taker, taker.sub.is_none()));
+                }
+            }
+            for (taker, ready) in &mut takers {
+                *ready = *ready || taker.sub == Some(written);
+            }
+            if before.starts_with("-pass")
+                && let Some(rest) = written.strip_prefix("pass:")
+            {
+                // The way openssl takes it.
+                hide(secrets, words::value(text, word.span.end - rest.len(), None), Form::Next);
+            }
+            before = written;
+            let taken = takers.iter().filter(|(_, ready)| *ready).flat_map(|(taker, _)| {
+                taker.options.iter().filter(|option| written.starts_with(**option)).map(|option| (*option, taker.form))
+            });
+            // The longest option that fits: `--user` is no `-u`.
+            let Some((option, form)) = taken.max_by_key(|(option, _)| option.len()) else { continue };
+            let glued = word.span.end - written.len() + option.len();
+            let rest = written.get(option.len()..).unwrap_or_default();
+            let quoted = rest.is_empty() && matches!(text.as_bytes().get(glued), Some(b'\'' | b'"'));
+            if rest.is_empty() && !(quoted && form != Form::Next && !closes(text, word)) {
+                waiting = (form != Form::Attached).then_some(form);
+            } else if option.starts_with("--") {
+                if rest.starts_with('=') {
+                    hide(secrets, words::value(text, glued + 1, None), form);
+                }
+            } else if form != Form::Next {
+                hide(secrets, words::value(text, glued, None), form);
+            }
+        }
+    }
+
+    /// Whether what it reads from its input is a secret.
+    fn reads_a_secret(&self, text: &str) -> bool {
+        let has = |wanted: &str| self.texts(text).any(|(_, written)| written.rsplit('/').next() == Some(wanted));
+        has("--password-stdin")
+            || has("--with-token")
+            || has("chpasswd")
+            || has("--passphrase-fd")
+            || has("passwd") && has("--stdin")
+            || has("sudo") && self.texts(text).any(|(_, written)| is_cluster_with(written, 'S'))
+    }
+
+    /// `<<< SECRET`
+    fn here_strings(&self, secrets: &mut Secrets<'_>) {
+        let text = secrets.text;
+        for word in self.words.iter().filter(|word| word.gap == Gap::HereString) {
+            hide(secrets, words::value(text, word.span.start, quote_before(text, word)), Form::Next);
+        }
+    }
+
+    /// What an `echo` or `printf` says.
+    fn printed(&self, secrets: &mut Secrets<'_>) {
+        let text = secrets.text;
+        let mut saying = false;
+        for (word, written) in self.texts(text) {
+            if saying && !written.starts_with('-') && !written.contains('%') && word.gap != Gap::Redirection {
+                let span = words::value(text, word.span.start, quote_before(text, word));
+                hide(secrets, span, Form::Next);
+            }
+            saying = saying || matches!(written, "echo" | "printf");
+        }
+    }
+}
+
+/// Whether the quote behind a word closes one that was opened in front of it.
+fn closes(text: &str, word: &Word) -> bool {
+    let bytes = text.as_bytes();
+    word.span.start > 0 && bytes.get(word.span.start - 1) == bytes.get(word.span.end)
+}
+
+/// The quote that opens directly in front of a word.
+fn quote_before(text: &str, word: &Word) -> Option<u8> {
+    let before = text.as_bytes().get(word.span.start.checked_sub(1)?).copied();
+    before.filter(|byte| matches!(byte, b'\'' | b'"'))
+}
+
+/// Whether a word is a cluster of short options with this one in it.
+fn is_cluster_with(word: &str, option: char) -> bool {
+    word.strip_prefix('-')
+        .is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_alphabetic()) && rest.contains(option))
+}
+
+fn hide(secrets: &mut Secrets<'_>, span: Range<usize>, form: Form) {
+    let value = secrets.text.get(span.clone()).unwrap_or_default();
+    let from = match form {
+        Form::Attached | Form::Next | Form::Either => 0,
+        Form::AfterColon => match value.find(':') {
+            Some(colon) => colon + 1,
+            None => return,
+        },
+        Form::AfterPercent => match value.find('%') {
+            Some(percent) => percent + 1,
+            None => return,
+        },
+    };
+    let secret = value.get(from..).unwrap_or_default();
+    if secret.is_empty() || is_expansion(secret) || from == 0 && is_reference(value) {
+        return;
+    }
+    secrets.hide(span.start + from..span.end);
+}
