@@ -1,0 +1,52 @@
+//! Where a command stands: what surrounds it and holds for everything in it.
+
+use super::act::{Disguise, Remote, Source, Value};
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// How spans of the text that is being read map onto the command as given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Spans {
+    /// The text is the command as given.
+    #[default]
+    Same,
+    /// The text stands in the command as given, this many bytes in.
+    Shifted(u32),
+    /// The text came from elsewhere: all of it is where this construct stands.
+    At(Span),
+}
+
+impl Spans {
+    /// The span in the command as given.
+    pub fn map(self, span: Span) -> Span {
+        match self {
+            Self::Same => span,
+            Self::Shifted(by) => Span::new(span.start.saturating_add(by), span.end.saturating_add(by)),
+            Self::At(span) => span,
+        }
+    }
+}
+
+/// What surrounds a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frame {
+    pub spans: Spans,
+    pub source: Source,
+    pub dialect: Dialect,
+    pub conditional: bool,
+    pub root: bool,
+    pub remote: Option<Remote>,
+    /// Outermost first.
+    pub wrappers: Vec<String>,
+    /// What wrappers set for the command.
+    pub env: Vec<(String, Value)>,
+    pub disguise: Option<Disguise>,
+    /// Functions that are being walked, so that recursion is seen.
+    pub calls: Vec<String>,
+}
+
+impl Frame {
+    /// The same place, but what stands there may not run.
+    pub fn perhaps(&self) -> Self {
+        Self { conditional: true, ..self.clone() }
+    }
+}

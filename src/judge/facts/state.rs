@@ -1,0 +1,260 @@
+//! The state of a shell at one point of a line: what its variables, functions and directories are known to be.
+//!
+//! What belongs here: values and how two ways through a line join. What may not enter: words and programs.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::frame::Frame;
+use super::streams::Streams;
+use crate::judge::syntax::tree;
+
+/// The most values one variable is followed with; beyond it the variable is unknown.
+pub(super) const MAX_CHOICES: usize = 8;
+
+/// The longest text that a value is followed with, in bytes.
+pub(super) const MAX_TEXT: usize = 64 * 1024;
+
+/// What a variable holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Bound {
+    /// What the environment gives it.
+    Inherited,
+    Unset,
+    Scalar(Value),
+    /// Elements by subscript, in order.
+    Array(Vec<(String, Value)>),
+}
+
+/// What assignments to a variable do to its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Attribute {
+    #[default]
+    Plain,
+    /// `declare -l`
+    Lower,
+    /// `declare -u`
+    Upper,
+    /// `declare -i`
+    Integer,
+    /// `declare -n`: its value names another variable.
+    Reference,
+}
+
+/// A variable that was set in the line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Variable {
+    /// What it may hold: never empty; more than one when ways through the line differ.
+    pub values: Vec<Bound>,
+    pub exported: bool,
+    pub attribute: Attribute,
+}
+
+impl Variable {
+    pub fn of(bound: Bound) -> Self {
+        Self { values: vec![bound], exported: false, attribute: Attribute::Plain }
+    }
+}
+
+/// A function, with where it was written.
+#[derive(Debug)]
+pub(super) struct Defined {
+    pub name: String,
+    pub body: tree::Compound,
+    pub frame: Frame,
+}
+
+/// The state of one shell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// What the line set; what is not here comes from the environment.
+    pub variables: BTreeMap<String, Variable>,
+    pub zero: Value,
+    pub positional: Vec<Value>,
+    pub functions: BTreeMap<String, Rc<Defined>>,
+    pub aliases: BTreeMap<String, Value>,
+    /// The working directory; `None` when it is not known.
+    pub cwd: Option<String>,
+    /// Where the shell stands instead when an unguarded `cd` failed.
+    pub doubt: Vec<Option<String>>,
+    pub previous: Option<String>,
+    pub stack: Vec<Option<String>>,
+    pub last_argument: Option<Value>,
+    pub streams: Streams,
+    /// What `local` hid, by function call, to be put back.
+    pub scopes: Vec<Vec<(String, Option<Variable>)>>,
+    /// Which of several values is looked at now, by variable.
+    pub chosen: BTreeMap<String, usize>,
+    /// The environment is another machine's or account's: nothing is known of it.
+    pub foreign: bool,
+    /// `set -e`
+    pub errexit: bool,
+    /// `set -f`
+    pub noglob: bool,
+}
+
+impl State {
+    /// Sets a variable to one value, keeping what it was declared to be.
+    pub fn set(&mut self, name: &str, bound: Bound) {
+        match self.variables.get_mut(name) {
+            Some(variable) => {
+                variable.values.clear();
+                variable.values.push(bound);
+            }
+            None => {
+                self.variables.insert(name.to_owned(), Variable::of(bound));
+            }
+        }
+        self.chosen.remove(name);
+    }
+
+    /// Sets a variable to a scalar.
+    pub fn set_scalar(&mut self, name: &str, value: Value) {
+        self.set(name, Bound::Scalar(value));
+    }
+
+    /// Hides a variable until the running function returns.
+    pub fn localize(&mut self, name: &str) {
+        let old = self.variables.get(name).cloned();
+        if let Some(scope) = self.scopes.last_mut()
+            && !scope.iter().any(|(hidden, _)| hidden == name)
+        {
+            scope.push((name.to_owned(), old));
+        }
+    }
+
+    /// Puts back what the function that just ended had hidden.
+    pub fn leave_scope(&mut self) {
+        for (name, old) in self.scopes.pop().unwrap_or_default() {
+            match old {
+                Some(variable) => self.variables.insert(name, variable),
+                None => self.variables.remove(&name),
+            };
+        }
+    }
+
+    /// Changes the directory for certain.
+    pub fn move_to(&mut self, dir: Option<String>) {
+        self.previous = self.cwd.take();
+        self.cwd = dir;
+        self.doubt.clear();
+    }
+
+    /// Makes this the state after either of two ways.
+    pub fn join(&mut self, other: &Self) {
+        let mut names: Vec<&String> = self.variables.keys().collect();
+        names.extend(other.variables.keys().filter(|name| !self.variables.contains_key(*name)));
+        let names: Vec<String> = names
+            .into_iter()
+            .filter(|name| self.variables.get(*name) != other.variables.get(*name))
+            .cloned()
+            .collect();
+        for name in names {
+            let ours = self.variables.get(&name);
+            let theirs = other.variables.get(&name);
+            // A variable that only one way sets has, on the other, what the environment gives it.
+            let mut values = ours.map_or_else(|| vec![Bound::Inherited], |variable| variable.values.clone());
+            for bound in theirs.map_or(&[Bound::Inherited][..], |variable| &variable.values) {
+                if !values.contains(bound) {
+                    values.push(bound.clone());
+                }
+            }
+            if values.len() > MAX_CHOICES {
+                let taint = values.iter().fold(Taint::default(), |all, bound| match bound {
+                    Bound::Scalar(value) => all.and(value.taint()),
+                    _ => all,
+                });
+                values = vec![Bound::Scalar(unknown(UnknownReason::Other("one of many values"), taint))];
+            }
+            let kept = ours.or(theirs);
+            let variable = Variable {
+                values,
+                exported: ours.is_some_and(|v| v.exported) || theirs.is_some_and(|v| v.exported),
+                attribute: kept.map_or(Attribute::Plain, |v| v.attribute),
+            };
+            self.variables.insert(name, variable);
+        }
+        if self.positional != other.positional {
+            self.positional = vec![unknown(UnknownReason::Other("one of several argument lists"), Taint::default())];
+        }
+        for (name, function) in &other.functions {
+            self.functions.entry(name.clone()).or_insert_with(|| Rc::clone(function));
+        }
+        for (name, text) in &other.aliases {
+            self.aliases.entry(name.clone()).or_insert_with(|| text.clone());
+        }
+        if self.cwd != other.cwd {
+            self.cwd = None;
+            self.doubt.clear();
+        } else {
+            for dir in &other.doubt {
+                if !self.doubt.contains(dir) {
+                    self.doubt.push(dir.clone());
+                }
+            }
+        }
+        if self.last_argument != other.last_argument {
+            self.last_argument = None;
+        }
+        self.errexit &= other.errexit;
+        self.noglob &= other.noglob;
+    }
+}
+
+/// A value of which nothing but its reason and taint is known.
+pub(super) fn unknown(why: UnknownReason, taint: Taint) -> Value {
+    Value { pieces: vec![Piece::Unknown(Unknown { why, taint })] }
+}
+
+/// Building values piece by piece.
+pub(super) trait Build {
+    /// Adds known text.
+    fn push_text(&mut self, text: &str);
+    /// Adds a piece.
+    fn push_piece(&mut self, piece: &Piece);
+    /// Adds another value.
+    fn push_value(&mut self, value: &Value);
+    /// The known text, within the length that is followed.
+    fn known_text(&self) -> Option<String>;
+}
+
+impl Build for Value {
+    fn push_text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if let Some(Piece::Text(last)) = self.pieces.last_mut() {
+            if last.len() + text.len() <= MAX_TEXT {
+                last.push_str(text);
+                return;
+            }
+            self.pieces.push(too_long());
+        } else if text.len() <= MAX_TEXT {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        } else {
+            self.pieces.push(too_long());
+        }
+    }
+
+    fn push_piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Text(text) => self.push_text(text),
+            // A run of the same unknown says no more than one of it, and would grow without end.
+            other if self.pieces.last() == Some(other) && matches!(other, Piece::Unknown(_)) => {}
+            other => self.pieces.push(other.clone()),
+        }
+    }
+
+    fn push_value(&mut self, value: &Value) {
+        value.pieces.iter().for_each(|piece| self.push_piece(piece));
+    }
+
+    fn known_text(&self) -> Option<String> {
+        self.known().map(std::borrow::Cow::into_owned)
+    }
+}
+
+fn too_long() -> Piece {
+    Piece::Unknown(Unknown { why: UnknownReason::Other("longer than what is followed"), taint: Taint::default() })
+}
