@@ -40,13 +40,27 @@ pub(super) struct Frame {
     /// What wrappers set for the command.
     pub env: Vec<(String, Value)>,
     pub disguise: Option<Disguise>,
-    /// Functions that are being walked, so that recursion is seen.
+    /// Functions and scripts that are being walked, so that recursion is seen.
     pub calls: Vec<String>,
+    /// In a process of its own beside its caller's, since the outermost of `calls`.
+    pub beside: bool,
+    /// Under a condition, since the outermost of `calls`.
+    pub under_condition: bool,
 }
 
 impl Frame {
     /// The same place, but what stands there may not run.
     pub fn perhaps(&self) -> Self {
         Self { conditional: true, ..self.clone() }
+    }
+
+    /// The same place, under a condition.
+    pub fn guarded(&self) -> Self {
+        Self { conditional: true, under_condition: true, ..self.clone() }
+    }
+
+    /// The same place, in a process beside the caller's.
+    pub fn forked(&self) -> Self {
+        Self { beside: true, ..self.clone() }
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Sink {
     pub text: Value,
     pub taint: Taint,
     pub writers: Vec<ActId>,
+    /// It goes on after content that the line did not write.
+    pub older: bool,
     /// Known bytes in it were decoded from something unreadable.
     pub decoded: bool,
 }

@@ -1,0 +1,526 @@
+//! Simple commands: assignments, words, redirections, and what the first word leads to.
+
+use super::act::{Disguise, OpaqueReason, Piece, Unknown, UnknownReason, Value};
+use super::disguise;
+use super::expand::Field;
+use super::frame::Frame;
+use super::parameter::with_attribute;
+use super::pattern::Pattern;
+use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Part, Simple, Span, Word};
+
+/// The most programs that a glob in command position is tried as.
+const MAX_CANDIDATES: usize = 8;
+
+/// Builtins whose arguments may be assignments.
+const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
+
+/// How a command's first word is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// By a shell: functions, builtins, programs.
+    Shell,
+    /// By a shell, without functions (`command`).
+    NoFunctions,
+    /// By another program: programs alone.
+    Programs,
+}
+
+/// What a command word leads to.
+enum Resolved {
+    /// These names, each with its path when one was written and the way it was disguised.
+    Names(Vec<(String, Option<String>, Option<Disguise>)>),
+    Nothing,
+    Unknown,
+}
+
+impl Walker<'_> {
+    /// Walks a simple command, once for each way its variables may stand.
+    pub fn simple(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
+        if !self.step(frame, simple.span) {
+            return;
+        }
+        self.choices(state, &mut |walker, state| walker.simple_once(state, frame, simple));
+    }
+
+    fn simple_once(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
+        let outer_pipes = std::mem::take(&mut self.pipes);
+        let outer_readers = std::mem::take(&mut self.readers);
+        let span = frame.spans.map(simple.span);
+        let mut fields: Vec<Field> = Vec::new();
+        let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
+        for (index, word) in simple.words.iter().enumerate() {
+            let start = fields.len();
+            if declaring && index > 0 && assignment_of(word).is_some() {
+                self.declared(state, frame, word, &mut fields);
+            } else {
+                self.fields(state, frame, word, &mut fields);
+            }
+            for field in fields.iter_mut().skip(start) {
+                field.value = self.filled(std::mem::take(&mut field.value));
+            }
+            if start == 0
+                && let Some(first) = fields.first_mut()
+                && is_assembled(state, word)
+            {
+                first.disguise = first.disguise.or(Some(Disguise::Assembly));
+            }
+        }
+        let mut env = Vec::new();
+        for assignment in &simple.assignments {
+            let value = self.assign(state, frame, assignment, fields.is_empty());
+            env.push((assignment.name.clone(), value));
+        }
+        let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
+        let effects = self.redirects(state, frame, &simple.redirects);
+        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        let act = if fields.is_empty() {
+            self.bare_redirects(state, simple);
+            None
+        } else {
+            self.run(state, frame, fields.clone(), env, span, Lookup::Shell)
+        };
+        self.redirect_acts(state, frame, effects, act);
+        self.read_back(state, frame, readers);
+        if let Some(outer) = outer
+            && !(fields.len() == 1 && fields.first().is_some_and(|field| field.value.is("exec")))
+        {
+            state.streams = outer;
+        }
+        state.last_argument = fields.pop().map(|field| field.value);
+        self.pipes = outer_pipes;
+    }
+
+    /// `$(<file)` and `>file`: redirections without a command.
+    fn bare_redirects(&mut self, state: &State, simple: &Simple) {
+        use crate::judge::syntax::tree::RedirectOp;
+        let reads = simple.assignments.is_empty()
+            && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
+        if reads && let Some(sink) = state.streams.stdout.sink() {
+            let (text, taint, decoded) = self.stdin_of(state);
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&text, taint, decoded);
+            }
+        }
+    }
+
+    /// Makes an assignment, or only works out its value where a command follows.
+    pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
+        let subscript = assignment.subscript.as_ref().map(|word| {
+            let value = self.single(state, frame, word);
+            if let Some(text) = value.known_text() {
+                self.embedded(state, frame, &text);
+            }
+            value.known_text()
+        });
+        let name = assignment.name.as_str();
+        match &assignment.value {
+            AssignmentValue::Array(elements) => {
+                let array = self.elements(state, frame, name, elements, assignment.append);
+                if lasting {
+                    state.set(name, Bound::Array(array));
+                }
+                Value::default()
+            }
+            AssignmentValue::Scalar(word) => {
+                let mut value = self.assigned_value(state, frame, word);
+                value = self.filled(value);
+                if !lasting {
+                    return value;
+                }
+                match subscript {
+                    None => {
+                        if assignment.append {
+                            value = self.appended(state, name, &value);
+                        }
+                        self.set_scalar(state, frame, name, value.clone());
+                    }
+                    Some(None) => state.set_scalar(name, unknown(UnknownReason::Other("an array"), value.taint())),
+                    Some(Some(key)) => {
+                        let mut array = match self.lookup(state, name) {
+                            Bound::Array(array) => array,
+                            Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => {
+                                vec![("0".to_owned(), old)]
+                            }
+                            _ => Vec::new(),
+                        };
+                        let old = array.iter().position(|(other, _)| *other == key);
+                        match old.and_then(|at| array.get_mut(at)) {
+                            Some((_, old)) if assignment.append => old.push_value(&value),
+                            Some((_, old)) => *old = value.clone(),
+                            None => array.push((key, value.clone())),
+                        }
+                        state.set(name, Bound::Array(array));
+                    }
+                }
+                value
+            }
+        }
+    }
+
+    fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
+        match self.lookup(state, name) {
+            Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
+                old.push_value(value);
+                old
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
+    pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
+        let attribute = state.variables.get(name).map_or(Attribute::Plain, |variable| variable.attribute);
+        match attribute {
+            Attribute::Reference => {
+                let target = state.variables.get(name).and_then(|variable| match variable.values.first() {
+                    Some(Bound::Scalar(target)) => target.known_text(),
+                    _ => None,
+                });
+                match target.filter(|target| target != name) {
+                    Some(target) => state.set_scalar(&target, value),
+                    None => state.set_scalar(name, value),
+                }
+            }
+            Attribute::Integer => {
+                let number = self.compute(state, frame, &value);
+                let value = number.map_or_else(
+                    || unknown(UnknownReason::Number, value.taint()),
+                    |number| Value::text(number.to_string()),
+                );
+                state.set_scalar(name, value);
+            }
+            attribute => state.set_scalar(name, with_attribute(value, attribute)),
+        }
+    }
+
+    /// The elements of `( … )`.
+    pub fn elements(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        name: &str,
+        elements: &[ArrayElement],
+        append: bool,
+    ) -> Vec<(String, Value)> {
+        let mut array = match self.lookup(state, name) {
+            Bound::Array(old) if append => old,
+            Bound::Scalar(old) if append && !super::parameter::is_unset_marker(&old) => vec![("0".to_owned(), old)],
+            _ => Vec::new(),
+        };
+        let mut next = array.iter().filter_map(|(key, _)| key.parse::<u64>().ok()).max().map_or(0, |last| last + 1);
+        for element in elements {
+            match &element.subscript {
+                Some(subscript) => {
+                    let key = self.single(state, frame, subscript);
+                    let value = self.single(state, frame, &element.value);
+                    let key = key.known_text().unwrap_or_default();
+                    if let Ok(number) = key.parse::<u64>() {
+                        next = number.saturating_add(1);
+                    }
+                    array.retain(|(other, _)| *other != key);
+                    array.push((key, self.filled(value)));
+                }
+                None => {
+                    let mut fields = Vec::new();
+                    self.fields(state, frame, &element.value, &mut fields);
+                    for field in fields {
+                        array.push((next.to_string(), self.filled(field.value)));
+                        next = next.saturating_add(1);
+                    }
+                }
+            }
+        }
+        array.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
+        array
+    }
+
+    /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
+    fn declared(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
+        let value = self.assigned_value(state, frame, word);
+        out.push(Field { value, span: frame.spans.map(word.span), disguise: None });
+        if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
+            let name = name.trim_end_matches('+').to_owned();
+            let array = self.elements(state, frame, &name, elements, false);
+            state.localize_if(&name, frame);
+            state.set(&name, Bound::Array(array));
+        }
+    }
+
+    /// Runs a command of known or unknown words; the act of the program, when one was made.
+    pub fn run(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        fields: Vec<Field>,
+        env: Vec<(String, Value)>,
+        span: Span,
+        lookup: Lookup,
+    ) -> Option<usize> {
+        if !self.step(frame, span) || !self.enter(frame, span) {
+            return None;
+        }
+        let act = self.run_here(state, frame, fields, env, span, lookup);
+        self.leave();
+        act
+    }
+
+    fn run_here(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        fields: Vec<Field>,
+        env: Vec<(String, Value)>,
+        span: Span,
+        lookup: Lookup,
+    ) -> Option<usize> {
+        let (word, args) = fields.split_first()?;
+        match self.resolve(state, word) {
+            Resolved::Nothing => None,
+            Resolved::Names(names) => {
+                let mut act = None;
+                for (name, path, disguise) in names {
+                    let made = self.named(state, frame, (&name, path), args, &env, span, lookup, disguise);
+                    act = act.or(made);
+                }
+                act
+            }
+            Resolved::Unknown => {
+                let why = if word.value.taint().has(super::act::Taint::FETCHED) {
+                    OpaqueReason::FetchedCode
+                } else {
+                    OpaqueReason::CommandWord
+                };
+                let frame_here = frame.elsewhere(word.span);
+                self.opaque(&frame_here, why, format!("which program runs is not known: {}", describe(&word.value)), span);
+                // An unset variable leaves the next word as the command.
+                if !args.is_empty() && word.value.pieces.iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
+                    return self.run(state, &frame.perhaps(), args.to_vec(), env, span, lookup);
+                }
+                None
+            }
+        }
+    }
+
+    /// Finds what a command word leads to.
+    fn resolve(&mut self, state: &State, word: &Field) -> Resolved {
+        let value = &word.value;
+        if let Some(text) = value.known() {
+            return self.plain(&text, word.disguise);
+        }
+        // Only the last component names the program.
+        let tail = match value.pieces.last() {
+            Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
+            _ => None,
+        };
+        if let Some(name) = tail {
+            let path = value.rough().into_owned();
+            return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
+        }
+        if value.is_dynamic() {
+            let is_unset = |piece: &&Piece| {
+                matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }))
+            };
+            let left = Value { pieces: value.pieces.iter().filter(|piece| !is_unset(piece)).cloned().collect() };
+            if left.pieces.is_empty() || left.pieces.len() == value.pieces.len() {
+                return Resolved::Unknown;
+            }
+            let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
+            return self.resolve(state, &left);
+        }
+        let Some(pattern) = value.pattern() else { return Resolved::Unknown };
+        let (dir, base) = pattern.rsplit_once('/').map_or((None, pattern.as_str()), |(dir, base)| (Some(dir), base));
+        if base.contains('(') || base.chars().all(|c| c == '*') {
+            return Resolved::Unknown;
+        }
+        let pattern = Pattern::new(base);
+        let mut names: Vec<String> = Vec::new();
+        for program in self.catalog.all_programs() {
+            for name in &program.names {
+                if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        if names.is_empty() || names.len() > MAX_CANDIDATES {
+            return Resolved::Unknown;
+        }
+        let path = |name: &str| dir.map(|dir| format!("{dir}/{name}"));
+        Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
+    }
+
+    /// A command word that is known text.
+    fn plain(&self, text: &str, disguise: Option<Disguise>) -> Resolved {
+        let mapped = disguise::plain_characters(text);
+        let (text, disguise) = match &mapped {
+            Some(mapped) => (mapped.as_str(), Some(Disguise::Characters)),
+            None => (text, disguise),
+        };
+        let (name, path) = match text.rsplit_once('/') {
+            Some((_, name)) => (name, Some(text.to_owned())),
+            None => (text, None),
+        };
+        if name.is_empty() {
+            return Resolved::Nothing;
+        }
+        Resolved::Names(vec![(name.to_owned(), path, disguise)])
+    }
+
+    /// Runs what a name stands for.
+    #[allow(clippy::too_many_arguments)]
+    fn named(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        (name, path): (&str, Option<String>),
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+        lookup: Lookup,
+        disguise: Option<Disguise>,
+    ) -> Option<usize> {
+        let by_shell = lookup != Lookup::Programs && path.is_none();
+        if by_shell {
+            if lookup == Lookup::Shell
+                && let Some(text) = state.aliases.get(name).cloned()
+                && !frame.calls.iter().any(|call| call.strip_prefix("alias ") == Some(name))
+            {
+                self.alias(state, frame, name, &text, args, span);
+            }
+            if lookup == Lookup::Shell
+                && let Some(function) = state.functions.get(name).cloned()
+            {
+                let outer = Self::set_for(state, env);
+                self.call(state, frame, &function, args, span);
+                Self::put_back(state, outer);
+                return None;
+            }
+        }
+        let disguise = disguise.or_else(|| option_disguise(args)).or(frame.disguise);
+        self.program(state, frame, (name, path), args, env, span, by_shell, disguise)
+    }
+
+    /// Sets the assignments in front of a function or builtin; what they hide.
+    pub fn set_for(state: &mut State, env: &[(String, Value)]) -> Vec<(String, Option<super::state::Variable>)> {
+        env.iter()
+            .map(|(name, value)| {
+                let old = state.variables.get(name).cloned();
+                state.set_scalar(name, value.clone());
+                (name.clone(), old)
+            })
+            .collect()
+    }
+
+    /// Puts back what [`Self::set_for`] hid.
+    pub fn put_back(state: &mut State, outer: Vec<(String, Option<super::state::Variable>)>) {
+        for (name, old) in outer {
+            match old {
+                Some(old) => state.variables.insert(name, old),
+                None => state.variables.remove(&name),
+            };
+        }
+    }
+
+    /// Replaces the private characters that stand for unknown parts of a text.
+    pub fn filled(&self, value: Value) -> Value {
+        if self.holes.is_empty() {
+            return value;
+        }
+        let hole = |c: char| (c as u32).checked_sub(super::shells::HOLES).and_then(|at| self.holes.get(at as usize));
+        let mut filled = Value::default();
+        for piece in &value.pieces {
+            let (Piece::Text(text) | Piece::Glob(text)) = piece else {
+                filled.push_piece(piece);
+                continue;
+            };
+            if !text.contains(|c| hole(c).is_some()) {
+                filled.push_piece(piece);
+                continue;
+            }
+            let mut known = String::new();
+            for c in text.chars() {
+                match hole(c) {
+                    Some(unknown) => {
+                        filled.push_text(&std::mem::take(&mut known));
+                        filled.push_piece(&Piece::Unknown(unknown.clone()));
+                    }
+                    None => known.push(c),
+                }
+            }
+            filled.push_text(&known);
+        }
+        filled
+    }
+}
+
+/// The text of a word that is one unquoted piece.
+pub(super) fn plain_text(word: &Word) -> Option<&str> {
+    match word.parts.as_slice() {
+        [Part::Literal(text)] => Some(text),
+        _ => None,
+    }
+}
+
+/// The name that a word assigns to, when it is `name=…`; with its `+` for `name+=…`.
+fn assignment_of(word: &Word) -> Option<&str> {
+    let Some(Part::Literal(text)) = word.parts.first() else { return None };
+    let (name, _) = text.split_once('=')?;
+    let plain = name.trim_end_matches('+');
+    let valid = !plain.is_empty()
+        && !plain.starts_with(|c: char| c.is_ascii_digit())
+        && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    valid.then_some(name)
+}
+
+/// Whether the name of the program comes from variables of the line, or from substitutions.
+fn is_assembled(state: &State, word: &Word) -> bool {
+    let dynamic = |part: &Part| match part {
+        Part::Parameter(parameter) => {
+            state.variables.contains_key(&parameter.name)
+                || parameter.operation.is_some()
+                || word.parts.len() > 1
+                || !parameter.name.starts_with(|c: char| c.is_ascii_alphabetic())
+        }
+        Part::Command(_) | Part::Arithmetic(_) | Part::Process(_) => true,
+        _ => false,
+    };
+    let base_is_plain = match word.parts.last() {
+        Some(Part::Literal(text)) => text.rsplit_once('/').is_some_and(|(_, base)| !base.is_empty()),
+        Some(Part::Double { parts, .. }) => match parts.last() {
+            Some(Part::Literal(text)) => text.rsplit_once('/').is_some_and(|(_, base)| !base.is_empty()),
+            _ => false,
+        },
+        _ => false,
+    };
+    !base_is_plain
+        && word.parts.iter().any(|part| match part {
+            Part::Double { parts, .. } => parts.iter().any(dynamic),
+            part => dynamic(part),
+        })
+}
+
+/// The disguise of the first option that is disguised.
+fn option_disguise(args: &[Field]) -> Option<Disguise> {
+    args.iter()
+        .filter(|field| matches!(field.value.pieces.first(), Some(Piece::Text(text)) if text.starts_with('-')))
+        .find_map(|field| field.disguise.filter(|d| matches!(d, Disguise::Quoting | Disguise::Encoding)))
+}
+
+/// An unknown value in words.
+pub(super) fn describe(value: &Value) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) | Piece::Glob(text) => text.clone(),
+        Piece::Unknown(unknown) => match &unknown.why {
+            UnknownReason::Variable(name) => format!("${name}"),
+            UnknownReason::CommandOutput => "(the output of a command)".to_owned(),
+            UnknownReason::Input => "(read from standard input)".to_owned(),
+            UnknownReason::Number => "(a number)".to_owned(),
+            UnknownReason::Temporary => "(a temporary name)".to_owned(),
+            UnknownReason::Pipe => "(a pipe)".to_owned(),
+            UnknownReason::Found(_) => "(a file that is found)".to_owned(),
+            UnknownReason::Other(what) => format!("({what})"),
+        },
+    };
+    value.pieces.iter().map(piece).collect()
+}

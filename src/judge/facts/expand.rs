@@ -1,0 +1,383 @@
+//! Expansion: from a word of the tree to the arguments it becomes, as far as they are known.
+//!
+//! The order is the shell's own: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote
+//! removal. What a substitution runs is walked on the way.
+
+use std::borrow::Cow;
+
+use super::act::{Disguise, Piece, Taint, Unknown, UnknownReason, Value};
+use super::arithmetic;
+use super::braces::{self, Braces};
+use super::disguise;
+use super::frame::Frame;
+use super::pattern::Pattern;
+use super::split::{Atom, Quote, split};
+use super::state::{Bound, Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Arithmetic, Part, Span, Word};
+
+/// An argument after expansion.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub value: Value,
+    pub span: Span,
+    /// How the word that it came from was made hard to read.
+    pub disguise: Option<Disguise>,
+}
+
+impl Field {
+    /// A known argument.
+    pub fn text(text: impl Into<String>, span: Span) -> Self {
+        Self { value: Value::text(text), span, disguise: None }
+    }
+}
+
+impl Walker<'_> {
+    /// Expands a word to arguments and appends them.
+    pub fn fields(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
+        let span = frame.spans.map(word.span);
+        if let [Part::Literal(text)] = word.parts.as_slice()
+            && !text.contains(['*', '?', '[', '{', '~', '='])
+        {
+            out.push(Field::text(text.as_str(), span));
+            return;
+        }
+        let disguise = disguise::of_word(word);
+        match braces::expand(&word.parts) {
+            Braces::None => {
+                let parts: Vec<Cow<'_, Part>> = word.parts.iter().map(Cow::Borrowed).collect();
+                self.fields_of(state, frame, &parts, span, disguise, out);
+            }
+            Braces::Words(words) => {
+                for parts in words {
+                    self.fields_of(state, frame, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
+                }
+            }
+            Braces::TooMany => {
+                let why = UnknownReason::Other("a brace expansion of many words");
+                out.push(Field { value: unknown(why, Taint::default()), span, disguise });
+            }
+        }
+    }
+
+    fn fields_of(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parts: &[Cow<'_, Part>],
+        span: Span,
+        disguise: Option<Disguise>,
+        out: &mut Vec<Field>,
+    ) {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
+        let ifs = self.separators(state);
+        out.extend(split(atoms, &ifs, !state.noglob).into_iter().map(|value| Field { value, span, disguise }));
+    }
+
+    /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.
+    pub fn single(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        self.joined(state, frame, &word.parts, Tilde::Start)
+    }
+
+    /// As [`Self::single`], with a tilde also after each colon.
+    pub fn assigned_value(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        self.joined(state, frame, &word.parts, Tilde::Colons)
+    }
+
+    /// The body of a heredoc: as if in double quotes.
+    pub fn heredoc(&mut self, state: &mut State, frame: &Frame, body: &Word) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, body.parts.iter(), true, Tilde::Never, &mut atoms);
+        join(atoms)
+    }
+
+    fn joined(&mut self, state: &mut State, frame: &Frame, parts: &[Part], tilde: Tilde) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, parts.iter(), false, tilde, &mut atoms);
+        join(atoms)
+    }
+
+    /// Expands a word to the pattern it is, quoted parts matching only themselves. `None` when a part is unknown.
+    pub fn pattern(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Option<String> {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        let mut pattern = String::new();
+        for atom in atoms {
+            match atom {
+                Atom::Text(text, Quote::Quoted) => pattern.push_str(&Pattern::quote(&text)),
+                Atom::Text(text, _) => pattern.push_str(&text),
+                Atom::Glob(text) if !text.contains('(') => pattern.push_str(&text),
+                Atom::Break => pattern.push(' '),
+                Atom::Glob(_) | Atom::Unknown(..) => return None,
+            }
+        }
+        Some(pattern)
+    }
+
+    /// Expands adjacent parts to atoms.
+    pub fn atoms<'p>(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parts: impl Iterator<Item = &'p Part>,
+        quoted: bool,
+        tilde: Tilde,
+        out: &mut Vec<Atom>,
+    ) {
+        let mut parts = parts.peekable();
+        let mut first = true;
+        while let Some(part) = parts.next() {
+            let last = parts.peek().is_none();
+            match part {
+                Part::Literal(text) if quoted => out.push(Atom::Text(text.clone(), Quote::Quoted)),
+                Part::Literal(text) => self.literal(state, text, first, last, tilde, out),
+                Part::Escaped(text) | Part::Single(text) | Part::AnsiC(text) => {
+                    out.push(Atom::Text(text.clone(), Quote::Quoted));
+                }
+                Part::Double { parts, .. } => {
+                    // `""` alone is an argument; `"$@"` without arguments is none.
+                    let before = out.len();
+                    self.atoms(state, frame, parts.iter(), true, Tilde::Never, out);
+                    if out.len() == before && !disguise::is_only_arguments(parts) {
+                        out.push(Atom::Text(String::new(), Quote::Quoted));
+                    }
+                }
+                Part::Parameter(parameter) => self.parameter(state, frame, parameter, quoted, out),
+                Part::Command(substitution) => {
+                    let value = self.capture(state, frame, substitution);
+                    push_expanded(&value, quoted, out);
+                }
+                Part::Process(substitution) => {
+                    let value = self.process(state, frame, substitution);
+                    push_expanded(&value, true, out);
+                }
+                Part::Arithmetic(arithmetic) => {
+                    let value = match self.arithmetic(state, frame, arithmetic) {
+                        Some(number) => Value::text(number.to_string()),
+                        None => unknown(UnknownReason::Number, Taint::default()),
+                    };
+                    push_expanded(&value, quoted, out);
+                }
+                Part::ExtGlob { operator, alternatives } => {
+                    let mut text = format!("{operator}(");
+                    for (index, word) in alternatives.iter().enumerate() {
+                        if index > 0 {
+                            text.push('|');
+                        }
+                        text.push_str(self.single(state, frame, word).pattern().as_deref().unwrap_or("*"));
+                    }
+                    text.push(')');
+                    out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
+                }
+                Part::Array(elements) => {
+                    // Only declaring builtins know what to do with it; anywhere else it is walked and is text.
+                    out.push(Atom::Text("(".to_owned(), Quote::Quoted));
+                    for (index, element) in elements.iter().enumerate() {
+                        if index > 0 {
+                            out.push(Atom::Text(" ".to_owned(), Quote::Quoted));
+                        }
+                        if let Some(subscript) = &element.subscript {
+                            self.single(state, frame, subscript);
+                        }
+                        let value = self.single(state, frame, &element.value);
+                        push_expanded(&value, true, out);
+                    }
+                    out.push(Atom::Text(")".to_owned(), Quote::Quoted));
+                }
+            }
+            first = false;
+        }
+    }
+
+    fn literal(
+        &mut self,
+        state: &mut State,
+        text: &str,
+        first: bool,
+        last: bool,
+        tilde: Tilde,
+        out: &mut Vec<Atom>,
+    ) {
+        let mut rest = text;
+        let mut at_start = first && tilde != Tilde::Never;
+        loop {
+            // The prefix must be whole: `~"x"` is no tilde.
+            if at_start && let Some(after) = rest.strip_prefix('~') {
+                let end = after.find(['/', ':']).unwrap_or(after.len());
+                let (user, tail) = after.split_at(end);
+                if (!tail.is_empty() || last)
+                    && let Some(home) = self.tilde(state, user)
+                {
+                    push_expanded(&home, true, out);
+                    rest = tail;
+                }
+            }
+            match rest.find(':').filter(|_| tilde == Tilde::Colons) {
+                Some(colon) => {
+                    let (head, tail) = rest.split_at(colon + 1);
+                    out.push(Atom::Text(head.to_owned(), Quote::Bare));
+                    rest = tail;
+                    at_start = true;
+                }
+                None => {
+                    if !rest.is_empty() {
+                        out.push(Atom::Text(rest.to_owned(), Quote::Bare));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What `~user` stands for; `None` leaves it as it is.
+    fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
+        match user {
+            "" => self.home(state),
+            "+" => state.cwd.clone().map(Value::text),
+            "-" => state.previous.clone().map(Value::text),
+            _ if user == self.invocation.user && !state.foreign => {
+                self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
+            }
+            _ => None,
+        }
+    }
+
+    /// The home directory, as `HOME` says, else as the account does.
+    pub fn home(&mut self, state: &State) -> Option<Value> {
+        match self.lookup(state, "HOME") {
+            Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
+            _ if state.foreign => None,
+            _ => self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
+        }
+    }
+
+    /// What unquoted expansions are split at.
+    fn separators(&mut self, state: &State) -> String {
+        const DEFAULT: &str = " \t\n";
+        match state.variables.get("IFS") {
+            None => DEFAULT.to_owned(),
+            Some(_) => match self.lookup(state, "IFS") {
+                Bound::Scalar(value) => value.known_text().unwrap_or_else(|| DEFAULT.to_owned()),
+                Bound::Unset => DEFAULT.to_owned(),
+                _ => DEFAULT.to_owned(),
+            },
+        }
+    }
+
+    /// Walks what an arithmetic expression expands, makes its assignments, and computes it when it is constant.
+    pub fn arithmetic(&mut self, state: &mut State, frame: &Frame, arithmetic: &Arithmetic) -> Option<i64> {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
+        let text = join(atoms);
+        self.compute(state, frame, &text)
+    }
+
+    /// As [`Self::arithmetic`], on expanded text.
+    pub fn compute(&mut self, state: &mut State, frame: &Frame, text: &Value) -> Option<i64> {
+        let Some(text) = text.known() else {
+            let names: Vec<String> = text
+                .pieces
+                .iter()
+                .filter_map(|piece| match piece {
+                    Piece::Text(text) => Some(text),
+                    _ => None,
+                })
+                .flat_map(|text| arithmetic::assigned(text).into_iter().map(str::to_owned))
+                .collect();
+            for name in names {
+                state.set_scalar(&name, unknown(UnknownReason::Number, Taint::default()));
+            }
+            return None;
+        };
+        // A shell evaluates what a named variable holds, substitutions in subscripts included.
+        let mut numbers: Vec<(String, i64)> = Vec::new();
+        let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for name in text.split(|c| !name_char(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())) {
+            if numbers.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            match self.lookup(state, name) {
+                Bound::Scalar(value) => {
+                    if super::parameter::is_unset_marker(&value) {
+                        numbers.push((name.to_owned(), 0));
+                    } else if let Some(held) = value.known() {
+                        match arithmetic::number(held.trim()) {
+                            Some(number) => numbers.push((name.to_owned(), number)),
+                            None => self.embedded(state, frame, &held),
+                        }
+                    }
+                }
+                Bound::Unset => numbers.push((name.to_owned(), 0)),
+                Bound::Array(_) | Bound::Inherited => {}
+            }
+        }
+        let lookup = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
+        let assigned = arithmetic::assigned(&text);
+        if let ([name], Some((left, right))) = (assigned.as_slice(), text.split_once('='))
+            && left.trim() == *name
+        {
+            let number = arithmetic::evaluate(right, &lookup);
+            let value = number
+                .map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |n| Value::text(n.to_string()));
+            state.set_scalar(name, value);
+            return number;
+        }
+        let number = arithmetic::evaluate(&text, &lookup);
+        for name in assigned {
+            state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
+        }
+        number
+    }
+
+    /// Walks the substitutions that stand in text which a shell expands once more.
+    pub fn embedded(&mut self, state: &mut State, frame: &Frame, text: &str) {
+        if text.contains("$(") || text.contains('`') || text.contains("${") {
+            let line = format!(": \"{}\"", text.replace('"', "\\\""));
+            self.text(state, frame, &line);
+        }
+    }
+}
+
+/// Where a tilde is expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tilde {
+    Never,
+    Start,
+    /// At the start and after each colon, as in assignments.
+    Colons,
+}
+
+/// Adds the result of an expansion.
+pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
+    let quote = if quoted { Quote::Quoted } else { Quote::Split };
+    if value.pieces.is_empty() {
+        out.push(Atom::Text(String::new(), quote));
+    }
+    for piece in &value.pieces {
+        out.push(match piece {
+            Piece::Text(text) => Atom::Text(text.clone(), quote),
+            Piece::Glob(glob) => Atom::Glob(glob.clone()),
+            Piece::Unknown(unknown) => Atom::Unknown(unknown.clone(), quoted),
+        });
+    }
+}
+
+/// Atoms as one value, nothing split; globs that are not expanded here are text.
+fn join(atoms: Vec<Atom>) -> Value {
+    let mut value = Value::default();
+    for atom in atoms {
+        match atom {
+            Atom::Text(text, _) => value.push_text(&text),
+            Atom::Glob(text) => value.push_piece(&Piece::Glob(text)),
+            Atom::Unknown(unknown, _) => value.push_piece(&Piece::Unknown(unknown)),
+            Atom::Break => value.push_text(" "),
+        }
+    }
+    value
+}
+
+/// An unknown of this reason and taint as an atom.
+pub(super) fn unknown_atom(why: UnknownReason, taint: Taint, quoted: bool) -> Atom {
+    Atom::Unknown(Unknown { why, taint }, quoted)
+}

@@ -1,0 +1,555 @@
+//! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
+
+use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::arithmetic;
+use super::expand::{Tilde, push_expanded, unknown_atom};
+use super::frame::Frame;
+use super::pattern::Pattern;
+use super::split::{Atom, Quote};
+use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp, Part, ReplaceAnchor, Word};
+
+/// The longest text on which patterns are tried.
+const MAX_PATTERN_TEXT: usize = 4096;
+
+/// A variable that neither the line nor the environment sets: its only piece says so.
+pub(super) fn is_unset_marker(value: &Value) -> bool {
+    matches!(value.pieces.as_slice(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })])
+}
+
+/// What a parameter holds.
+enum Held {
+    /// Surely nothing.
+    Unset,
+    One(Value),
+    /// All arguments, or all elements. Joined to one inside quotes for `*`.
+    Many(Vec<Value>, bool),
+}
+
+impl Walker<'_> {
+    /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
+    /// name: a shell's start-up files, or the caller, may set it.
+    pub fn lookup(&mut self, state: &State, name: &str) -> Bound {
+        let mut name = name;
+        for _ in 0..8 {
+            let Some(variable) = state.variables.get(name) else { return self.inherited(state, name) };
+            let bound = if variable.values.len() > 1 {
+                let index = state.chosen.get(name).copied().unwrap_or(0);
+                if !self.seen.iter().any(|seen| seen == name) {
+                    self.seen.push(name.to_owned());
+                }
+                variable.values.get(index)
+            } else {
+                variable.values.first()
+            };
+            match bound {
+                None | Some(Bound::Inherited) => return self.inherited(state, name),
+                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => match value.pieces.as_slice() {
+                    [Piece::Text(target)] if target != name => name = target,
+                    _ => return Bound::Scalar(value.clone()),
+                },
+                Some(bound) => return bound.clone(),
+            }
+        }
+        Bound::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
+    }
+
+    /// What the environment, or the shell itself, gives a variable.
+    fn inherited(&mut self, state: &State, name: &str) -> Bound {
+        let known = |text: String| Bound::Scalar(Value::text(text));
+        match name {
+            "PWD" => return state.cwd.clone().map_or_else(|| Bound::Scalar(marker(name)), known),
+            "OLDPWD" => {
+                if let Some(dir) = &state.previous {
+                    return known(dir.clone());
+                }
+            }
+            "IFS" => return known(" \t\n".to_owned()),
+            "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
+            | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
+                return Bound::Scalar(unknown(UnknownReason::Number, Taint::default()));
+            }
+            "UID" | "EUID" if !state.foreign => return known(self.invocation.uid.to_string()),
+            "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
+            "BASH" if !state.foreign => {
+                if let Some(shell) = self.shell_path() {
+                    return known(shell);
+                }
+            }
+            _ => {}
+        }
+        if state.foreign {
+            return Bound::Scalar(marker(name));
+        }
+        match self.invocation.env.get(name) {
+            Some(value) => {
+                self.facts.expanded.insert(name.to_owned());
+                known(value.to_owned())
+            }
+            None if name == "TMPDIR" => Bound::Scalar(unknown(UnknownReason::Temporary, Taint::default())),
+            None => Bound::Scalar(marker(name)),
+        }
+    }
+
+    /// Expands a parameter.
+    pub fn parameter(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parameter: &Parameter,
+        quoted: bool,
+        out: &mut Vec<Atom>,
+    ) {
+        if let Some(ParameterOp::NamesWithPrefix(_)) = parameter.operation {
+            out.push(unknown_atom(UnknownReason::Other("names of variables"), Taint::default(), quoted));
+            return;
+        }
+        let held = self.held(state, frame, parameter);
+        if parameter.length {
+            out.push(length(&held, quoted));
+            return;
+        }
+        match &parameter.operation {
+            None => push_held(held, quoted, out),
+            Some(ParameterOp::Default { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    self.operand(state, frame, word, quoted, out);
+                } else {
+                    self.perhaps_operand(state, frame, &held, word);
+                    push_held(held, quoted, out);
+                }
+            }
+            Some(ParameterOp::AssignDefault { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    let value = self.single(state, frame, word);
+                    state.set_scalar(&parameter.name, value.clone());
+                    push_expanded(&value, quoted, out);
+                } else {
+                    self.perhaps_operand(state, frame, &held, word);
+                    push_held(held, quoted, out);
+                }
+            }
+            Some(ParameterOp::Error { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    self.single(state, &frame.perhaps(), word);
+                }
+                push_held(held, quoted, out);
+            }
+            Some(ParameterOp::Alternative { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
+                } else {
+                    self.operand(state, frame, word, quoted, out);
+                }
+            }
+            Some(operation) => {
+                let held = match held {
+                    Held::Unset => Held::Unset,
+                    Held::One(value) => Held::One(self.transform(state, frame, &value, operation)),
+                    Held::Many(values, star) => {
+                        if let ParameterOp::Substring { offset, length } = operation {
+                            Held::Many(self.slice(state, frame, parameter, values, offset, length.as_ref()), star)
+                        } else {
+                            let values =
+                                values.iter().map(|value| self.transform(state, frame, value, operation)).collect();
+                            Held::Many(values, star)
+                        }
+                    }
+                };
+                push_held(held, quoted, out);
+            }
+        }
+    }
+
+    fn held(&mut self, state: &mut State, frame: &Frame, parameter: &Parameter) -> Held {
+        let held = self.named(state, frame, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
+        if !parameter.indirect || matches!(held, Held::Many(..)) {
+            return held;
+        }
+        let Held::One(value) = held else { return Held::Unset };
+        match value.known_text() {
+            Some(name) => match name.split_once('[') {
+                Some((array, subscript)) => {
+                    self.embedded(state, frame, subscript);
+                    let word = Word {
+                        parts: vec![Part::Literal(subscript.trim_end_matches(']').to_owned())],
+                        span: parameter.span,
+                    };
+                    self.named(state, frame, array, Some(&word), false)
+                }
+                None => self.named(state, frame, &name, None, false),
+            },
+            None => Held::One(unknown(UnknownReason::Other("an indirect variable"), value.taint())),
+        }
+    }
+
+    fn named(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        name: &str,
+        subscript: Option<&Word>,
+        indirect: bool,
+    ) -> Held {
+        let number = || Held::One(unknown(UnknownReason::Number, Taint::default()));
+        match name {
+            "@" => return Held::Many(state.positional.clone(), false),
+            "*" => return Held::Many(state.positional.clone(), true),
+            "#" => {
+                let exact = state.positional.iter().all(|value| !value.is_dynamic());
+                return if exact { Held::One(Value::text(state.positional.len().to_string())) } else { number() };
+            }
+            "?" | "$" | "!" => return number(),
+            "-" => return Held::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
+            "0" => return Held::One(state.zero.clone()),
+            "_" => {
+                return Held::One(state.last_argument.clone().unwrap_or_else(|| marker("_")));
+            }
+            _ => {}
+        }
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            let index: usize = name.parse().unwrap_or(usize::MAX);
+            return match state.positional.get(index.saturating_sub(1)) {
+                Some(value) => Held::One(value.clone()),
+                None if state.positional.iter().any(Value::is_dynamic) => Held::One(marker(name)),
+                None => Held::Unset,
+            };
+        }
+        let subscript = subscript.map(|word| self.single(state, frame, word));
+        match (self.lookup(state, name), subscript) {
+            (Bound::Unset | Bound::Inherited, _) => Held::Unset,
+            (Bound::Scalar(value), None) => Held::One(value),
+            (Bound::Scalar(value), Some(at)) => match at.known().as_deref() {
+                Some("@" | "*") if indirect => Held::Many(vec![Value::text("0")], false),
+                Some("@") => Held::Many(vec![value], false),
+                Some("*") => Held::Many(vec![value], true),
+                Some("0") => Held::One(value),
+                Some(at) => {
+                    self.embedded(state, frame, at);
+                    if is_unset_marker(&value) { Held::One(value) } else { Held::Unset }
+                }
+                None => Held::One(value),
+            },
+            (Bound::Array(elements), None) => {
+                elements.into_iter().find(|(key, _)| key == "0").map_or(Held::Unset, |(_, value)| Held::One(value))
+            }
+            (Bound::Array(elements), Some(at)) => match at.known().as_deref() {
+                Some(at @ ("@" | "*")) => {
+                    let pick = |(key, value): (String, Value)| if indirect { Value::text(key) } else { value };
+                    Held::Many(elements.into_iter().map(pick).collect(), at == "*")
+                }
+                Some(at) => {
+                    let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
+                    let value = exact.or_else(|| {
+                        let index = self.compute(state, frame, &Value::text(at))?;
+                        let index = if index < 0 { elements.len() as i64 + index } else { index }.to_string();
+                        elements.iter().find(|(key, _)| *key == index).map(|(_, value)| value.clone())
+                    });
+                    value.map_or(Held::Unset, Held::One)
+                }
+                None => {
+                    let taint = elements.iter().fold(Taint::default(), |all, (_, value)| all.and(value.taint()));
+                    Held::One(unknown(UnknownReason::Other("an element of an array"), taint))
+                }
+            },
+        }
+    }
+
+    /// The word after `:-` and its kin, in place of the parameter.
+    fn operand(&mut self, state: &mut State, frame: &Frame, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
+        let start = out.len();
+        self.atoms(state, frame, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
+        // Text written there is split like the result of any expansion.
+        for atom in out.iter_mut().skip(start) {
+            if let Atom::Text(_, quote @ Quote::Bare) = atom {
+                *quote = Quote::Split;
+            }
+        }
+    }
+
+    /// Walks the word after `:-` where the parameter may turn out to be empty.
+    fn perhaps_operand(&mut self, state: &mut State, frame: &Frame, held: &Held, word: &Word) {
+        if matches!(held, Held::One(value) if value.is_dynamic()) {
+            let mut other = state.clone();
+            self.single(&mut other, &frame.perhaps(), word);
+        }
+    }
+
+    fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
+        let changed = match operation {
+            ParameterOp::RemovePrefix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
+                    text.get(cut..).map(str::to_owned)
+                })
+            }
+            ParameterOp::RemoveSuffix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
+                    text.get(..cut).map(str::to_owned)
+                })
+            }
+            ParameterOp::Replace { anchor, pattern, replacement } => {
+                let pattern = self.pattern(state, frame, pattern);
+                let replacement = self.single(state, frame, replacement).known_text();
+                match (short(value), pattern, replacement) {
+                    (Some(text), Some(pattern), Some(replacement)) => replace(&text, &pattern, &replacement, *anchor),
+                    _ => None,
+                }
+            }
+            ParameterOp::Case { operator, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| change_case(&text, operator, &pattern))
+            }
+            ParameterOp::Substring { offset, length } => {
+                let offset = self.arithmetic(state, frame, offset);
+                let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
+                short(value).zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
+            }
+            ParameterOp::Transform(operator) => {
+                let text = value.known_text();
+                match (operator, text) {
+                    ('P', Some(text)) => {
+                        self.embedded(state, frame, &text);
+                        (!text.contains(['\\', '$', '`'])).then_some(text)
+                    }
+                    ('E', Some(text)) => super::output::escapes(&text),
+                    ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
+                    ('U', Some(text)) => Some(text.to_uppercase()),
+                    ('L', Some(text)) => Some(text.to_lowercase()),
+                    ('u', Some(text)) => change_case(&text, "^", ""),
+                    _ => None,
+                }
+            }
+            ParameterOp::Other(word) => {
+                self.single(state, frame, word);
+                None
+            }
+            _ => None,
+        };
+        match changed {
+            Some(text) => Value::text(text),
+            None => weakened(value),
+        }
+    }
+
+    /// `${@:1:2}` and `${array[@]:1:2}`.
+    fn slice(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parameter: &Parameter,
+        mut values: Vec<Value>,
+        offset: &Arithmetic,
+        length: Option<&Arithmetic>,
+    ) -> Vec<Value> {
+        if matches!(parameter.name.as_str(), "@" | "*") {
+            values.insert(0, state.zero.clone());
+        }
+        let offset = self.arithmetic(state, frame, offset);
+        let length = length.map(|length| self.arithmetic(state, frame, length));
+        let (Some(offset), None | Some(Some(_))) = (offset, length) else {
+            let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
+            return vec![unknown(UnknownReason::Other("a part of a list"), taint)];
+        };
+        let count = values.len() as i64;
+        let from = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
+        let take = match length.flatten() {
+            Some(length) if length >= 0 => length,
+            Some(_) => 0,
+            None => count,
+        };
+        values.into_iter().skip(from as usize).take(take as usize).collect()
+    }
+}
+
+fn marker(name: &str) -> Value {
+    unknown(UnknownReason::Variable(name.to_owned()), Taint::default())
+}
+
+/// Known text on which it is no great work to try patterns.
+fn short(value: &Value) -> Option<String> {
+    value.known().filter(|text| text.len() <= MAX_PATTERN_TEXT).map(std::borrow::Cow::into_owned)
+}
+
+/// What is left to say of a value after a change that cannot be followed.
+fn weakened(value: &Value) -> Value {
+    match value.pieces.as_slice() {
+        [Piece::Unknown(_)] => value.clone(),
+        _ => {
+            let glob = value.pattern().filter(|_| value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))));
+            let why = match glob {
+                Some(_) => UnknownReason::Found(glob),
+                None => UnknownReason::Other("a changed variable"),
+            };
+            unknown(why, value.taint())
+        }
+    }
+}
+
+/// Nothing is held, so the default is taken. With a colon, the empty text is nothing.
+fn is_missing(held: &Held, colon: bool) -> bool {
+    match held {
+        Held::Unset => true,
+        Held::One(value) => is_unset_marker(value) || (colon && value.known().is_some_and(|text| text.is_empty())),
+        Held::Many(values, _) => {
+            values.is_empty()
+                || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
+        }
+    }
+}
+
+fn length(held: &Held, quoted: bool) -> Atom {
+    let count = match held {
+        Held::Unset => Some(0),
+        Held::One(value) => value.known().map(|text| text.chars().count()),
+        Held::Many(values, _) => Some(values.len()),
+    };
+    match count {
+        Some(count) => Atom::Text(count.to_string(), Quote::Split),
+        None => unknown_atom(UnknownReason::Number, Taint::default(), quoted),
+    }
+}
+
+fn push_held(held: Held, quoted: bool, out: &mut Vec<Atom>) {
+    match held {
+        Held::Unset => {
+            out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
+        }
+        Held::One(value) => push_expanded(&value, quoted, out),
+        Held::Many(values, star) => {
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    out.push(if star && quoted { Atom::Text(" ".to_owned(), Quote::Quoted) } else { Atom::Break });
+                }
+                push_expanded(value, quoted, out);
+            }
+        }
+    }
+}
+
+fn substring(text: &str, offset: i64, length: Option<Option<i64>>) -> Option<String> {
+    let count = text.chars().count() as i64;
+    let from = if offset < 0 { count + offset } else { offset };
+    if from < 0 || from > count {
+        return Some(String::new());
+    }
+    let take = match length {
+        None => count,
+        Some(length) => {
+            let length = length?;
+            if length < 0 { (count + length - from).max(0) } else { length }
+        }
+    };
+    Some(text.chars().skip(from as usize).take(take as usize).collect())
+}
+
+fn replace(text: &str, pattern: &str, replacement: &str, anchor: ReplaceAnchor) -> Option<String> {
+    if pattern.is_empty() {
+        return Some(text.to_owned());
+    }
+    let pattern = Pattern::new(pattern);
+    match anchor {
+        ReplaceAnchor::Prefix => {
+            let cut = pattern.prefix(text, true)?;
+            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{replacement}{}", &text.get(cut..).unwrap_or(""))))
+        }
+        ReplaceAnchor::Suffix => {
+            let cut = pattern.suffix(text, true)?;
+            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{}{replacement}", &text.get(..cut).unwrap_or(""))))
+        }
+        ReplaceAnchor::First | ReplaceAnchor::All => {
+            let mut result = String::new();
+            let mut rest = text;
+            let mut tries = 512;
+            while !rest.is_empty() {
+                tries -= 1;
+                if tries == 0 {
+                    return None;
+                }
+                match pattern.prefix(rest, true)? {
+                    Some(length) if length > 0 => {
+                        result.push_str(replacement);
+                        rest = rest.get(length..)?;
+                        if anchor == ReplaceAnchor::First {
+                            break;
+                        }
+                    }
+                    _ => {
+                        let c = rest.chars().next()?;
+                        result.push(c);
+                        rest = rest.get(c.len_utf8()..)?;
+                    }
+                }
+            }
+            result.push_str(rest);
+            Some(result)
+        }
+    }
+}
+
+fn change_case(text: &str, operator: &str, pattern: &str) -> Option<String> {
+    let pattern = if pattern.is_empty() { None } else { Some(Pattern::new(pattern)) };
+    let all = operator.len() == 2;
+    let mut changed = String::with_capacity(text.len());
+    for (index, c) in text.chars().enumerate() {
+        let hit = match &pattern {
+            Some(pattern) => pattern.matches(c.encode_utf8(&mut [0; 4]))?,
+            None => true,
+        };
+        if !hit || (index > 0 && !all) {
+            changed.push(c);
+            continue;
+        }
+        match operator.chars().next()? {
+            '^' => changed.extend(c.to_uppercase()),
+            ',' => changed.extend(c.to_lowercase()),
+            _ if c.is_uppercase() => changed.extend(c.to_lowercase()),
+            _ => changed.extend(c.to_uppercase()),
+        }
+    }
+    Some(changed)
+}
+
+/// A value as an attribute of its variable makes it.
+pub(super) fn with_attribute(value: Value, attribute: Attribute) -> Value {
+    match (attribute, value.known()) {
+        (Attribute::Lower, Some(text)) => Value::text(text.to_lowercase()),
+        (Attribute::Upper, Some(text)) => Value::text(text.to_uppercase()),
+        (Attribute::Integer, Some(text)) => arithmetic::evaluate(&text, &|_| None)
+            .map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |number| Value::text(number.to_string())),
+        _ => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn substrings_count_from_either_end() {
+        assert_eq!(substring("xrmx", 1, Some(Some(2))).as_deref(), Some("rm"));
+        assert_eq!(substring("xxrm", -2, None).as_deref(), Some("rm"));
+        assert_eq!(substring("rmxx", 0, Some(Some(-2))).as_deref(), Some("rm"));
+        assert_eq!(substring("a", 5, None).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn replacements_follow_the_anchor() {
+        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::First).as_deref(), Some("a-bx"));
+        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::All).as_deref(), Some("a-b-"));
+        assert_eq!(replace("axbx", "a", "", ReplaceAnchor::Prefix).as_deref(), Some("xbx"));
+        assert_eq!(replace("axbx", "x", "", ReplaceAnchor::Suffix).as_deref(), Some("axb"));
+    }
+
+    #[test]
+    fn case_is_changed_for_one_or_for_all() {
+        assert_eq!(change_case("RM", ",,", "").as_deref(), Some("rm"));
+        assert_eq!(change_case("rm", "^", "").as_deref(), Some("Rm"));
+        assert_eq!(change_case("rm", "^^", "m").as_deref(), Some("rM"));
+        assert_eq!(change_case("rM", "~~", "").as_deref(), Some("Rm"));
+    }
+}

@@ -1,0 +1,265 @@
+//! Redirections: where descriptors point, and the effects on files that come with it.
+
+use std::rc::Rc;
+
+use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value};
+use super::frame::Frame;
+use super::state::{Build as _, State, unknown};
+use super::streams::Stream;
+use super::walk::{Walker, Written};
+use crate::judge::syntax::tree::{Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
+
+impl Walker<'_> {
+    /// Evaluates one redirection.
+    pub fn redirect(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        redirect: &Redirect,
+        effects: &mut Vec<(Effect, Operand)>,
+    ) {
+        let span = frame.spans.map(redirect.span);
+        let reads = matches!(
+            redirect.op,
+            RedirectOp::Read
+                | RedirectOp::ReadWrite
+                | RedirectOp::DuplicateIn
+                | RedirectOp::Heredoc
+                | RedirectOp::HereString
+        );
+        let fd = match &redirect.fd {
+            RedirectFd::Default => u32::from(!reads),
+            RedirectFd::Number(number) => *number,
+            RedirectFd::Variable(name) => {
+                state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
+                u32::MAX
+            }
+        };
+        let word = match &redirect.target {
+            RedirectTarget::Heredoc(heredoc) => {
+                let text = self.heredoc(state, frame, &heredoc.body);
+                state.streams.set(fd, Stream::Text(Rc::new(text)));
+                return;
+            }
+            RedirectTarget::Word(word) => word,
+        };
+        let pipes = self.pipes.len();
+        let readers = self.readers.len();
+        let value = self.single(state, frame, word);
+        let value = self.filled(value);
+        let text = value.known_text();
+        let operand = || Operand { value: value.clone(), span };
+        match redirect.op {
+            RedirectOp::HereString | RedirectOp::Heredoc => {
+                let mut text = value;
+                text.push_text("\n");
+                state.streams.set(fd, Stream::Text(Rc::new(text)));
+            }
+            RedirectOp::DuplicateIn | RedirectOp::DuplicateOut => {
+                let target = text.as_deref().map(|text| text.strip_suffix('-').filter(|t| !t.is_empty()).unwrap_or(text));
+                match target {
+                    Some("-") => state.streams.set(fd, Stream::Nothing),
+                    Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {
+                        let from = state.streams.get(number.parse().unwrap_or(u32::MAX));
+                        state.streams.set(fd, from);
+                    }
+                    _ if redirect.op == RedirectOp::DuplicateOut && redirect.fd == RedirectFd::Default => {
+                        let stream = self.written_to(state, frame, &operand(), false);
+                        effects.push((Effect::Write, operand()));
+                        state.streams.set(1, stream.clone());
+                        state.streams.set(2, stream);
+                    }
+                    _ => {}
+                }
+            }
+            RedirectOp::Read | RedirectOp::ReadWrite => {
+                let stream = if self.pipes.len() > pipes
+                    && let Some(pipe) = self.pipes.last()
+                {
+                    Stream::Sink(*pipe, Output::Pipe)
+                } else if let Some(host) = text.as_deref().and_then(network) {
+                    effects.push((Effect::Fetch, Operand { value: Value::text(host), span }));
+                    let mut fetched = Value::default();
+                    fetched.push_value(&unknown(UnknownReason::Input, Taint::FETCHED));
+                    Stream::Text(Rc::new(fetched))
+                } else {
+                    effects.push((Effect::Load, operand()));
+                    self.read_from(state, &operand())
+                };
+                state.streams.set(fd, stream);
+            }
+            RedirectOp::Write
+            | RedirectOp::Clobber
+            | RedirectOp::Append
+            | RedirectOp::WriteBoth
+            | RedirectOp::AppendBoth => {
+                let append = matches!(redirect.op, RedirectOp::Append | RedirectOp::AppendBoth);
+                let stream = if self.readers.len() > readers
+                    && let Some((_, sink)) = self.readers.last()
+                {
+                    Stream::Sink(*sink, Output::Pipe)
+                } else if let Some(host) = text.as_deref().and_then(network) {
+                    effects.push((Effect::Send, Operand { value: Value::text(host), span }));
+                    Stream::File(Rc::new(operand()), None)
+                } else {
+                    effects.push((if append { Effect::Append } else { Effect::Write }, operand()));
+                    self.written_to(state, frame, &operand(), append)
+                };
+                if matches!(redirect.op, RedirectOp::WriteBoth | RedirectOp::AppendBoth) {
+                    state.streams.set(2, stream.clone());
+                    state.streams.set(1, stream);
+                } else {
+                    state.streams.set(fd, stream);
+                }
+            }
+        }
+    }
+
+    /// A descriptor that reads this file.
+    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => Stream::Nothing,
+            Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => state.streams.stdin.clone(),
+            _ => {
+                let written = self.file_key(state, &operand.value).and_then(|key| self.files.get(&key));
+                match written.and_then(|written| written.contents.last()) {
+                    Some(sink) => Stream::Sink(*sink, Output::File),
+                    None => Stream::File(Rc::new(operand.clone()), None),
+                }
+            }
+        }
+    }
+
+    /// A descriptor that writes this file; what is written is remembered.
+    pub fn written_to(&mut self, state: &State, frame: &Frame, operand: &Operand, append: bool) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => return Stream::Nothing,
+            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
+            Some("/dev/stderr" | "/dev/fd/2") => return state.streams.stderr.clone(),
+            Some("/dev/tty") => return Stream::Inherited,
+            _ => {}
+        }
+        let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(frame, key, append));
+        Stream::File(Rc::new(operand.clone()), sink)
+    }
+
+    /// The place that remembers what is written to the file of this key from here on.
+    pub fn file_sink(&mut self, frame: &Frame, key: String, append: bool) -> usize {
+        let sink = self.new_sink();
+        let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
+        if append {
+            match old.and_then(|old| self.sinks.get(old)).cloned() {
+                Some(old) => {
+                    if let Some(new) = self.sinks.get_mut(sink) {
+                        new.write(&old.text, old.taint, old.decoded);
+                    }
+                }
+                // What the file held before is not looked at.
+                None => {
+                    if let Some(new) = self.sinks.get_mut(sink) {
+                        new.older = true;
+                    }
+                }
+            }
+        }
+        let written: &mut Written = self.files.entry(key).or_default();
+        if !frame.conditional {
+            written.contents.clear();
+        }
+        if written.contents.len() < 16 {
+            written.contents.push(sink);
+        }
+        sink
+    }
+
+    /// The name by which a file is remembered: its path, or the one unknown that names it.
+    pub fn file_key(&self, state: &State, value: &Value) -> Option<String> {
+        match value.known() {
+            Some(text) => absolute(state, &text),
+            None => {
+                let named = value.pieces.iter().any(|piece| {
+                    matches!(piece, Piece::Unknown(unknown)
+                        if matches!(unknown.why, UnknownReason::Temporary | UnknownReason::Variable(_)))
+                });
+                named.then(|| format!("\0{:?}", value.pieces))
+            }
+        }
+    }
+
+    /// The effects of redirections as acts.
+    pub fn redirect_acts(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        effects: Vec<(Effect, Operand)>,
+        parent: Option<usize>,
+    ) {
+        for (effect, operand) in effects {
+            let span = operand.span;
+            let taint = match state.streams.stdout.sink().and_then(|id| self.sinks.get(id)) {
+                Some(sink) if matches!(effect, Effect::Write | Effect::Append | Effect::Send) => {
+                    sink.taint.and(sink.text.taint())
+                }
+                _ => Taint::default(),
+            };
+            self.effect(state, frame, effect, vec![operand], false, parent, span, taint);
+        }
+    }
+
+    /// Walks the process substitutions that read what a command wrote.
+    pub fn read_back(&mut self, state: &State, frame: &Frame, readers: Vec<(Script, usize)>) {
+        for (script, sink) in readers {
+            let mut child = state.clone();
+            child.streams.stdin = Stream::Sink(sink, Output::Pipe);
+            self.script(&mut child, frame, &script);
+        }
+    }
+}
+
+/// A path as it is from the working directory, lexically normal; `None` when that is not known.
+pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
+    if path.is_empty() {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { state.cwd.as_deref()? };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(format!("/{}", parts.join("/")))
+}
+
+/// The address that bash connects to when this path is opened.
+fn network(path: &str) -> Option<String> {
+    for (prefix, scheme) in [("/dev/tcp/", "tcp"), ("/dev/udp/", "udp")] {
+        if let Some((host, port)) = path.strip_prefix(prefix).and_then(|rest| rest.split_once('/')) {
+            return Some(format!("{scheme}://{host}:{port}"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_absolute_by_their_text() {
+        let state = State { cwd: Some("/home/dev".to_owned()), ..State::default() };
+        assert_eq!(absolute(&state, "../x/./y").as_deref(), Some("/home/x/y"));
+        assert_eq!(absolute(&state, "/../a//b").as_deref(), Some("/a/b"));
+        assert_eq!(absolute(&State::default(), "x"), None);
+    }
+
+    #[test]
+    fn network_devices_are_addresses() {
+        assert_eq!(network("/dev/tcp/evil.example/443").as_deref(), Some("tcp://evil.example:443"));
+        assert_eq!(network("/dev/null"), None);
+    }
+}

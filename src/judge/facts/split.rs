@@ -1,0 +1,174 @@
+//! Field splitting, globs and quote removal: from the pieces of an expanded word to arguments.
+
+use super::act::{Piece, Unknown, Value};
+use super::state::Build as _;
+
+/// How text came into a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quote {
+    /// Written without quotes: globs in it are live.
+    Bare,
+    /// The result of an expansion outside quotes: it is split, and globs in it are live.
+    Split,
+    Quoted,
+}
+
+/// A piece of a word after expansion.
+#[derive(Clone, Debug)]
+pub(super) enum Atom {
+    Text(String, Quote),
+    /// Unknown text, and whether it stands in quotes.
+    Unknown(Unknown, bool),
+    /// A live glob as a whole.
+    Glob(String),
+    /// A new argument begins (`"$@"`).
+    Break,
+}
+
+/// A stretch of the argument that is being collected.
+enum Run {
+    Live(String),
+    Fixed(Piece),
+}
+
+/// Splits at the separators and finds the live globs.
+pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Value> {
+    let mut fields = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    let mut open = false;
+    let live = |runs: &mut Vec<Run>, text: &str| match runs.last_mut() {
+        Some(Run::Live(last)) => last.push_str(text),
+        _ => runs.push(Run::Live(text.to_owned())),
+    };
+    for atom in atoms {
+        match atom {
+            Atom::Text(text, Quote::Quoted) => {
+                open = true;
+                runs.push(Run::Fixed(Piece::Text(text)));
+            }
+            Atom::Text(text, Quote::Bare) => {
+                if !text.is_empty() {
+                    open = true;
+                    live(&mut runs, &text);
+                }
+            }
+            Atom::Text(text, Quote::Split) => {
+                let mut blank = false;
+                for c in text.chars() {
+                    if !separators.contains(c) {
+                        blank = false;
+                        open = true;
+                        live(&mut runs, c.encode_utf8(&mut [0; 4]));
+                    } else if c.is_ascii_whitespace() {
+                        blank = true;
+                        finish(&mut runs, &mut open, globs, &mut fields);
+                    } else {
+                        // A separator that is no blank ends a field even where that is empty.
+                        open |= !blank;
+                        finish(&mut runs, &mut open, globs, &mut fields);
+                    }
+                }
+            }
+            Atom::Unknown(unknown, _) => {
+                open = true;
+                runs.push(Run::Fixed(Piece::Unknown(unknown)));
+            }
+            Atom::Glob(text) => {
+                open = true;
+                runs.push(Run::Fixed(Piece::Glob(text)));
+            }
+            Atom::Break => finish(&mut runs, &mut open, globs, &mut fields),
+        }
+    }
+    finish(&mut runs, &mut open, globs, &mut fields);
+    fields
+}
+
+fn finish(runs: &mut Vec<Run>, open: &mut bool, globs: bool, fields: &mut Vec<Value>) {
+    if std::mem::take(open) {
+        let mut value = Value::default();
+        for run in runs.drain(..) {
+            match run {
+                Run::Fixed(piece) => value.push_piece(&piece),
+                Run::Live(text) if globs => push_globs(&text, &mut value),
+                Run::Live(text) => value.push_text(&text),
+            }
+        }
+        fields.push(value);
+    }
+    runs.clear();
+}
+
+/// Adds text whose pattern characters are live.
+fn push_globs(text: &str, value: &mut Value) {
+    let mut rest = text;
+    while let Some(at) = rest.find(['*', '?', '[']) {
+        let (before, from) = rest.split_at(at);
+        value.push_text(before);
+        let length = if from.starts_with('[') {
+            // `[` alone, or without its partner, is text.
+            let close = from.char_indices().skip(2).find(|(_, c)| *c == ']').map(|(at, _)| at + 1);
+            let Some(close) = close.filter(|close| !from.get(..*close).unwrap_or("").contains('/')) else {
+                value.push_text("[");
+                rest = from.get(1..).unwrap_or("");
+                continue;
+            };
+            close
+        } else {
+            from.find(|c| c != '*' && c != '?').unwrap_or(from.len())
+        };
+        let (glob, after) = from.split_at(length);
+        value.push_piece(&Piece::Glob(glob.to_owned()));
+        rest = after;
+    }
+    value.push_text(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(atoms: Vec<Atom>, separators: &str) -> Vec<String> {
+        split(atoms, separators, true).iter().map(|value| value.pattern().unwrap()).collect()
+    }
+
+    fn expanded(text: &str) -> Atom {
+        Atom::Text(text.to_owned(), Quote::Split)
+    }
+
+    #[test]
+    fn unquoted_results_are_split_at_blanks() {
+        assert_eq!(fields(vec![expanded(" rm  -rf / ")], " \t\n"), ["rm", "-rf", "/"]);
+        assert_eq!(fields(vec![expanded("")], " \t\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_separators_keep_empty_fields() {
+        assert_eq!(fields(vec![expanded("rm,x")], ","), ["rm", "x"]);
+        assert_eq!(fields(vec![expanded("a,,b")], ","), ["a", "", "b"]);
+    }
+
+    #[test]
+    fn quoted_text_is_kept_together() {
+        let atoms = vec![Atom::Text("a b".to_owned(), Quote::Quoted), expanded("c d")];
+        assert_eq!(fields(atoms, " "), ["a bc", "d"]);
+    }
+
+    #[test]
+    fn globs_are_live_outside_quotes_alone() {
+        let value = &split(vec![Atom::Text("src/*.[ch]".to_owned(), Quote::Bare)], " ", true)[0];
+        assert_eq!(
+            value.pieces,
+            [
+                Piece::Text("src/".into()),
+                Piece::Glob("*".into()),
+                Piece::Text(".".into()),
+                Piece::Glob("[ch]".into())
+            ]
+        );
+        let value = &split(vec![Atom::Text("*".to_owned(), Quote::Quoted)], " ", true)[0];
+        assert_eq!(value.known().as_deref(), Some("*"));
+        let value = &split(vec![Atom::Text("[".to_owned(), Quote::Bare)], " ", true)[0];
+        assert_eq!(value.known().as_deref(), Some("["));
+    }
+}

@@ -1,0 +1,500 @@
+//! The walk over the tree: every simple command in every body, substitution and branch becomes acts.
+//!
+//! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
+//! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
+//! its own and never means that nothing is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt as _;
+use std::rc::Rc;
+
+use super::act::{Act, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, UnknownReason, Value};
+use super::act::{Piece, Verb};
+use super::expand::Field;
+use super::frame::{Frame, Spans};
+use super::question::Inquiry;
+use super::state::{Build as _, Defined, MAX_CHOICES, State, unknown};
+use super::streams::{Sink, SinkId, Stream};
+use crate::judge::invocation::{Invocation, Request};
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::syntax;
+use crate::judge::syntax::tree::{
+    Command, CommandSubstitution, Coprocess, Dialect, Function, Item, Join, ParseError, Pipeline, ProcessSubstitution,
+    Script, Span,
+};
+
+/// The deepest nesting that is walked, over trees, functions, wrappers and texts together.
+const MAX_LEVEL: u32 = 128;
+
+/// Simple commands, loop rounds and words that a line may take however short it is.
+const BASE_STEPS: u32 = 8192;
+
+/// How many rounds of loops over known words are walked one by one, over the whole line.
+const MAX_ROUNDS: u32 = 256;
+
+/// The most acts that one line may come to.
+const MAX_ACTS: usize = 100_000;
+
+/// Works out what an invocation would do.
+#[must_use]
+pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Facts {
+    let mut walker = Walker::new(invocation, catalog, inquiry);
+    let mut state =
+        State { cwd: invocation.cwd.to_str().map(str::to_owned), zero: Value::text("bash"), ..State::default() };
+    match &invocation.request {
+        Request::Argv(argv) => {
+            let (frame, span) = (Frame::default(), argv_span(argv));
+            let mut at = 0;
+            let fields: Vec<Field> = argv
+                .iter()
+                .map(|word| {
+                    let text = word.to_string_lossy();
+                    let length = u32::try_from(crate::judge::invocation::quote(&text).len()).unwrap_or(u32::MAX);
+                    let field = Field::text(text, Span::new(at, at.saturating_add(length)));
+                    at = at.saturating_add(length).saturating_add(1);
+                    field
+                })
+                .collect();
+            walker.argv(&mut state, &frame, fields, Vec::new(), span);
+        }
+        Request::Line(line) => {
+            let mut positional = line.positional.iter().map(|word| Value::text(word.to_string_lossy()));
+            state.zero = positional.next().unwrap_or_else(|| {
+                Value::text(line.shell.file_name().map_or("bash".into(), |name| name.to_string_lossy()))
+            });
+            state.positional = positional.collect();
+            let frame = Frame { dialect: line.dialect, ..Frame::default() };
+            walker.bytes(&mut state, &frame, &line.text);
+        }
+    }
+    walker.finish(&state);
+    walker.facts
+}
+
+/// The arguments as they are displayed: quoted, with a blank in between.
+fn argv_span(argv: &[std::ffi::OsString]) -> Span {
+    let length: usize = argv.iter().map(|word| word.as_bytes().len() + 1).sum();
+    Span::new(0, u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX))
+}
+
+/// What is known of a file that the line writes: what it may hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    pub contents: Vec<SinkId>,
+}
+
+/// Everything that is the same wherever in the line the walk stands.
+pub(super) struct Walker<'a> {
+    pub invocation: &'a Invocation,
+    pub catalog: &'a Catalog,
+    pub inquiry: &'a Inquiry<'a>,
+    pub facts: Facts,
+    pub sinks: Vec<Sink>,
+    /// Files that the line writes, by path.
+    pub files: BTreeMap<String, Written>,
+    /// Variables of several values that were looked up.
+    pub seen: Vec<String>,
+    /// The pipes of process substitutions in the command that is being expanded.
+    pub pipes: Vec<SinkId>,
+    /// Process substitutions that read what the command writes, to be walked after it.
+    pub readers: Vec<(Script, SinkId)>,
+    /// Unknown parts of texts that are read as code; a private character stands for each.
+    pub holes: Vec<Unknown>,
+    /// Functions that were called.
+    pub called: BTreeSet<String>,
+    /// Scripts that were read into the line so far.
+    pub includes: u32,
+    pub rounds: u32,
+    steps: u32,
+    level: u32,
+    limited: bool,
+}
+
+impl<'a> Walker<'a> {
+    fn new(invocation: &'a Invocation, catalog: &'a Catalog, inquiry: &'a Inquiry<'a>) -> Self {
+        let length = match &invocation.request {
+            Request::Line(line) => line.text.len(),
+            Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
+        };
+        Self {
+            invocation,
+            catalog,
+            inquiry,
+            facts: Facts::default(),
+            sinks: Vec::new(),
+            files: BTreeMap::new(),
+            seen: Vec::new(),
+            pipes: Vec::new(),
+            readers: Vec::new(),
+            holes: Vec::new(),
+            called: BTreeSet::new(),
+            includes: 0,
+            rounds: MAX_ROUNDS,
+            steps: BASE_STEPS.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)),
+            level: 0,
+            limited: false,
+        }
+    }
+
+    /// The shell that reads the line, when it is one.
+    pub fn shell_path(&self) -> Option<String> {
+        match &self.invocation.request {
+            Request::Line(line) => line.shell.to_str().map(str::to_owned),
+            Request::Argv(_) => None,
+        }
+    }
+
+    /// Takes one step. `false`: there are none left, and that is on record.
+    pub fn step(&mut self, frame: &Frame, span: Span) -> bool {
+        if self.steps == 0 || self.facts.acts.len() >= MAX_ACTS {
+            self.limit(frame, span, "too much work to analyse");
+            return false;
+        }
+        self.steps -= 1;
+        true
+    }
+
+    /// Goes one level deeper. `false`: it is too deep, and that is on record. Every `true` is answered by
+    /// [`Self::leave`].
+    pub fn enter(&mut self, frame: &Frame, span: Span) -> bool {
+        if self.level >= MAX_LEVEL {
+            self.limit(frame, span, "too deeply nested to analyse");
+            return false;
+        }
+        self.level += 1;
+        true
+    }
+
+    /// Comes back one level.
+    pub fn leave(&mut self) {
+        self.level = self.level.saturating_sub(1);
+    }
+
+    fn limit(&mut self, frame: &Frame, span: Span, detail: &str) {
+        if !std::mem::replace(&mut self.limited, true) {
+            self.opaque(frame, OpaqueReason::Limit, detail, span);
+        }
+    }
+
+    /// Puts on record that a part could not be understood.
+    pub fn opaque(&mut self, frame: &Frame, why: OpaqueReason, detail: impl Into<String>, span: Span) {
+        let opaque = Opaque { why, detail: detail.into(), span: frame.spans.map(span) };
+        if !self.facts.opaque.contains(&opaque) {
+            self.facts.opaque.push(opaque);
+        }
+    }
+
+    /// Reads and walks a text that was brought in by a construct, in this shell.
+    pub fn text(&mut self, state: &mut State, frame: &Frame, text: &str) {
+        self.bytes(state, frame, text.as_bytes());
+    }
+
+    /// Reads and walks a text.
+    pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+        match syntax::parse(text, frame.dialect) {
+            Ok(script) => self.script(state, frame, &script),
+            Err(error) => self.unreadable(frame, &error),
+        }
+    }
+
+    fn unreadable(&mut self, frame: &Frame, error: &ParseError) {
+        let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
+        self.opaque(frame, why, error.to_string(), Span::new(error.at, error.at.saturating_add(1)));
+    }
+
+    /// Walks statements in order.
+    pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
+        if !self.enter(frame, script.span) {
+            return;
+        }
+        for item in &script.items {
+            if item.background {
+                let mut child = state.clone();
+                self.chain(&mut child, &frame.forked(), item);
+            } else {
+                self.chain(state, frame, item);
+            }
+        }
+        self.leave();
+    }
+
+    /// Pipelines joined by `&&` and `||`.
+    fn chain(&mut self, state: &mut State, frame: &Frame, item: &Item) {
+        self.pipeline(state, frame, &item.first);
+        if item.rest.is_empty() {
+            return;
+        }
+        let inner = frame.guarded();
+        for (join, pipeline) in &item.rest {
+            let before = state.clone();
+            match join {
+                // What stood before succeeded: a `cd` in it went where it said.
+                Join::And => state.doubt.clear(),
+                Join::Or => {
+                    if let [dir] = state.doubt.as_slice() {
+                        state.cwd.clone_from(dir);
+                    } else if !state.doubt.is_empty() {
+                        state.cwd = None;
+                    }
+                    state.doubt.clear();
+                }
+            }
+            self.pipeline(state, &inner, pipeline);
+            if *join == Join::Or && leaves(pipeline) {
+                *state = before;
+                state.doubt.clear();
+            } else {
+                state.join(&before);
+            }
+        }
+    }
+
+    fn pipeline(&mut self, state: &mut State, frame: &Frame, pipeline: &Pipeline) {
+        if let [command] = pipeline.commands.as_slice() {
+            self.command(state, frame, command);
+            return;
+        }
+        let last = pipeline.commands.len().saturating_sub(1);
+        let forked = frame.forked();
+        let mut stdin = state.streams.stdin.clone();
+        for (index, command) in pipeline.commands.iter().enumerate() {
+            let mut child = state.clone();
+            child.streams.stdin = stdin;
+            let sink = self.new_sink();
+            if index < last {
+                child.streams.stdout = Stream::Sink(sink, Output::Pipe);
+            }
+            self.command(&mut child, &forked, command);
+            stdin = Stream::Sink(sink, Output::Pipe);
+        }
+    }
+
+    fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
+        match command {
+            Command::Simple(simple) => self.simple(state, frame, simple),
+            Command::Compound(compound) => self.compound(state, frame, compound),
+            Command::Function(function) => self.define(state, frame, function),
+            Command::Coprocess(coprocess) => self.coprocess(state, frame, coprocess),
+        }
+    }
+
+    fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
+        let mut child = state.clone();
+        let (into, out) = (self.new_sink(), self.new_sink());
+        child.streams.stdin = Stream::Sink(into, Output::Pipe);
+        child.streams.stdout = Stream::Sink(out, Output::Pipe);
+        if self.enter(frame, coprocess.span) {
+            self.command(&mut child, frame, &coprocess.body);
+            self.leave();
+        }
+        let name = coprocess.name.as_deref().unwrap_or("COPROC");
+        state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
+    }
+
+    fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
+        for name in &function.names {
+            let defined =
+                Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
+            state.functions.insert(name.clone(), Rc::new(defined));
+        }
+        if function.names.is_empty() {
+            // zsh's anonymous function runs at once.
+            let mut fields = Vec::new();
+            for word in &function.arguments {
+                self.fields(state, frame, word, &mut fields);
+            }
+            let outer =
+                std::mem::replace(&mut state.positional, fields.into_iter().map(|field| field.value).collect());
+            self.compound(state, frame, &function.body);
+            state.positional = outer;
+        }
+    }
+
+    /// Runs a walk once for each value of the variables that it looks up and that have several.
+    pub fn choices(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
+        let several: Vec<(String, usize)> = state
+            .variables
+            .iter()
+            .filter(|(name, variable)| variable.values.len() > 1 && !state.chosen.contains_key(*name))
+            .map(|(name, variable)| (name.clone(), variable.values.len()))
+            .collect();
+        if several.is_empty() {
+            run(self, state);
+            return;
+        }
+        let outer_seen = std::mem::take(&mut self.seen);
+        let sink = state.streams.stdout.sink();
+        let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
+        for (name, _) in &several {
+            state.chosen.insert(name.clone(), 0);
+        }
+        let entry = state.clone();
+        run(self, state);
+        let looked_up: Vec<(String, usize)> =
+            several.iter().filter(|(name, _)| self.seen.contains(name)).cloned().collect();
+        let mut combination: Vec<usize> = vec![0; looked_up.len()];
+        let mut runs = 1;
+        while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
+            let mut other = entry.clone();
+            for ((name, _), index) in looked_up.iter().zip(&combination) {
+                other.chosen.insert(name.clone(), *index);
+            }
+            run(self, &mut other);
+            state.join(&other);
+            runs += 1;
+        }
+        if runs > 1
+            && let (Some(id), Some(before)) = (sink, text_before)
+            && let Some(sink) = self.sinks.get_mut(id)
+            && sink.text != before
+        {
+            // Each run wrote what it would have written alone.
+            let taint = sink.text.taint();
+            sink.text = before;
+            sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
+        }
+        for (name, _) in &several {
+            state.chosen.remove(name);
+        }
+        self.seen = outer_seen;
+    }
+
+    /// A new pipe, capture or file.
+    pub fn new_sink(&mut self) -> SinkId {
+        self.sinks.push(Sink::default());
+        self.sinks.len() - 1
+    }
+
+    /// Walks a command substitution and says what it comes to.
+    pub fn capture(&mut self, state: &mut State, frame: &Frame, substitution: &CommandSubstitution) -> Value {
+        let sink = self.new_sink();
+        let stdout = Stream::Sink(sink, Output::Captured);
+        let outer_pipes = std::mem::take(&mut self.pipes);
+        let outer_readers = std::mem::take(&mut self.readers);
+        if substitution.in_current_shell {
+            let outer = std::mem::replace(&mut state.streams.stdout, stdout);
+            self.script(state, frame, &substitution.script);
+            state.streams.stdout = outer;
+        } else {
+            let mut child = state.clone();
+            child.streams.stdout = stdout;
+            self.script(&mut child, frame, &substitution.script);
+        }
+        self.pipes = outer_pipes;
+        self.readers = outer_readers;
+        let mut value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
+        if let Some(Piece::Text(text)) = value.pieces.last_mut() {
+            text.truncate(text.trim_end_matches('\n').len());
+            if text.is_empty() {
+                value.pieces.pop();
+            }
+        }
+        value
+    }
+
+    /// Walks a process substitution; its value is the pipe.
+    pub fn process(&mut self, state: &mut State, frame: &Frame, substitution: &ProcessSubstitution) -> Value {
+        let sink = self.new_sink();
+        if substitution.direction == '>' {
+            self.readers.push((substitution.script.clone(), sink));
+            return unknown(UnknownReason::Pipe, Taint::default());
+        }
+        let outer_pipes = std::mem::take(&mut self.pipes);
+        let outer_readers = std::mem::take(&mut self.readers);
+        let mut child = state.clone();
+        child.streams.stdout = Stream::Sink(sink, Output::Pipe);
+        self.script(&mut child, frame, &substitution.script);
+        self.pipes = outer_pipes;
+        self.readers = outer_readers;
+        self.pipes.push(sink);
+        let taint = self.sinks.get(sink).map(|sink| sink.taint.and(sink.text.taint())).unwrap_or_default();
+        unknown(UnknownReason::Pipe, taint)
+    }
+
+    /// Adds an act and links it to what it reads from and writes to.
+    pub fn emit(&mut self, state: &State, act: Act) -> usize {
+        let id = self.facts.acts.len();
+        if let Stream::Sink(sink, _) = &state.streams.stdin
+            && act.parent.is_none()
+            && let Some(sink) = self.sinks.get(*sink)
+        {
+            for writer in &sink.writers {
+                if let Some(writer) = self.facts.acts.get_mut(*writer)
+                    && writer.feeds.len() < 64
+                {
+                    writer.feeds.push(id);
+                }
+            }
+        }
+        if act.parent.is_none()
+            && let Some(sink) = state.streams.stdout.sink().and_then(|id| self.sinks.get_mut(id))
+            && sink.writers.len() < 64
+        {
+            sink.writers.push(id);
+        }
+        self.facts.acts.push(act);
+        id
+    }
+
+    /// Walks what was only defined, where something that is not understood could call it.
+    fn finish(&mut self, state: &State) {
+        if self.facts.opaque.is_empty() {
+            return;
+        }
+        let uncalled: Vec<Rc<Defined>> =
+            state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
+        for function in uncalled {
+            let mut child = state.clone();
+            self.compound(&mut child, &function.frame.guarded(), &function.body);
+        }
+    }
+}
+
+/// Counts the combination up by one. `false`: it was the last.
+fn advance(combination: &mut [usize], counts: &[(String, usize)]) -> bool {
+    for (index, (_, count)) in combination.iter_mut().zip(counts) {
+        *index += 1;
+        if *index < *count {
+            return true;
+        }
+        *index = 0;
+    }
+    false
+}
+
+/// Whether nothing after this pipeline runs: `exit`, `return` and their kin.
+fn leaves(pipeline: &Pipeline) -> bool {
+    let [command] = pipeline.commands.as_slice() else { return false };
+    match command {
+        Command::Simple(simple) => simple.words.first().is_some_and(|word| {
+            use crate::judge::syntax::tree::Part;
+            matches!(word.parts.as_slice(),
+                [Part::Literal(name)] if matches!(name.as_str(), "exit" | "return" | "break" | "continue" | "exec"))
+        }),
+        Command::Compound(compound) => match &compound.kind {
+            crate::judge::syntax::tree::CompoundKind::Group(script) => {
+                script.items.last().is_some_and(|item| item.rest.is_empty() && !item.background && leaves(&item.first))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a verb is the program of this name.
+#[cfg(test)]
+pub(super) fn is_program(verb: &Verb, name: &str) -> bool {
+    matches!(verb, Verb::Program { name: own, .. } if own == name)
+}
+
+impl Frame {
+    /// The frame of a text that stands nowhere in the command: all of it is where `span` is.
+    pub fn elsewhere(&self, span: Span) -> Self {
+        Self { spans: Spans::At(span), ..self.clone() }
+    }
+
+    /// The frame of a text read by another shell.
+    pub fn reading(&self, dialect: Dialect) -> Self {
+        Self { dialect, ..self.clone() }
+    }
+}
