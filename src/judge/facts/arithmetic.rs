@@ -40,7 +40,8 @@ pub(super) fn assigned(text: &str) -> Vec<&str> {
         let operators = ["+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=", "++", "--"];
         let plain = next.starts_with('=') && !next.starts_with("==");
         let prefixed = prefix.trim_end().ends_with("++") || prefix.trim_end().ends_with("--");
-        if (plain || prefixed || operators.iter().any(|operator| next.starts_with(operator))) && !names.contains(&name) {
+        if (plain || prefixed || operators.iter().any(|operator| next.starts_with(operator))) && !names.contains(&name)
+        {
             names.push(name);
         }
         before = "";

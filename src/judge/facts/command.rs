@@ -38,7 +38,7 @@ enum Resolved {
 impl Walker<'_> {
     /// Walks a simple command, once for each way its variables may stand.
     pub fn simple(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
-        if !self.step(frame, simple.span) {
+        if !self.step(frame.spans.map(simple.span)) {
             return;
         }
         self.choices(state, &mut |walker, state| walker.simple_once(state, frame, simple));
@@ -258,7 +258,7 @@ impl Walker<'_> {
         span: Span,
         lookup: Lookup,
     ) -> Option<usize> {
-        if !self.step(frame, span) || !self.enter(frame, span) {
+        if !self.step(span) || !self.enter(span) {
             return None;
         }
         let act = self.run_here(state, frame, fields, env, span, lookup);
@@ -281,7 +281,7 @@ impl Walker<'_> {
             Resolved::Names(names) => {
                 let mut act = None;
                 for (name, path, disguise) in names {
-                    let made = self.named(state, frame, (&name, path), args, &env, span, lookup, disguise);
+                    let made = self.by_name(state, frame, (&name, path), args, &env, span, lookup, disguise);
                     act = act.or(made);
                 }
                 act
@@ -292,8 +292,7 @@ impl Walker<'_> {
                 } else {
                     OpaqueReason::CommandWord
                 };
-                let frame_here = frame.elsewhere(word.span);
-                self.opaque(&frame_here, why, format!("which program runs is not known: {}", describe(&word.value)), span);
+                self.opaque(why, format!("which program runs is not known: {}", describe(&word.value)), word.span);
                 // An unset variable leaves the next word as the command.
                 if !args.is_empty() && word.value.pieces.iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
                     return self.run(state, &frame.perhaps(), args.to_vec(), env, span, lookup);
@@ -307,7 +306,7 @@ impl Walker<'_> {
     fn resolve(&mut self, state: &State, word: &Field) -> Resolved {
         let value = &word.value;
         if let Some(text) = value.known() {
-            return self.plain(&text, word.disguise);
+            return self.plain(state, &text, word.disguise);
         }
         // Only the last component names the program.
         let tail = match value.pieces.last() {
@@ -319,9 +318,8 @@ impl Walker<'_> {
             return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
         }
         if value.is_dynamic() {
-            let is_unset = |piece: &&Piece| {
-                matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }))
-            };
+            let is_unset =
+                |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
             let left = Value { pieces: value.pieces.iter().filter(|piece| !is_unset(piece)).cloned().collect() };
             if left.pieces.is_empty() || left.pieces.len() == value.pieces.len() {
                 return Resolved::Unknown;
@@ -338,7 +336,8 @@ impl Walker<'_> {
         let mut names: Vec<String> = Vec::new();
         for program in self.catalog.all_programs() {
             for name in &program.names {
-                if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name) {
+                if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name)
+                {
                     names.push(name.clone());
                 }
             }
@@ -351,7 +350,11 @@ impl Walker<'_> {
     }
 
     /// A command word that is known text.
-    fn plain(&self, text: &str, disguise: Option<Disguise>) -> Resolved {
+    fn plain(&self, state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
+        if let Some(path) = state.hashed.get(text) {
+            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+            return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);
+        }
         let mapped = disguise::plain_characters(text);
         let (text, disguise) = match &mapped {
             Some(mapped) => (mapped.as_str(), Some(Disguise::Characters)),
@@ -369,7 +372,7 @@ impl Walker<'_> {
 
     /// Runs what a name stands for.
     #[allow(clippy::too_many_arguments)]
-    fn named(
+    fn by_name(
         &mut self,
         state: &mut State,
         frame: &Frame,

@@ -5,7 +5,7 @@ use super::expand::Field;
 use super::frame::Frame;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
-use crate::judge::syntax::tree::{CaseArm, Compound, CompoundKind, CondToken, Redirect, Script, Span, Word};
+use crate::judge::syntax::tree::{CaseArm, Compound, CompoundKind, CondToken, Redirect, Script, Word};
 
 /// Rounds of one loop over known words that are walked one by one.
 const MAX_LOOP: usize = 16;
@@ -13,11 +13,12 @@ const MAX_LOOP: usize = 16;
 impl Walker<'_> {
     /// Walks a compound command with its redirections.
     pub fn compound(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
-        if !self.step(frame, compound.span) || !self.enter(frame, compound.span) {
+        let span = frame.spans.map(compound.span);
+        if !self.step(span) || !self.enter(span) {
             return;
         }
         if compound.redirects.is_empty() {
-            self.kind(state, frame, &compound.kind, compound.span);
+            self.kind(state, frame, &compound.kind);
         } else {
             self.redirected(state, frame, compound);
         }
@@ -30,18 +31,13 @@ impl Walker<'_> {
         let effects = self.redirects(state, frame, &compound.redirects);
         let readers = std::mem::replace(&mut self.readers, outer_readers);
         self.redirect_acts(state, frame, effects, None);
-        self.kind(state, frame, &compound.kind, compound.span);
+        self.kind(state, frame, &compound.kind);
         state.streams = outer;
         self.read_back(state, frame, readers);
     }
 
     /// Evaluates redirections in order, changing the descriptors of `state`.
-    pub fn redirects(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        redirects: &[Redirect],
-    ) -> Vec<(Effect, Operand)> {
+    pub fn redirects(&mut self, state: &mut State, frame: &Frame, redirects: &[Redirect]) -> Vec<(Effect, Operand)> {
         let mut effects = Vec::new();
         for redirect in redirects {
             self.redirect(state, frame, redirect, &mut effects);
@@ -49,7 +45,7 @@ impl Walker<'_> {
         effects
     }
 
-    fn kind(&mut self, state: &mut State, frame: &Frame, kind: &CompoundKind, span: Span) {
+    fn kind(&mut self, state: &mut State, frame: &Frame, kind: &CompoundKind) {
         match kind {
             CompoundKind::Group(script) => self.script(state, frame, script),
             CompoundKind::Subshell(script) => {
@@ -89,16 +85,9 @@ impl Walker<'_> {
                 self.script(state, frame, finally);
             }
         }
-        let _ = span;
     }
 
-    fn branches(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        arms: &[(Script, Script)],
-        otherwise: Option<&Script>,
-    ) {
+    fn branches(&mut self, state: &mut State, frame: &Frame, arms: &[(Script, Script)], otherwise: Option<&Script>) {
         let inner = frame.guarded();
         let mut ends: Vec<State> = Vec::new();
         let mut outputs = Outputs::start(self, state);
@@ -151,12 +140,7 @@ impl Walker<'_> {
 
     /// A loop whose rounds are not known: its body is walked, and once more where a round changed what the next one
     /// starts from.
-    pub fn repeated(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        body: &mut dyn FnMut(&mut Self, &mut State, &Frame),
-    ) {
+    pub fn repeated(&mut self, state: &mut State, frame: &Frame, body: &mut dyn FnMut(&mut Self, &mut State, &Frame)) {
         let inner = frame.perhaps();
         let before = state.clone();
         let first = self.facts.acts.len();
@@ -204,14 +188,7 @@ impl Walker<'_> {
         }
     }
 
-    fn for_words(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        names: &[String],
-        words: Option<&[Word]>,
-        body: &Script,
-    ) {
+    fn for_words(&mut self, state: &mut State, frame: &Frame, names: &[String], words: Option<&[Word]>, body: &Script) {
         let mut values: Vec<Value> = Vec::new();
         match words {
             None => values.extend(state.positional.iter().cloned()),

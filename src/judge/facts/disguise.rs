@@ -27,8 +27,18 @@ pub(super) fn of_word(word: &Word) -> Option<Disguise> {
         _ => false,
     };
     let quoted = parts.iter().any(|part| !matches!(part, Part::Literal(_)));
-    let plain = text_of(parts).is_some_and(|text| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)));
-    (parts.iter().all(is_static) && quoted && plain).then_some(Disguise::Quoting)
+    if !quoted || !parts.iter().all(is_static) {
+        return None;
+    }
+    let text = text_of(parts)?;
+    let plain = if text.starts_with('-') {
+        // Of an option only the name counts, and `-d"x"` is one letter with its value.
+        let attached = matches!(parts, [Part::Literal(option), _] if option.len() == 2);
+        !attached && text.len() > 1 && text.chars().skip(1).all(|c| c.is_ascii_alphabetic() || c == '-')
+    } else {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    };
+    plain.then_some(Disguise::Quoting)
 }
 
 fn text_of(parts: &[Part]) -> Option<String> {
@@ -43,22 +53,15 @@ fn text_of(parts: &[Part]) -> Option<String> {
     Some(text)
 }
 
-/// Whether an option is quoted where it needs none: in its name, not in a value that is attached to it.
-pub(super) fn of_option(text: &str, disguise: Option<Disguise>, parts: &[Part]) -> Option<Disguise> {
-    let name = text.starts_with('-') && text.chars().skip(1).all(|c| c.is_ascii_alphabetic() || c == '-');
-    // `-d"x"`: an option of one letter and its value.
-    let attached = matches!(parts, [Part::Literal(option), _] if option.len() == 2);
-    disguise.filter(|_| name && text.len() > 1 && !attached)
-}
-
 /// Double quotes around nothing but all arguments (or all elements of an array): no argument when there are none.
 pub(super) fn is_only_arguments(parts: &[Part]) -> bool {
     let all = |part: &Part| match part {
         Part::Parameter(parameter) => {
             parameter.name == "@"
-                || parameter.subscript.as_ref().is_some_and(|word| {
-                    matches!(word.parts.as_slice(), [Part::Literal(text)] if text == "@")
-                })
+                || parameter
+                    .subscript
+                    .as_ref()
+                    .is_some_and(|word| matches!(word.parts.as_slice(), [Part::Literal(text)] if text == "@"))
         }
         _ => false,
     };

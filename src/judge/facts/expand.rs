@@ -109,7 +109,7 @@ impl Walker<'_> {
                 Atom::Text(text, _) => pattern.push_str(&text),
                 Atom::Glob(text) if !text.contains('(') => pattern.push_str(&text),
                 Atom::Break => pattern.push(' '),
-                Atom::Glob(_) | Atom::Unknown(..) => return None,
+                Atom::Glob(_) | Atom::Unknown(_) => return None,
             }
         }
         Some(pattern)
@@ -190,15 +190,7 @@ impl Walker<'_> {
         }
     }
 
-    fn literal(
-        &mut self,
-        state: &mut State,
-        text: &str,
-        first: bool,
-        last: bool,
-        tilde: Tilde,
-        out: &mut Vec<Atom>,
-    ) {
+    fn literal(&mut self, state: &mut State, text: &str, first: bool, last: bool, tilde: Tilde, out: &mut Vec<Atom>) {
         let mut rest = text;
         let mut at_start = first && tilde != Tilde::Never;
         loop {
@@ -318,8 +310,8 @@ impl Walker<'_> {
             && left.trim() == *name
         {
             let number = arithmetic::evaluate(right, &lookup);
-            let value = number
-                .map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |n| Value::text(n.to_string()));
+            let value =
+                number.map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |n| Value::text(n.to_string()));
             state.set_scalar(name, value);
             return number;
         }
@@ -358,7 +350,7 @@ pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
         out.push(match piece {
             Piece::Text(text) => Atom::Text(text.clone(), quote),
             Piece::Glob(glob) => Atom::Glob(glob.clone()),
-            Piece::Unknown(unknown) => Atom::Unknown(unknown.clone(), quoted),
+            Piece::Unknown(unknown) => Atom::Unknown(unknown.clone()),
         });
     }
 }
@@ -370,7 +362,7 @@ fn join(atoms: Vec<Atom>) -> Value {
         match atom {
             Atom::Text(text, _) => value.push_text(&text),
             Atom::Glob(text) => value.push_piece(&Piece::Glob(text)),
-            Atom::Unknown(unknown, _) => value.push_piece(&Piece::Unknown(unknown)),
+            Atom::Unknown(unknown) => value.push_piece(&Piece::Unknown(unknown)),
             Atom::Break => value.push_text(" "),
         }
     }
@@ -378,6 +370,6 @@ fn join(atoms: Vec<Atom>) -> Value {
 }
 
 /// An unknown of this reason and taint as an atom.
-pub(super) fn unknown_atom(why: UnknownReason, taint: Taint, quoted: bool) -> Atom {
-    Atom::Unknown(Unknown { why, taint }, quoted)
+pub(super) fn unknown_atom(why: UnknownReason, taint: Taint) -> Atom {
+    Atom::Unknown(Unknown { why, taint })
 }

@@ -4,9 +4,30 @@
 
 pub mod act;
 pub mod arguments;
+mod arithmetic;
+mod braces;
+mod builtins;
 pub mod class;
+mod command;
+mod compound;
+mod disguise;
 pub mod effect;
+mod expand;
+mod frame;
 pub mod hosts;
+mod output;
+mod parameter;
 pub mod paths;
+mod pattern;
+mod program;
 pub mod question;
+mod redirect;
+mod shells;
+mod split;
+mod state;
+mod streams;
 pub mod value;
+mod walk;
+mod wrappers;
+
+pub use walk::work_out;

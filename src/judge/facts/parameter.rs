@@ -45,10 +45,12 @@ impl Walker<'_> {
             };
             match bound {
                 None | Some(Bound::Inherited) => return self.inherited(state, name),
-                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => match value.pieces.as_slice() {
-                    [Piece::Text(target)] if target != name => name = target,
-                    _ => return Bound::Scalar(value.clone()),
-                },
+                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => {
+                    match value.pieces.as_slice() {
+                        [Piece::Text(target)] if target != name => name = target,
+                        _ => return Bound::Scalar(value.clone()),
+                    }
+                }
                 Some(bound) => return bound.clone(),
             }
         }
@@ -102,12 +104,12 @@ impl Walker<'_> {
         out: &mut Vec<Atom>,
     ) {
         if let Some(ParameterOp::NamesWithPrefix(_)) = parameter.operation {
-            out.push(unknown_atom(UnknownReason::Other("names of variables"), Taint::default(), quoted));
+            out.push(unknown_atom(UnknownReason::Other("names of variables"), Taint::default()));
             return;
         }
         let held = self.held(state, frame, parameter);
         if parameter.length {
-            out.push(length(&held, quoted));
+            out.push(length(&held));
             return;
         }
         match &parameter.operation {
@@ -396,13 +398,12 @@ fn is_missing(held: &Held, colon: bool) -> bool {
         Held::Unset => true,
         Held::One(value) => is_unset_marker(value) || (colon && value.known().is_some_and(|text| text.is_empty())),
         Held::Many(values, _) => {
-            values.is_empty()
-                || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
+            values.is_empty() || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
         }
     }
 }
 
-fn length(held: &Held, quoted: bool) -> Atom {
+fn length(held: &Held) -> Atom {
     let count = match held {
         Held::Unset => Some(0),
         Held::One(value) => value.known().map(|text| text.chars().count()),
@@ -410,7 +411,7 @@ fn length(held: &Held, quoted: bool) -> Atom {
     };
     match count {
         Some(count) => Atom::Text(count.to_string(), Quote::Split),
-        None => unknown_atom(UnknownReason::Number, Taint::default(), quoted),
+        None => unknown_atom(UnknownReason::Number, Taint::default()),
     }
 }
 

@@ -56,7 +56,8 @@ impl Walker<'_> {
                 state.streams.set(fd, Stream::Text(Rc::new(text)));
             }
             RedirectOp::DuplicateIn | RedirectOp::DuplicateOut => {
-                let target = text.as_deref().map(|text| text.strip_suffix('-').filter(|t| !t.is_empty()).unwrap_or(text));
+                let target =
+                    text.as_deref().map(|text| text.strip_suffix('-').filter(|t| !t.is_empty()).unwrap_or(text));
                 match target {
                     Some("-") => state.streams.set(fd, Stream::Nothing),
                     Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {

@@ -17,8 +17,7 @@ pub(super) enum Quote {
 #[derive(Clone, Debug)]
 pub(super) enum Atom {
     Text(String, Quote),
-    /// Unknown text, and whether it stands in quotes.
-    Unknown(Unknown, bool),
+    Unknown(Unknown),
     /// A live glob as a whole.
     Glob(String),
     /// A new argument begins (`"$@"`).
@@ -69,7 +68,7 @@ pub(super) fn split(atoms: Vec<Atom>, separators: &str, globs: bool) -> Vec<Valu
                     }
                 }
             }
-            Atom::Unknown(unknown, _) => {
+            Atom::Unknown(unknown) => {
                 open = true;
                 runs.push(Run::Fixed(Piece::Unknown(unknown)));
             }
@@ -159,12 +158,7 @@ mod tests {
         let value = &split(vec![Atom::Text("src/*.[ch]".to_owned(), Quote::Bare)], " ", true)[0];
         assert_eq!(
             value.pieces,
-            [
-                Piece::Text("src/".into()),
-                Piece::Glob("*".into()),
-                Piece::Text(".".into()),
-                Piece::Glob("[ch]".into())
-            ]
+            [Piece::Text("src/".into()), Piece::Glob("*".into()), Piece::Text(".".into()), Piece::Glob("[ch]".into())]
         );
         let value = &split(vec![Atom::Text("*".to_owned(), Quote::Quoted)], " ", true)[0];
         assert_eq!(value.known().as_deref(), Some("*"));

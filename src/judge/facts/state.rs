@@ -2,7 +2,7 @@
 //!
 //! What belongs here: values and how two ways through a line join. What may not enter: words and programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
@@ -74,6 +74,11 @@ pub(super) struct State {
     pub positional: Vec<Value>,
     pub functions: BTreeMap<String, Rc<Defined>>,
     pub aliases: BTreeMap<String, Value>,
+    /// Programs by the path that `hash -p` gave them.
+    pub hashed: BTreeMap<String, String>,
+    /// Variables and functions that were exported before they were set.
+    pub exports: BTreeSet<String>,
+    pub exported_functions: BTreeSet<String>,
     /// The working directory; `None` when it is not known.
     pub cwd: Option<String>,
     /// Where the shell stands instead when an unguarded `cd` failed.
@@ -124,6 +129,55 @@ impl State {
         }
     }
 
+    /// As [`Self::localize`], where a function is running.
+    pub fn localize_if(&mut self, name: &str, frame: &Frame) {
+        if !frame.calls.is_empty() {
+            self.localize(name);
+        }
+    }
+
+    /// The state of a shell that is started from here: what was exported, and what is set for it.
+    pub fn child(&self, env: &[(String, Value)]) -> Self {
+        let mut child = Self {
+            variables: self
+                .variables
+                .iter()
+                .filter(|(name, variable)| variable.exported || self.exports.contains(*name))
+                .map(|(name, variable)| (name.clone(), variable.clone()))
+                .collect(),
+            functions: self
+                .functions
+                .iter()
+                .filter(|(name, _)| self.exported_functions.contains(*name))
+                .map(|(name, function)| (name.clone(), Rc::clone(function)))
+                .collect(),
+            exported_functions: self.exported_functions.clone(),
+            cwd: self.cwd.clone(),
+            doubt: self.doubt.clone(),
+            previous: self.previous.clone(),
+            streams: self.streams.clone(),
+            chosen: self.chosen.clone(),
+            foreign: self.foreign,
+            ..Self::default()
+        };
+        for (name, value) in env {
+            child.set_scalar(name, value.clone());
+            if let Some(variable) = child.variables.get_mut(name) {
+                variable.exported = true;
+            }
+        }
+        child
+    }
+
+    /// The state of a shell on another machine, or of another account: nothing of it is known but what is sent along.
+    pub fn elsewhere(&self, env: &[(String, Value)]) -> Self {
+        let mut other = Self { foreign: true, streams: self.streams.clone(), ..Self::default() };
+        for (name, value) in env {
+            other.set_scalar(name, value.clone());
+        }
+        other
+    }
+
     /// Puts back what the function that just ended had hidden.
     pub fn leave_scope(&mut self) {
         for (name, old) in self.scopes.pop().unwrap_or_default() {
@@ -145,11 +199,8 @@ impl State {
     pub fn join(&mut self, other: &Self) {
         let mut names: Vec<&String> = self.variables.keys().collect();
         names.extend(other.variables.keys().filter(|name| !self.variables.contains_key(*name)));
-        let names: Vec<String> = names
-            .into_iter()
-            .filter(|name| self.variables.get(*name) != other.variables.get(*name))
-            .cloned()
-            .collect();
+        let names: Vec<String> =
+            names.into_iter().filter(|name| self.variables.get(*name) != other.variables.get(*name)).cloned().collect();
         for name in names {
             let ours = self.variables.get(&name);
             let theirs = other.variables.get(&name);

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
+use super::act::Piece;
 use super::act::{Act, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, UnknownReason, Value};
-use super::act::{Piece, Verb};
+use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::question::Inquiry;
@@ -55,7 +56,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                     field
                 })
                 .collect();
-            walker.argv(&mut state, &frame, fields, Vec::new(), span);
+            walker.run(&mut state, &frame, fields, Vec::new(), span, Lookup::Programs);
         }
         Request::Line(line) => {
             let mut positional = line.positional.iter().map(|word| Value::text(word.to_string_lossy()));
@@ -145,9 +146,9 @@ impl<'a> Walker<'a> {
     }
 
     /// Takes one step. `false`: there are none left, and that is on record.
-    pub fn step(&mut self, frame: &Frame, span: Span) -> bool {
+    pub fn step(&mut self, span: Span) -> bool {
         if self.steps == 0 || self.facts.acts.len() >= MAX_ACTS {
-            self.limit(frame, span, "too much work to analyse");
+            self.limit(span, "too much work to analyse");
             return false;
         }
         self.steps -= 1;
@@ -156,9 +157,9 @@ impl<'a> Walker<'a> {
 
     /// Goes one level deeper. `false`: it is too deep, and that is on record. Every `true` is answered by
     /// [`Self::leave`].
-    pub fn enter(&mut self, frame: &Frame, span: Span) -> bool {
+    pub fn enter(&mut self, span: Span) -> bool {
         if self.level >= MAX_LEVEL {
-            self.limit(frame, span, "too deeply nested to analyse");
+            self.limit(span, "too deeply nested to analyse");
             return false;
         }
         self.level += 1;
@@ -170,15 +171,15 @@ impl<'a> Walker<'a> {
         self.level = self.level.saturating_sub(1);
     }
 
-    fn limit(&mut self, frame: &Frame, span: Span, detail: &str) {
+    fn limit(&mut self, span: Span, detail: &str) {
         if !std::mem::replace(&mut self.limited, true) {
-            self.opaque(frame, OpaqueReason::Limit, detail, span);
+            self.opaque(OpaqueReason::Limit, detail, span);
         }
     }
 
-    /// Puts on record that a part could not be understood.
-    pub fn opaque(&mut self, frame: &Frame, why: OpaqueReason, detail: impl Into<String>, span: Span) {
-        let opaque = Opaque { why, detail: detail.into(), span: frame.spans.map(span) };
+    /// Puts on record that a part could not be understood. `span` is in the command as given.
+    pub fn opaque(&mut self, why: OpaqueReason, detail: impl Into<String>, span: Span) {
+        let opaque = Opaque { why, detail: detail.into(), span };
         if !self.facts.opaque.contains(&opaque) {
             self.facts.opaque.push(opaque);
         }
@@ -199,12 +200,13 @@ impl<'a> Walker<'a> {
 
     fn unreadable(&mut self, frame: &Frame, error: &ParseError) {
         let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
-        self.opaque(frame, why, error.to_string(), Span::new(error.at, error.at.saturating_add(1)));
+        let span = frame.spans.map(Span::new(error.at, error.at.saturating_add(1)));
+        self.opaque(why, error.to_string(), span);
     }
 
     /// Walks statements in order.
     pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
-        if !self.enter(frame, script.span) {
+        if !self.enter(frame.spans.map(script.span)) {
             return;
         }
         for item in &script.items {
@@ -283,7 +285,7 @@ impl<'a> Walker<'a> {
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
-        if self.enter(frame, coprocess.span) {
+        if self.enter(frame.spans.map(coprocess.span)) {
             self.command(&mut child, frame, &coprocess.body);
             self.leave();
         }
@@ -293,8 +295,7 @@ impl<'a> Walker<'a> {
 
     fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
         for name in &function.names {
-            let defined =
-                Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
+            let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
             state.functions.insert(name.clone(), Rc::new(defined));
         }
         if function.names.is_empty() {
@@ -303,8 +304,7 @@ impl<'a> Walker<'a> {
             for word in &function.arguments {
                 self.fields(state, frame, word, &mut fields);
             }
-            let outer =
-                std::mem::replace(&mut state.positional, fields.into_iter().map(|field| field.value).collect());
+            let outer = std::mem::replace(&mut state.positional, fields.into_iter().map(|field| field.value).collect());
             self.compound(state, frame, &function.body);
             state.positional = outer;
         }
@@ -479,12 +479,6 @@ fn leaves(pipeline: &Pipeline) -> bool {
         },
         _ => false,
     }
-}
-
-/// Whether a verb is the program of this name.
-#[cfg(test)]
-pub(super) fn is_program(verb: &Verb, name: &str) -> bool {
-    matches!(verb, Verb::Program { name: own, .. } if own == name)
 }
 
 impl Frame {

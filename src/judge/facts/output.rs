@@ -1,0 +1,471 @@
+//! What simple filters print, when their arguments and input are known: `echo`, `printf`, decoders.
+
+use super::act::Value;
+use super::state::{Build as _, MAX_TEXT};
+
+/// Known output.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Known {
+    pub text: Value,
+    /// It was written in a form that a reader cannot read.
+    pub decoded: bool,
+}
+
+/// Builtins and programs that print nothing.
+const SILENT: &[&str] = &[
+    "true", ":", "false", "cd", "export", "set", "shift", "unset", "local", "readonly", "declare", "typeset", "test",
+    "[", "trap", "sleep", "mkdir", "touch", "exit", "return", "break", "continue", "shopt", "umask", "wait", "read",
+    "chmod", "chown", "rm", "rmdir", "ln",
+];
+
+/// What a program of this name prints with these arguments and this input.
+pub(super) fn of(name: &str, args: &[&Value], stdin: &Value) -> Option<Known> {
+    let texts: Option<Vec<String>> = args.iter().map(|value| value.known_text()).collect();
+    let plain = |text: Value| Some(Known { text, decoded: false });
+    if SILENT.contains(&name) {
+        return plain(Value::default());
+    }
+    match name {
+        "echo" => return plain(echo(args)),
+        "printf" => return printf(args).map(|text| Known { text, decoded: false }),
+        "cat" | "tee" | "sponge" if args.is_empty() || name == "tee" => return plain(stdin.clone()),
+        "which" | "command" | "type" | "whence" => {
+            let texts = texts?;
+            let looks = match name {
+                "command" => texts.first().is_some_and(|option| option == "-v"),
+                "type" => texts.first().is_some_and(|option| option == "-P" || option == "-p"),
+                _ => true,
+            };
+            let program = texts.iter().rfind(|text| !text.starts_with('-'))?;
+            return if looks { plain(Value::text(format!("{program}\n"))) } else { None };
+        }
+        _ => {}
+    }
+    let args = texts?;
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let line = |text: String| plain(Value::text(text + "\n"));
+    match (name, words.as_slice()) {
+        ("basename", [path]) => line(base(path).to_owned()),
+        ("basename", [path, suffix]) => {
+            let name = base(path);
+            line(name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned())
+        }
+        ("dirname", [path]) => {
+            let path = path.trim_end_matches('/');
+            line(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
+        }
+        ("seq", [last]) => sequence(1, last.parse().ok()?),
+        ("seq", [first, last]) => sequence(first.parse().ok()?, last.parse().ok()?),
+        _ => {
+            let text = stdin.known()?;
+            filter(name, &words, &text)
+        }
+    }
+}
+
+/// What a filter makes of known text.
+fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
+    let plain = |text: String| Some(Known { text: Value::text(text), decoded: false });
+    let decoded = |bytes: Option<Vec<u8>>| {
+        let text = String::from_utf8_lossy(&bytes?).into_owned();
+        Some(Known { text: Value::text(text), decoded: true })
+    };
+    match (name, args) {
+        ("base64" | "gbase64", options)
+            if options.iter().any(|o| ["-d", "-D", "--decode", "-di", "-id"].contains(o)) =>
+        {
+            decoded(base64(text))
+        }
+        ("openssl", ["base64", rest @ ..] | ["enc", "-base64", rest @ ..] | ["enc", "-a", rest @ ..])
+            if rest.contains(&"-d") =>
+        {
+            decoded(base64(text))
+        }
+        ("base32", [option, ..]) if ["-d", "--decode"].contains(option) => decoded(base32(text)),
+        ("xxd", options) if options.contains(&"-r") || options.iter().any(|o| *o == "-rp" || *o == "-pr") => {
+            decoded(hexadecimal(text))
+        }
+        ("rev", []) => {
+            let lines: Vec<String> = text.split('\n').map(|line| line.chars().rev().collect()).collect();
+            Some(Known { text: Value::text(lines.join("\n")), decoded: true })
+        }
+        ("tac", []) => {
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.reverse();
+            plain(lines.iter().map(|line| format!("{line}\n")).collect())
+        }
+        ("tr", options) => translate(options, text),
+        ("head", [] | ["-n", _] | ["-1"]) | ("tail", [] | ["-n", _] | ["-1"]) => {
+            let count: usize = match args {
+                ["-n", count] => count.parse().ok()?,
+                ["-1"] => 1,
+                _ => 10,
+            };
+            let lines: Vec<&str> = text.lines().collect();
+            let skip = if name == "tail" { lines.len().saturating_sub(count) } else { 0 };
+            plain(lines.iter().skip(skip).take(count).map(|line| format!("{line}\n")).collect())
+        }
+        ("sort", []) => {
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.sort_unstable();
+            plain(lines.iter().map(|line| format!("{line}\n")).collect())
+        }
+        _ => None,
+    }
+}
+
+fn base(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+fn sequence(first: i64, last: i64) -> Option<Known> {
+    if last.checked_sub(first)? > 1000 {
+        return None;
+    }
+    let text = (first..=last).map(|number| format!("{number}\n")).collect::<String>();
+    Some(Known { text: Value::text(text), decoded: false })
+}
+
+/// `echo`, with `-e` and without: bash needs the option to read escapes, dash does not take it.
+fn echo(args: &[&Value]) -> Value {
+    let (mut newline, mut escaped) = (true, false);
+    let mut rest = args;
+    while let Some((first, others)) = rest.split_first()
+        && let Some(option) = first.known()
+        && let Some(letters) = option.strip_prefix('-')
+        && !letters.is_empty()
+        && letters.chars().all(|c| "neE".contains(c))
+    {
+        newline &= !letters.contains('n');
+        escaped = letters.chars().rev().find(|c| *c != 'n').map_or(escaped, |c| c == 'e');
+        rest = others;
+    }
+    let mut text = Value::default();
+    for (index, value) in rest.iter().enumerate() {
+        if index > 0 {
+            text.push_text(" ");
+        }
+        text.push_value(value);
+    }
+    if escaped && let Some(known) = text.known() {
+        text = escapes(&known).map_or_else(|| text.clone(), Value::text);
+    }
+    if newline {
+        text.push_text("\n");
+    }
+    text
+}
+
+/// `printf` with a known format; unknown arguments stay unknown in it. `None` for `-v`, which prints nothing.
+pub(super) fn printf(args: &[&Value]) -> Option<Value> {
+    let (format, mut args) = args.split_first()?;
+    let mut format = format.known()?;
+    if format == "-v" {
+        return Some(Value::default());
+    }
+    if format == "--" {
+        let (next, rest) = args.split_first()?;
+        format = next.known()?;
+        args = rest;
+    }
+    let mut text = Value::default();
+    loop {
+        let before = args.len();
+        let mut chars = format.chars().peekable();
+        let mut literal = String::new();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => {
+                    literal.push('\\');
+                    literal.extend(chars.next());
+                }
+                '%' => {
+                    if chars.next_if_eq(&'%').is_some() {
+                        literal.push('%');
+                        continue;
+                    }
+                    text.push_text(&escapes(&literal)?);
+                    literal.clear();
+                    let mut width = String::new();
+                    while let Some(c) = chars.next_if(|c| c.is_ascii_digit() || "-+ #0.*'".contains(*c)) {
+                        width.push(c);
+                    }
+                    if width.contains('*') {
+                        return None;
+                    }
+                    let conversion = chars.next()?;
+                    let value = args.split_first().map(|(first, rest)| {
+                        args = rest;
+                        *first
+                    });
+                    convert(conversion, &width, value, &mut text)?;
+                }
+                c => literal.push(c),
+            }
+        }
+        text.push_text(&escapes(&literal)?);
+        // The format is used again as long as it takes arguments.
+        if args.is_empty() || args.len() == before {
+            return Some(text);
+        }
+    }
+}
+
+fn convert(conversion: char, width: &str, value: Option<&Value>, text: &mut Value) -> Option<()> {
+    let Some(value) = value else {
+        if "dioxXu".contains(conversion) {
+            text.push_text("0");
+        }
+        return Some(());
+    };
+    let known = value.known();
+    match (conversion, known) {
+        ('s', Some(known)) => {
+            let cut = width.split_once('.').and_then(|(_, precision)| precision.parse::<usize>().ok());
+            match cut {
+                Some(count) => text.push_text(&known.chars().take(count).collect::<String>()),
+                None => text.push_text(&known),
+            }
+        }
+        ('b', Some(known)) => text.push_text(&escapes(&known)?),
+        ('q', Some(known)) => text.push_text(&crate::judge::invocation::quote(&known)),
+        ('c', Some(known)) => text.push_text(&known.chars().take(1).collect::<String>()),
+        ('d' | 'i' | 'u', Some(known)) if width.is_empty() => {
+            text.push_text(&super::arithmetic::number(known.trim())?.to_string());
+        }
+        ('x', Some(known)) if width.is_empty() => {
+            text.push_text(&format!("{:x}", super::arithmetic::number(known.trim())?));
+        }
+        ('o', Some(known)) => {
+            let number = super::arithmetic::number(known.trim())?;
+            let digits: usize = width.trim_start_matches('0').parse().unwrap_or(0);
+            text.push_text(&format!("{number:0digits$o}"));
+        }
+        ('s' | 'b' | 'q' | 'c', None) => text.push_value(value),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Backslash escapes of `echo -e` and `printf`. `None` for what ends the output or is no text.
+pub(super) fn escapes(text: &str) -> Option<String> {
+    if !text.contains('\\') {
+        return Some(text.to_owned());
+    }
+    let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            continue;
+        }
+        match chars.next() {
+            Some('n') => bytes.push(b'\n'),
+            Some('t') => bytes.push(b'\t'),
+            Some('r') => bytes.push(b'\r'),
+            Some('a') => bytes.push(7),
+            Some('b') => bytes.push(8),
+            Some('f') => bytes.push(12),
+            Some('v') => bytes.push(11),
+            Some('e' | 'E') => bytes.push(27),
+            Some('\\') => bytes.push(b'\\'),
+            Some('"') => bytes.push(b'"'),
+            Some('\'') => bytes.push(b'\''),
+            Some('c') => break,
+            Some('x') => bytes.push(u8::try_from(read_digits(&mut chars, 16, 2, None)?).ok()?),
+            Some('u') => push_code(&mut bytes, read_digits(&mut chars, 16, 4, None)?),
+            Some('U') => push_code(&mut bytes, read_digits(&mut chars, 16, 8, None)?),
+            Some(first @ '0'..='7') => {
+                let most = if first == '0' { 4 } else { 3 };
+                bytes.push((read_digits(&mut chars, 8, most, Some(first))? & 0xff) as u8);
+            }
+            Some(other) => {
+                bytes.push(b'\\');
+                bytes.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            None => bytes.push(b'\\'),
+        }
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn push_code(bytes: &mut Vec<u8>, code: u32) {
+    if let Some(c) = char::from_u32(code) {
+        bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}
+
+fn read_digits(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    radix: u32,
+    most: usize,
+    first: Option<char>,
+) -> Option<u32> {
+    let mut number = first.and_then(|c| c.to_digit(radix));
+    let mut count = usize::from(number.is_some());
+    while count < most
+        && let Some(digit) = chars.peek().and_then(|c| c.to_digit(radix))
+    {
+        number = Some(number.unwrap_or(0).checked_mul(radix)?.checked_add(digit)?);
+        chars.next();
+        count += 1;
+    }
+    number
+}
+
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut held, mut bits) = (0u32, 0);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            byte if byte.is_ascii_whitespace() => continue,
+            _ => return None,
+        };
+        held = (held << 6 | u32::from(value)) & 0xff_ffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits & 0xff) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+fn base32(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (mut held, mut bits) = (0u32, 0);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'2'..=b'7' => byte - b'2' + 26,
+            b'=' => break,
+            byte if byte.is_ascii_whitespace() => continue,
+            _ => return None,
+        };
+        held = (held << 5 | u32::from(value)) & 0xff_ffff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits & 0xff) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+/// Plain hexadecimal digits, or the lines of a dump with offsets.
+fn hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let mut digits = String::new();
+    for line in text.lines() {
+        let line = line.split_once(": ").map_or(line, |(_, rest)| rest);
+        let line = line.split_once("  ").map_or(line, |(hex, _)| hex);
+        digits.extend(line.chars().filter(|c| !c.is_whitespace()));
+    }
+    if digits.len() > MAX_TEXT || !digits.is_ascii() {
+        return None;
+    }
+    digits
+        .as_bytes()
+        .chunks_exact(2)
+        .map(|pair| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect()
+}
+
+/// `tr` with simple sets.
+fn translate(args: &[&str], text: &str) -> Option<Known> {
+    let translated = |text: String| Some(Known { text: Value::text(text), decoded: true });
+    match args {
+        ["-d", set] => {
+            let set = characters(set)?;
+            translated(text.chars().filter(|c| !set.contains(c)).collect())
+        }
+        ["-s", set] => {
+            let set = characters(set)?;
+            let mut squeezed = String::new();
+            for c in text.chars() {
+                if !(set.contains(&c) && squeezed.ends_with(c)) {
+                    squeezed.push(c);
+                }
+            }
+            translated(squeezed)
+        }
+        [from, to] if !from.starts_with('-') || from.len() == 1 => {
+            let (from, to) = (characters(from)?, characters(to)?);
+            let last = *to.last()?;
+            let map = |c: char| match from.iter().rposition(|own| *own == c) {
+                Some(at) => to.get(at).copied().unwrap_or(last),
+                None => c,
+            };
+            translated(text.chars().map(map).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The characters of a `tr` set, ranges and classes spelled out.
+fn characters(set: &str) -> Option<Vec<char>> {
+    let set = escapes(set)?;
+    let (lower, upper) = (('a'..='z'), ('A'..='Z'));
+    match set.as_str() {
+        "[:lower:]" => return Some(lower.collect()),
+        "[:upper:]" => return Some(upper.collect()),
+        "[:digit:]" => return Some(('0'..='9').collect()),
+        "[:space:]" => return Some(vec![' ', '\t', '\n', '\r', '\x0b', '\x0c']),
+        _ => {}
+    }
+    if set.contains("[:") || set.contains("[=") {
+        return None;
+    }
+    let chars: Vec<char> = set.chars().collect();
+    let mut all = Vec::new();
+    let mut at = 0;
+    while let Some(&c) = chars.get(at) {
+        match (chars.get(at + 1), chars.get(at + 2)) {
+            (Some('-'), Some(&high)) if c <= high && (high as u32 - c as u32) < 256 => {
+                all.extend(c..=high);
+                at += 3;
+            }
+            _ => {
+                all.push(c);
+                at += 1;
+            }
+        }
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn print(name: &str, args: &[&str], stdin: &str) -> Option<String> {
+        let values: Vec<Value> = args.iter().map(|text| Value::text(*text)).collect();
+        of(name, &values.iter().collect::<Vec<_>>(), &Value::text(stdin))?.text.known_text()
+    }
+
+    #[test]
+    fn echo_and_printf_print_as_bash_does() {
+        assert_eq!(print("echo", &["-n", "rm", "x"], "").as_deref(), Some("rm x"));
+        assert_eq!(print("echo", &["-e", r"\x72m"], "").as_deref(), Some("rm\n"));
+        assert_eq!(print("printf", &["%s %s\\n", "rm", "x"], "").as_deref(), Some("rm x\n"));
+        assert_eq!(print("printf", &["%s\\n", "a", "b"], "").as_deref(), Some("a\nb\n"));
+        assert_eq!(print("printf", &[r"\162\x6d"], "").as_deref(), Some("rm"));
+        assert_eq!(print("printf", &["%.2s", "rmdir"], "").as_deref(), Some("rm"));
+    }
+
+    #[test]
+    fn decoders_decode() {
+        assert_eq!(print("base64", &["-d"], "cm0geA==").as_deref(), Some("rm x"));
+        assert_eq!(print("xxd", &["-r", "-p"], "726d2078").as_deref(), Some("rm x"));
+        assert_eq!(print("rev", &[], "x mr\n").as_deref(), Some("rm x\n"));
+        assert_eq!(print("tr", &["a-z", "n-za-m"], "ez k").as_deref(), Some("rm x"));
+        assert_eq!(print("tr", &["-d", "x"], "rxm").as_deref(), Some("rm"));
+        assert_eq!(print("base64", &["-d"], "!"), None);
+    }
+}

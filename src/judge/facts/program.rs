@@ -1,0 +1,467 @@
+//! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
+
+use std::rc::Rc;
+
+use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb};
+use super::arguments::{self, Arg, Derived, Reading};
+use super::builtins::Builtin;
+use super::expand::Field;
+use super::frame::Frame;
+use super::output::{self, Known};
+use super::state::{Build as _, Defined, State, unknown};
+use super::streams::Stream;
+use super::walk::Walker;
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{OutputTaint, Program};
+use crate::judge::syntax::tree::Span;
+
+impl Walker<'_> {
+    /// Runs a program or builtin by name.
+    #[allow(clippy::too_many_arguments)]
+    pub fn program(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        (name, path): (&str, Option<String>),
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+        by_shell: bool,
+        disguise: Option<Disguise>,
+    ) -> Option<usize> {
+        let catalog = self.catalog;
+        let described = catalog.program(name);
+        let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();
+        let reading = match described {
+            Some(program) => arguments::read(program, &words),
+            None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
+        };
+        let builtin = if path.is_none() { Builtin::of(name, by_shell) } else { None };
+        let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
+        let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
+        let id = self.program_act(state, frame, verb, &words, &reading, env, span, disguise);
+        self.effects(state, frame, &reading, id, span);
+        if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
+            self.perhaps_empty(state, frame, (name, path.as_deref()), described, &words, env, span, disguise);
+        }
+        let wrote = match builtin {
+            Some(builtin) => {
+                let outer = Self::set_for(state, env);
+                let wrote = self.builtin(state, frame, builtin, name, args, span);
+                if !builtin.sets() {
+                    Self::put_back(state, outer);
+                }
+                wrote
+            }
+            None => false,
+        };
+        if !wrote && !builtin.is_some_and(Builtin::runs) {
+            if !reading.inner.is_empty() {
+                self.inner(state, frame, name, &reading, env, span);
+            }
+            for source in &reading.code {
+                self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
+            }
+            if described.is_none() && reading.code.is_empty() {
+                if let Some(path) = &path {
+                    self.executable(state, frame, id, path, args, env, span);
+                }
+            }
+            if reading.inner.is_empty() && !reading.code.iter().any(|source| is_shell(&source.language)) {
+                self.wrote(state, frame, id, name, args, &reading);
+            }
+        }
+        Some(id)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn program_act(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        verb: Verb,
+        words: &[Arg],
+        reading: &Reading,
+        env: &[(String, Value)],
+        span: Span,
+        disguise: Option<Disguise>,
+    ) -> usize {
+        let (input_text, input_taint, decoded) = self.stdin_of(state);
+        let carried = words.iter().fold(input_taint.and(input_text.taint()), |all, arg| all.and(arg.value.taint()));
+        let taint = match reading.output {
+            OutputTaint::Copies => carried.and(self.loaded(state, reading)),
+            OutputTaint::Own => Taint::default(),
+            OutputTaint::Fetched => carried.and(Taint::FETCHED),
+            OutputTaint::Decoded => carried.and(Taint::DECODED),
+            OutputTaint::Secret => Taint::SECRET,
+        };
+        let disguise = disguise.or((decoded && frame.disguise.is_some()).then_some(Disguise::Encoding));
+        let act = Act {
+            tier: reading.tier,
+            sub: reading.sub.clone(),
+            flags: reading.flags.clone(),
+            operands: reading.operands.clone(),
+            args: words.iter().map(|arg| arg.value.clone()).collect(),
+            env: frame.env.iter().chain(env).cloned().collect(),
+            dry_run: reading.dry_run,
+            targets: reading.target.clone(),
+            taint,
+            disguise,
+            ..self.blank(state, frame, verb, span)
+        };
+        let id = self.emit(state, act);
+        for dir in self.doubted(state, reading.tier) {
+            if let Some(act) = self.facts.acts.get(id).cloned() {
+                self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
+            }
+        }
+        id
+    }
+
+    /// An act at this place with nothing said of it yet.
+    fn blank(&self, state: &State, frame: &Frame, verb: Verb, span: Span) -> Act {
+        Act {
+            verb,
+            tier: Tier::Safe,
+            sub: Vec::new(),
+            flags: Vec::new(),
+            operands: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            code: None,
+            dry_run: false,
+            recursive: false,
+            input: state.streams.stdin.input(&self.sinks),
+            feeds: Vec::new(),
+            output: state.streams.stdout.output(),
+            taint: Taint::default(),
+            root: frame.root || (self.invocation.uid == 0 && frame.remote.is_none()),
+            remote: frame.remote.clone(),
+            cwd: state.cwd.clone(),
+            targets: Vec::new(),
+            wrappers: frame.wrappers.clone(),
+            disguise: None,
+            parent: None,
+            conditional: frame.conditional,
+            source: frame.source.clone(),
+            span,
+        }
+    }
+
+    /// The directories in which a command runs where an earlier `cd` failed, when that may have been so.
+    fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<String>> {
+        if state.doubt.is_empty() || tier == Tier::Safe || state.errexit {
+            return Vec::new();
+        }
+        let there = state.cwd.as_deref().and_then(|dir| self.inquiry.path(dir));
+        match there {
+            Some(facts) if facts.kind == super::question::PathKind::Directory => Vec::new(),
+            _ => state.doubt.clone(),
+        }
+    }
+
+    /// Effects by the program's description.
+    fn effects(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
+        let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
+        for derived in &reading.effects {
+            let Derived { effect, on, recursive } = derived;
+            let id = self.effect(state, frame, *effect, on.clone(), *recursive, Some(parent), span, taint);
+            if let (Some(dry_run), Some(act)) =
+                (self.facts.acts.get(parent).map(|act| act.dry_run), self.facts.acts.get_mut(id))
+            {
+                act.dry_run = dry_run;
+            }
+            if matches!(effect, Effect::Write | Effect::Append) {
+                self.written_by(state, frame, derived, reading, parent);
+            }
+        }
+    }
+
+    /// Remembers what a program wrote to the files that it names.
+    fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
+        let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
+        let stdin_text = reading.operands.len() == derived.on.len() && reading.output == OutputTaint::Copies;
+        let text = if stdin_text { self.stdin_of(state).0 } else { Value::default() };
+        let text = if text.is_dynamic() || text.pieces.is_empty() {
+            // A copy of a file that the line wrote carries what that file holds.
+            let copied = reading.operands.first().filter(|first| !derived.on.iter().any(|on| on.value == first.value));
+            copied
+                .and_then(|source| self.content_of(state, &source.value))
+                .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, taint))
+        } else {
+            text
+        };
+        for target in &derived.on {
+            if let Some(key) = self.file_key(state, &target.value) {
+                let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
+                if let Some(sink) = self.sinks.get_mut(sink) {
+                    sink.write(&text, taint, false);
+                }
+            }
+        }
+    }
+
+    /// What the line wrote to a file, when it did.
+    pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
+        let key = self.file_key(state, path)?;
+        let sink = *self.files.get(&key)?.contents.last()?;
+        self.sinks.get(sink).map(|sink| sink.text.clone())
+    }
+
+    /// The taint of files that a program reads.
+    fn loaded(&self, state: &State, reading: &Reading) -> Taint {
+        let reads = reading.effects.iter().filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show));
+        reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
+            let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
+            let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };
+            all.and(written).and(secret)
+        })
+    }
+
+    /// Adds an effect act.
+    #[allow(clippy::too_many_arguments)]
+    pub fn effect(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        effect: Effect,
+        on: Vec<Operand>,
+        recursive: bool,
+        parent: Option<usize>,
+        span: Span,
+        taint: Taint,
+    ) -> usize {
+        let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
+        let inherited = parent.and_then(|id| self.facts.acts.get(id));
+        let act = Act {
+            args: on.iter().map(|operand| operand.value.clone()).collect(),
+            operands: on,
+            env: inherited.map(|act| act.env.clone()).unwrap_or_default(),
+            disguise: inherited.and_then(|act| act.disguise),
+            recursive,
+            parent,
+            taint,
+            ..self.blank(state, frame, Verb::Effect(effect), span)
+        };
+        let doubted = self.doubted(state, Tier::Low);
+        let id = self.emit(state, act);
+        for dir in doubted {
+            if let Some(act) = self.facts.acts.get(id).cloned() {
+                self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
+            }
+        }
+        id
+    }
+
+    /// The same command once more with unset variables empty, where that names another place: `rm -rf $X/` is then
+    /// `rm -rf /`.
+    #[allow(clippy::too_many_arguments)]
+    fn perhaps_empty(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        (name, path): (&str, Option<&str>),
+        described: Option<&Program>,
+        words: &[Arg],
+        env: &[(String, Value)],
+        span: Span,
+        disguise: Option<Disguise>,
+    ) {
+        let emptied: Vec<Arg> =
+            words.iter().map(|arg| Arg { value: without_unset(&arg.value), span: arg.span }).collect();
+        if emptied == words {
+            return;
+        }
+        let reading = match described {
+            Some(program) => arguments::read(program, &emptied),
+            None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &emptied) },
+        };
+        let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
+        let frame = frame.perhaps();
+        let id = self.program_act(state, &frame, verb, &emptied, &reading, env, span, disguise);
+        self.effects(state, &frame, &reading, id, span);
+    }
+
+    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
+    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
+        let nothing = (Value::default(), Taint::default(), false);
+        match &state.streams.stdin {
+            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
+            Stream::Nothing => nothing,
+            Stream::Sink(id, _) => match self.sinks.get(*id) {
+                Some(sink) => (sink.text.clone(), sink.taint, sink.decoded),
+                None => nothing,
+            },
+            Stream::Text(text) => ((**text).clone(), text.taint(), false),
+            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
+                Some(text) => {
+                    let taint = text.taint();
+                    (text, taint, false)
+                }
+                None => {
+                    let secret = self.is_secret(state, &operand.value);
+                    let taint = if secret { Taint::SECRET } else { Taint::default() };
+                    (unknown(UnknownReason::Input, taint), taint, false)
+                }
+            },
+        }
+    }
+
+    /// Passes on what a program writes to its standard output.
+    fn wrote(&mut self, state: &State, frame: &Frame, id: usize, name: &str, args: &[Field], reading: &Reading) {
+        let Some(sink) = state.streams.stdout.sink() else {
+            self.fed_to_readers(state, id);
+            return;
+        };
+        let known = self.known_output(state, frame, name, args);
+        let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
+        let (_, _, decoded) = self.stdin_of(state);
+        if let Some(act) = self.facts.acts.get(id)
+            && matches!(act.output, super::act::Output::Nothing)
+        {
+            return;
+        }
+        let copies = reading.output == OutputTaint::Copies;
+        if let Some(sink) = self.sinks.get_mut(sink) {
+            match known {
+                Some(Known { text, decoded: own }) => {
+                    let taint = text.taint();
+                    sink.write(&text, taint, own || (decoded && copies));
+                }
+                None => sink.write(&unknown(UnknownReason::CommandOutput, taint), taint, false),
+            }
+        }
+        self.fed_to_readers(state, id);
+    }
+
+    /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
+    fn fed_to_readers(&mut self, state: &State, id: usize) {
+        if self.readers.is_empty() {
+            return;
+        }
+        let (text, taint, decoded) = self.stdin_of(state);
+        let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
+        let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
+        for sink in sinks {
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&text, taint, decoded);
+                sink.writers.push(id);
+            }
+        }
+    }
+
+    fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
+        let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
+        let (stdin, _, _) = self.stdin_of(state);
+        if let Some(known) = output::of(name, &values, &stdin) {
+            return Some(known);
+        }
+        let plain = |text: Value| Some(Known { text, decoded: false });
+        match name {
+            "pwd" => {
+                let dir = state.cwd.clone()?;
+                plain(Value::text(format!("{dir}\n")))
+            }
+            "mktemp" => {
+                let mut text = unknown(UnknownReason::Temporary, Taint::default());
+                text.push_text("\n");
+                plain(text)
+            }
+            "whoami" if frame.remote.is_none() && !frame.root => {
+                plain(Value::text(format!("{}\n", self.invocation.user)))
+            }
+            "cat" if !values.is_empty() => {
+                let mut text = Value::default();
+                for value in values {
+                    match value.known().as_deref() {
+                        Some("-") => text.push_value(&stdin),
+                        _ => text.push_value(&self.content_of(state, value)?),
+                    }
+                }
+                plain(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Calls a function.
+    pub fn call(&mut self, state: &mut State, frame: &Frame, function: &Rc<Defined>, args: &[Field], span: Span) {
+        self.called.insert(function.name.clone());
+        if frame.calls.contains(&function.name) {
+            if frame.beside && !frame.under_condition {
+                self.fork_bomb(state, frame, &function.name, span);
+            }
+            return;
+        }
+        let outermost = frame.calls.is_empty();
+        let mut calls = frame.calls.clone();
+        calls.push(function.name.clone());
+        let spans = if frame.source == function.frame.source { function.frame.spans } else { frame.spans };
+        let inner = Frame {
+            spans,
+            source: function.frame.source.clone(),
+            calls,
+            beside: !outermost && frame.beside,
+            under_condition: !outermost && frame.under_condition,
+            ..frame.clone()
+        };
+        let positional = args.iter().map(|field| field.value.clone()).collect();
+        let outer = std::mem::replace(&mut state.positional, positional);
+        state.scopes.push(Vec::new());
+        self.compound(state, &inner, &function.body);
+        state.leave_scope();
+        state.positional = outer;
+    }
+
+    /// Something that starts itself beside itself.
+    pub fn fork_bomb(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
+        let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
+        let act =
+            Act { operands: vec![Operand { value: Value::text(name), span }], ..self.blank(state, frame, verb, span) };
+        self.emit(state, act);
+    }
+
+    /// An alias that the line defined: it is read as if it stood there.
+    pub fn alias(&mut self, state: &mut State, frame: &Frame, name: &str, text: &Value, args: &[Field], span: Span) {
+        let mut line = text.clone();
+        for arg in args {
+            line.push_text(" ");
+            for piece in &arg.value.pieces {
+                match piece {
+                    Piece::Text(text) => line.push_text(&crate::judge::invocation::quote(text)),
+                    other => line.push_piece(other),
+                }
+            }
+        }
+        let mut frame = frame.perhaps().elsewhere(span);
+        frame.calls.push(format!("alias {name}"));
+        self.read_value(state, &frame, &line, span);
+    }
+
+    /// The source of a script file.
+    pub fn script_frame(&self, frame: &Frame, path: &str, span: Span) -> Frame {
+        Frame { source: Source::Script(path.to_owned()), ..frame.elsewhere(span) }
+    }
+}
+
+/// Languages that are walked and not handed on as code.
+pub(super) fn is_shell(language: &str) -> bool {
+    matches!(language, "shell" | "sh" | "bash" | "zsh" | "ksh" | "dash" | "fish")
+}
+
+/// A value with unset variables taken out, where what is left is a path of its own.
+fn without_unset(value: &Value) -> Value {
+    let is_unset = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
+    let is_temporary = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }));
+    let mut left = Value::default();
+    value.pieces.iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
+    if left.pieces.first().is_some_and(is_temporary) && left.pieces.len() > 1 {
+        let rest = Value { pieces: left.pieces.iter().skip(1).cloned().collect() };
+        if matches!(rest.pattern().as_deref(), Some("/" | "/*" | "*")) {
+            return rest;
+        }
+    }
+    let rough = left.rough();
+    let is_place = rough.starts_with(['/', '*', '~', '.']) && left.pieces.len() + 1 >= value.pieces.len();
+    if is_place { left } else { value.clone() }
+}
