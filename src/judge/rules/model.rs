@@ -47,11 +47,11 @@ pub struct Match {
     pub operands: Vec<OperandTest>,
     /// How many operands there may be, both ends included.
     pub count: Option<(u32, u32)>,
-    /// Some argument, as it reaches the program, passes.
+    /// For each of these, some argument passes as it reaches the program.
     pub words: Vec<TextTest>,
-    /// Some assignment in front of the command.
+    /// Any of these holds for some variable that is set for the command.
     pub env: Vec<EnvTest>,
-    /// A property of what is read from standard input.
+    /// Any of these properties of what is read from standard input.
     pub input: Vec<InputTest>,
     /// Any of these taints is in an argument.
     pub tainted: Vec<TaintName>,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::shape::{At, OperandShape, Position, RuleShape, TestShape};
-use super::spelling::{all_spellings, flag_test};
+use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
@@ -136,10 +136,10 @@ impl Check<'_> {
         let env = shape
             .env
             .iter()
-            .map(|env| {
+            .flat_map(|env| {
                 let value = env.get_ref().value.as_ref();
                 let value = value.map(|value| self.test("env: value", &value.span(), value.get_ref().clone()));
-                EnvTest { name: env.get_ref().name.clone(), value }
+                expand_braces(&env.get_ref().name).into_iter().map(move |name| EnvTest { name, value: value.clone() })
             })
             .collect();
         let code = shape.code.as_ref().map(|code| {
