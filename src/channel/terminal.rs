@@ -362,7 +362,7 @@ impl Asking<'_> {
         if self.dialog.close_page() {
             lines = explain(self.explained, size.columns, &self.look);
         } else if self.dialog.hint.is_none() && matches!(self.dialog.entry(), Entry::Key | Entry::Word { .. }) {
-            lines = card::plain(self.view, size.columns, &self.look);
+            lines = card::plain(self.view, self.prompt.may_grant, size.columns, &self.look);
         }
         if let Some(hint) = self.dialog.hint {
             lines.push(Line::of(Style::Plain, hint));

@@ -1,18 +1,21 @@
 //! The long answer: the tree of a command, what each part does, which rule found it, why the score is what it is, and
 //! who would be asked.
 
-use super::card::{self, CardView, Command, circumstance_words, groups};
+use super::card::CardView;
+use super::command::Command;
 use super::style::{Line, Look, Style};
+use super::why::{circumstance_words, groups, signed, undo_words};
 use super::{visible, wrap};
+use crate::judge::invocation::Origin;
 use crate::judge::policy::{Basis, Decision, Refusal};
-use crate::judge::risk::{Reversibility, Tier, Weight};
+use crate::judge::risk::{Tier, Weight};
 
 /// What [`explain`] draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainView {
     /// The command and its risk.
     pub card: CardView,
-    /// Its parts, in the order they would run, children after their parent.
+    /// Its parts, in the order they would run, children after their parent ([`super::parts::parts`]).
     pub parts: Vec<PartView>,
     /// What would happen, in sentences ([`outcome`]).
     pub outcome: Vec<String>,
@@ -25,120 +28,149 @@ pub struct PartView {
     pub depth: usize,
     /// The part as it is written.
     pub text: Vec<u8>,
-    /// What it does, in words.
-    pub does: String,
+    /// What it does, a sentence each.
+    pub does: Vec<String>,
     /// Indexes of the findings that are about it.
     pub findings: Vec<usize>,
 }
 
+/// No page is wider: it reads badly.
+const WIDEST: usize = 100;
+
 /// The explanation, wrapped to `columns`.
 #[must_use]
 pub fn explain(view: &ExplainView, columns: usize, look: &Look) -> Vec<Line> {
-    let columns = columns.min(100).saturating_sub(1).max(24);
-    let risk = &view.card.risk;
-    let mut lines = vec![Line::of(Style::Strong, "What would run")];
-    lines.extend(Command::new(&view.card, columns - 2, look).all().into_iter().map(indent));
-    lines.push(Line::new());
+    let columns = columns.clamp(24, WIDEST) - 1;
+    let command = Command::new(&view.card, columns - 2, look);
+    let mut page = Page { lines: Vec::new(), columns, ascii: look.ascii };
+    page.title("What would run");
+    page.lines.extend(command.all().iter().map(|line| Line::of(Style::Plain, "  ").and(line)));
+    page.lines.extend(command.oddities(columns - 2).iter().map(|line| Line::of(Style::Plain, "  ").and(line)));
     if !view.parts.is_empty() {
-        lines.push(Line::of(Style::Strong, "What each part does"));
+        page.title("What each part does");
         for part in &view.parts {
-            lines.extend(part_lines(view, part, columns));
+            page.part(view, part);
         }
-        lines.push(Line::new());
     }
-    if !risk.findings.is_empty() {
-        lines.push(Line::of(Style::Strong, "What was found"));
+    page.findings(view);
+    if !view.card.evidence.is_empty() {
+        page.title("What is there");
+        for sentence in &view.card.evidence {
+            page.sentence("  ", Style::Plain, sentence);
+        }
+    }
+    page.title("Why this score");
+    page.score(view);
+    if let Some(words) = &view.card.session_grant {
+        page.title("What a grant would cover");
+        page.sentence("  this session: ", Style::Plain, words);
+    }
+    if let Some(words) = &view.card.standing_grant {
+        page.sentence("  always: ", Style::Plain, words);
+    }
+    if !view.outcome.is_empty() {
+        page.title("What happens now");
+        for sentence in &view.outcome {
+            page.sentence("  ", Style::Plain, sentence);
+        }
+    }
+    page.lines
+}
+
+/// The page so far.
+struct Page {
+    lines: Vec<Line>,
+    columns: usize,
+    ascii: bool,
+}
+
+impl Page {
+    /// A heading, with air above it.
+    fn title(&mut self, text: &str) {
+        if !self.lines.is_empty() {
+            self.lines.push(Line::new());
+        }
+        self.lines.push(Line::of(Style::Strong, text));
+    }
+
+    /// Prose that hangs from a label.
+    fn sentence(&mut self, label: &str, style: Style, text: &str) {
+        self.lines.extend(wrap::labelled(&Line::of(Style::Dim, label), style, text, self.columns));
+    }
+
+    /// One part and its rules.
+    fn part(&mut self, view: &ExplainView, part: &PartView) {
+        // A tree deeper than the page is wide is still a list.
+        let lead = "  ".repeat(part.depth.min(self.columns / 8) + 1);
+        let found = || part.findings.iter().filter_map(|index| view.card.risk.findings.get(*index));
+        let style = found().map(|finding| finding.tier).max().map_or(Style::Plain, Style::Tier);
+        if !part.text.is_empty() {
+            self.sentence(&lead, style, &visible::line(&part.text, self.ascii));
+        }
+        for does in &part.does {
+            self.sentence(&format!("{lead}  "), Style::Dim, does);
+        }
+        let mut rules: Vec<&str> = found().map(|finding| finding.rule.as_str()).collect();
+        rules.dedup();
+        if !rules.is_empty() {
+            self.sentence(&format!("{lead}  "), style, &format!("found by {}", rules.join(", ")));
+        }
+    }
+
+    /// Every finding with all that is known of it.
+    fn findings(&mut self, view: &ExplainView) {
+        let risk = &view.card.risk;
+        if !risk.findings.is_empty() {
+            self.title("What was found");
+        }
         for group in groups(&risk.findings) {
             let finding = group.first;
-            let mark = Line::of(Style::Tier(finding.tier), "• ");
-            lines.extend(wrap::labelled(&mark, Style::Plain, &finding.reason, columns));
-            let undo = undo_words(finding.reversibility);
-            let about = format!("{} · {} (tier {}) · {undo}", finding.rule, finding.tier.name(), finding.tier.number());
-            lines.extend(wrap::labelled(&Line::of(Style::Dim, "  "), Style::Dim, &about, columns));
+            let mark = Line::of(Style::Tier(finding.tier), "  • ");
+            self.lines.extend(wrap::labelled(&mark, Style::Plain, &finding.reason, self.columns));
+            let (tier, undo) = (finding.tier, undo_words(finding.reversibility));
+            let about = format!("{} · {} (tier {}) · {undo}", finding.rule, tier.name(), tier.number());
+            self.sentence("    ", Style::Dim, &about);
             if !group.touches.is_empty() {
-                let touches = group.touches.join(", ");
-                lines.extend(wrap::labelled(&Line::of(Style::Dim, "  touches "), Style::Plain, &touches, columns));
+                self.sentence("    touches ", Style::Plain, &group.touches.join(", "));
             }
             if let Some(lowered) = &finding.lowered {
-                lines.extend(wrap::labelled(
-                    &Line::of(Style::Dim, "  counts for less: "),
-                    Style::Plain,
-                    lowered,
-                    columns,
-                ));
+                self.sentence("    counts for less: ", Style::Plain, lowered);
             }
             if let Some(instead) = &finding.instead {
-                lines.extend(wrap::labelled(&Line::of(Style::Dim, "  safer: "), Style::Safe, instead, columns));
+                self.sentence("    safer: ", Style::Safe, instead);
             }
         }
-        lines.push(Line::new());
     }
-    lines.push(Line::of(Style::Strong, "Why this score"));
-    lines.extend(score_lines(view, columns));
-    for sentence in view.card.evidence.iter().chain(&view.outcome) {
-        lines.extend(wrap::labelled(&Line::of(Style::Plain, "  "), Style::Plain, sentence, columns));
-    }
-    lines
-}
 
-fn indent(line: Line) -> Line {
-    let mut indented = Line::of(Style::Plain, "  ");
-    indented.extend(&line);
-    indented
-}
-
-/// One part and its rules.
-fn part_lines(view: &ExplainView, part: &PartView, columns: usize) -> Vec<Line> {
-    // A tree deeper than the page is wide is still a list.
-    let lead = "  ".repeat(part.depth.min(columns / 8) + 1);
-    let worst = part.findings.iter().filter_map(|index| view.card.risk.findings.get(*index)).map(|f| f.tier).max();
-    let style = worst.map_or(Style::Plain, Style::Tier);
-    let text = visible::line(&part.text);
-    let mut lines: Vec<Line> = wrap::labelled(&Line::of(Style::Dim, &lead), style, &text, columns);
-    let label = Line::of(Style::Dim, format!("{lead}  "));
-    let mut does = part.does.clone();
-    for index in &part.findings {
-        if let Some(finding) = view.card.risk.findings.get(*index) {
-            does.push_str(&format!(" [{}]", finding.rule));
+    /// The sum that makes the score.
+    fn score(&mut self, view: &ExplainView) {
+        let risk = &view.card.risk;
+        let heaviest = risk.findings.iter().max_by_key(|finding| finding.weight);
+        let base = heaviest.map_or_else(
+            || format!("{} (tier {}): what the programs in it are by themselves", risk.tier.name(), risk.tier.number()),
+            |finding| format!("the heaviest rule, {}", finding.rule),
+        );
+        let added: Weight = risk.context.iter().map(|circumstance| circumstance.weight).sum();
+        let weight = heaviest.map_or(Weight(risk.score.0.saturating_sub(added.0)), |finding| finding.weight);
+        self.sentence(&format!("  {:>6}  ", weight.to_string()), Style::Plain, &base);
+        for circumstance in &risk.context {
+            let words = circumstance_words(circumstance.fact);
+            let text = match &circumstance.detail {
+                Some(detail) => format!("{words}: {detail}"),
+                None => words.to_owned(),
+            };
+            self.sentence(&format!("  {:>6}  ", signed(circumstance.weight)), Style::Plain, &text);
         }
-    }
-    if !does.is_empty() {
-        lines.extend(wrap::labelled(&label, Style::Dim, &does, columns));
-    }
-    lines
-}
-
-/// The sum that makes the score.
-fn score_lines(view: &ExplainView, columns: usize) -> Vec<Line> {
-    let risk = &view.card.risk;
-    let mut lines = Vec::new();
-    let mut add = |weight: Weight, what: &str| {
-        let sign = if weight < Weight(0) { "" } else { "+" };
-        let label = Line::of(Style::Plain, format!("  {:>6}  ", format!("{sign}{weight}")));
-        lines.extend(wrap::labelled(&label, Style::Plain, what, columns));
-    };
-    if let Some(heaviest) = risk.findings.iter().max_by_key(|finding| finding.weight) {
-        add(heaviest.weight, &format!("the heaviest rule, {}", heaviest.rule));
-    }
-    for circumstance in &risk.context {
-        let words = circumstance_words(circumstance.fact);
-        match &circumstance.detail {
-            Some(detail) => add(circumstance.weight, &format!("{words} ({detail})")),
-            None => add(circumstance.weight, words),
-        }
-    }
-    let total = card::risk_words(&view.card);
-    lines.extend(wrap::labelled(&Line::of(Style::Plain, "  = "), Style::Tier(risk.tier), &total, columns));
-    lines
-}
-
-/// Whether it can be undone, in words.
-const fn undo_words(reversibility: Reversibility) -> &'static str {
-    match reversibility {
-        Reversibility::ReadOnly => "changes nothing",
-        Reversibility::Soft => "easily undone",
-        Reversibility::Hard => "hard to undo",
-        Reversibility::Irreversible => "cannot be undone",
+        let whose = match view.card.origin {
+            Origin::Cli => "commands typed here",
+            Origin::Agent => "an agent's commands",
+            Origin::Api => "commands from the API",
+            Origin::Discord => "commands from Discord",
+            Origin::Telegram => "commands from Telegram",
+        };
+        let (tier, threshold) = (risk.tier, view.card.threshold);
+        let asked = format!("{} (tier {}); {whose} are asked about from {threshold}", tier.name(), tier.number());
+        self.sentence(&format!("  {:>6}  ", format!("= {}", risk.score)), Style::Tier(risk.tier), &asked);
     }
 }
 
@@ -147,26 +179,26 @@ const fn undo_words(reversibility: Reversibility) -> &'static str {
 pub fn outcome(decision: &Decision) -> Vec<String> {
     match decision {
         Decision::Run(cleared) => vec![match cleared.basis() {
-            Basis::Score => "It would run without asking: the score is below the threshold.".to_owned(),
-            Basis::Grant(id) => format!("It would run without asking: grant {id} covers it."),
-            Basis::Support => "It would run at once: it is on the list of support commands.".to_owned(),
-            Basis::ModeOff => "It would run without asking: mode is off.".to_owned(),
-            Basis::YesInAdvance => "It would run: you said yes in advance.".to_owned(),
-            Basis::Person => "It would run: a person said yes.".to_owned(),
+            Basis::Score => "It runs without asking: the score is below the threshold.".to_owned(),
+            Basis::Grant(id) => format!("It runs without asking: grant {id} covers it."),
+            Basis::Support => "It runs at once: it is on the list of support commands.".to_owned(),
+            Basis::ModeOff => "It runs without asking: mode is off.".to_owned(),
+            Basis::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
+            Basis::Person => "It runs: a person said yes.".to_owned(),
         }],
         Decision::Ask(prompt) if prompt.tier == Tier::Critical => vec![
             format!(
-                "A person at the terminal would be asked to type a random word: {} s to begin, then {} s.",
+                "A person at the terminal is asked to type a random word: {} s to begin, then {} s to finish.",
                 prompt.seconds, prompt.finish_seconds
             ),
             "No grant, no mode and no reviewer can answer for them. No answer means no.".to_owned(),
         ],
         Decision::Ask(prompt) => {
-            vec![format!("A person at the terminal would be asked, for {} s. No answer means no.", prompt.seconds)]
+            vec![format!("A person at the terminal is asked, for {} s. No answer means no.", prompt.seconds)]
         }
         Decision::Refuse(Refusal::Rule { rule, reason }) => {
-            vec![format!("It would be refused by rule {rule}: {reason}")]
+            vec![format!("It is refused by rule {rule}: {reason}")]
         }
-        Decision::Refuse(refusal) => vec![format!("It would be refused: {refusal}.")],
+        Decision::Refuse(refusal) => vec![format!("It is refused: {refusal}.")],
     }
 }

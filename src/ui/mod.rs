@@ -10,8 +10,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods)]
 
 pub mod card;
+pub mod command;
 pub mod explain;
+mod foot;
+pub mod parts;
 pub mod style;
 pub mod verdict;
 pub mod visible;
+mod why;
 pub mod wrap;

@@ -114,6 +114,13 @@ impl Line {
         }
     }
 
+    /// With all of another line added at its end.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.extend(other);
+        self
+    }
+
     /// Adds all of another line at the end.
     pub fn extend(&mut self, other: &Self) {
         for (style, text) in &other.spans {

@@ -19,7 +19,7 @@ pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
         Style::Tier(risk.tier),
         format!("{} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score),
     );
-    let worst = super::card::groups(&risk.findings).into_iter().next();
+    let worst = super::why::groups(&risk.findings).into_iter().next();
     match (decision, worst) {
         (Decision::Refuse(why), _) => line.with(Style::Plain, format!("  {why}")),
         (_, Some(worst)) => line

@@ -239,30 +239,26 @@ const fn is_dash(c: char) -> bool {
     matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
-/// A command of nothing but different oddities needs no list of all of them.
-const MANY: usize = 64;
-
-/// What stands in a command that does not show as itself: each kind once, with how often it occurs.
+/// What stands in a command that does not show as itself, each once, in order.
 #[must_use]
-pub fn oddities(glyphs: &[Glyph]) -> Vec<(Shown, usize)> {
-    let mut found: Vec<(Shown, usize)> = Vec::new();
+pub fn oddities(glyphs: &[Glyph]) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
     for glyph in glyphs.iter().filter(|glyph| glyph.shown.is_odd()) {
-        if let Some((_, times)) = found.iter_mut().find(|(shown, _)| *shown == glyph.shown) {
-            *times += 1;
-        } else if found.len() < MANY {
-            found.push((glyph.shown, 1));
+        // A command of nothing but different oddities needs no list of all of them.
+        if found.len() < 64 && !found.contains(&glyph.shown) {
+            found.push(glyph.shown);
         }
     }
     found
 }
 
-/// What a character does that does not show, in a few words; empty when its bracket says enough.
+/// What a character does that does not show, in a few words; empty for what shows as itself.
 #[must_use]
 pub fn meaning(shown: Shown) -> &'static str {
     match shown {
         Shown::Named("ESC") => "starts a terminal control sequence",
-        Shown::Named("CR") => "a carriage return: what follows would overwrite the line",
-        Shown::Named("BS") => "a backspace: it would erase what stands before it",
+        Shown::Named("CR") => "a carriage return, after which text overwrites the line",
+        Shown::Named("BS") => "a backspace, which erases what stands before it",
         Shown::Named("NUL") => "a zero byte",
         Shown::Named(_) => "a control character",
         Shown::Byte(_) => "a byte that is no UTF-8",
@@ -281,7 +277,7 @@ pub fn meaning(shown: Shown) -> &'static str {
             }
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => "a variation of the character before it",
             '\u{e0000}'..='\u{e007f}' => "an invisible tag",
-            _ => "",
+            _ => "not shown as itself",
         },
         Shown::Char(_) | Shown::Accented(..) | Shown::Tab | Shown::Newline => "",
     }
@@ -289,39 +285,40 @@ pub fn meaning(shown: Shown) -> &'static str {
 
 /// Bytes on one line, made visible: for paths, names and short quotations.
 #[must_use]
-pub fn line(bytes: &[u8]) -> String {
-    glyphs(bytes, &[], false).iter().map(|glyph| glyph.shown.to_string()).collect()
+pub fn line(bytes: &[u8], ascii: bool) -> String {
+    glyphs(bytes, &[], ascii).iter().map(|glyph| glyph.shown.to_string()).collect()
 }
 
 /// Prose made safe to print: what is no plain text becomes a bracket, everything else stays. Doing it twice changes
 /// nothing.
 #[must_use]
 pub fn text(text: &str) -> Cow<'_, str> {
-    let plain = |c: char| (' '..='~').contains(&c) || is_own(c) || matches!(of_char(c), Shown::Char(_));
-    let accented = |c: char, before: Option<char>| before.is_some_and(|before| is_accent(c, before));
-    let mut before = None;
-    let clean = text.chars().all(|c| {
-        let fine = plain(c) || accented(c, before);
-        before = Some(c);
-        fine
-    });
-    if clean {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut before = None;
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(' '),
-            c if plain(c) || accented(c, before) => out.push(c),
-            c => out.push_str(&of_char(c).to_string()),
+    let plain = |c: char| is_own(c) || matches!(of_char(c), Shown::Char(_));
+    let mut out = String::new();
+    // The letter that an accent may stand on.
+    let mut letter = None;
+    let mut clean = true;
+    for (at, c) in text.char_indices() {
+        let is_plain = plain(c);
+        let stays = is_plain || letter.is_some_and(|letter| is_accent(c, letter));
+        if clean && !stays {
+            clean = false;
+            out.push_str(text.get(..at).unwrap_or_default());
         }
-        before = Some(c);
+        if !clean {
+            match c {
+                '\n' | '\t' => out.push(' '),
+                c if stays => out.push(c),
+                c => out.push_str(&of_char(c).to_string()),
+            }
+        }
+        letter = is_plain.then_some(c);
     }
-    Cow::Owned(out)
+    if clean { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
-/// Text that guard wrote, in ASCII: its own marks by a likeness, anything else by its code point.
+/// Text in ASCII, column for column: guard's own marks by a likeness, anything else by a question mark. (A command, whose
+/// characters matter, has been through [`glyphs`].)
 pub(super) fn ascii(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -331,15 +328,15 @@ pub(super) fn ascii(text: &str, out: &mut String) {
             '·' | '–' | '—' | '─' => out.push('-'),
             '━' => out.push('='),
             '▸' | '›' | '⟩' | '⇥' => out.push('>'),
-            '⟨' => out.push('<'),
+            '⟨' | '‹' => out.push('<'),
             '↵' => out.push('$'),
             '├' | '└' => out.push('+'),
             '█' | '■' => out.push('#'),
             '░' | '□' => out.push('.'),
             '“' | '”' => out.push('"'),
             '‘' | '’' => out.push('\''),
-            '…' => out.push_str("..."),
-            c => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+            '…' => out.push('~'),
+            c => out.extend(std::iter::repeat_n('?', c.width().unwrap_or(0))),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Fitting text into columns.
 
 use super::style::{Line, Style, width};
-use super::visible::{Glyph, Shown};
+use super::visible::{self, Glyph, Shown};
 
 /// Prose wrapped at blanks; a word longer than a line is cut into lines. At least one line.
 #[must_use]
 pub fn prose(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(1);
+    let columns = columns.max(2);
+    // What is made visible gets wider: before it is measured, not after.
+    let text = visible::text(text);
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
@@ -51,6 +53,28 @@ pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<L
             lead.with(style, text)
         })
         .collect()
+}
+
+/// A styled sentence wrapped at blanks; words keep their style.
+#[must_use]
+pub fn styled(line: &Line, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut last = Line::new();
+    let mut blank = false;
+    for (style, text) in line.spans() {
+        for word in text.split_inclusive(' ') {
+            let bare = word.trim_end();
+            if last.width() > 0 && last.width() + usize::from(blank) + width(bare) > columns {
+                lines.push(std::mem::take(&mut last));
+            } else if blank && last.width() > 0 {
+                last.push(*style, " ");
+            }
+            last.push(*style, bare);
+            blank = word.ends_with(' ');
+        }
+    }
+    lines.push(last);
+    lines
 }
 
 /// One row of a shown command: which of its glyphs, from and up to.

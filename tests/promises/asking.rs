@@ -82,7 +82,8 @@ fn process_that_asks() {
         word: tier == Tier::Critical,
         may_grant: tier != Tier::Critical,
     };
-    let part = PartView { depth: 0, text: view.command.clone(), does: "deletes build".to_owned(), findings: vec![0] };
+    let part =
+        PartView { depth: 0, text: view.command.clone(), does: vec!["rm deletes build".to_owned()], findings: vec![0] };
     let explained =
         ExplainView { card: view.clone(), parts: vec![part], outcome: vec!["A person is asked.".to_owned()] };
     let look = Look::from_environment(variable, true);

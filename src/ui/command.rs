@@ -1,0 +1,215 @@
+//! A command as it is shown: in rows, with the parts that findings are about marked, and never cut in silence.
+
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::card::CardView;
+use super::style::{Line, Look, Style};
+use super::visible::{self, Glyph, Shown};
+use super::wrap;
+use crate::judge::invocation::Request;
+use crate::judge::risk::Tier;
+use crate::judge::syntax::tree::Span;
+
+/// The bytes of a command as a person reads them: the string itself, or the arguments quoted where a shell would need
+/// it. Unlike [`crate::judge::invocation::Invocation::display`] it keeps bytes that are no UTF-8.
+#[must_use]
+pub fn command_bytes(request: &Request) -> Vec<u8> {
+    match request {
+        Request::Line(line) => line.text.clone(),
+        Request::Argv(argv) => {
+            let mut all = Vec::new();
+            for (number, word) in argv.iter().enumerate() {
+                if number > 0 {
+                    all.push(b' ');
+                }
+                quote(word.as_bytes(), &mut all);
+            }
+            all
+        }
+    }
+}
+
+/// A word as a shell needs it written, quoted only where it must be.
+fn quote(word: &[u8], out: &mut Vec<u8>) {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(byte);
+    if !word.is_empty() && word.iter().all(plain) {
+        out.extend_from_slice(word);
+        return;
+    }
+    out.push(b'\'');
+    for byte in word {
+        match byte {
+            b'\'' => out.extend_from_slice(br"'\''"),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+/// The line that says how much is not shown.
+pub(super) fn more(lines: usize, columns: usize) -> Line {
+    let noun = if lines == 1 { "line" } else { "lines" };
+    let how = if columns < 45 { "press ?" } else { "press ? to see all" };
+    Line::of(Style::Strong, format!("… {lines} more {noun}: {how}"))
+}
+
+/// A command in rows.
+pub(super) struct Command {
+    glyphs: Vec<Glyph>,
+    rows: Vec<wrap::Row>,
+    columns: usize,
+    danger: Vec<Range<usize>>,
+    /// Marks are drawn below the rows, because there is no colour.
+    carets: bool,
+}
+
+impl Command {
+    /// The fewest lines that a command can be shown in: a gap, the part that matters, a gap.
+    pub(super) const LEAST: usize = 3;
+
+    /// The command of a view, in rows of at most `columns`.
+    pub(super) fn new(view: &CardView, columns: usize, look: &Look) -> Self {
+        let words: Vec<Range<usize>> = view.words.iter().map(|span| first_word(&view.command, *span)).collect();
+        let glyphs = visible::glyphs(&view.command, &words, look.ascii);
+        let rows = wrap::command(&glyphs, columns);
+        let worst = view.risk.findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
+        let mut danger: Vec<Range<usize>> = view
+            .risk
+            .findings
+            .iter()
+            .filter(|finding| finding.tier >= Tier::Medium || finding.tier == worst)
+            .map(|finding| finding.span.start as usize..finding.span.end as usize)
+            .filter(|range| !range.is_empty())
+            .collect();
+        danger.sort_by_key(|range| (range.start, range.end));
+        danger.dedup();
+        Self { glyphs, rows, columns, danger, carets: !look.color }
+    }
+
+    /// What stands in it that does not show as itself, one line for each kind.
+    pub(super) fn oddities(&self, columns: usize) -> Vec<Line> {
+        let mut kinds: Vec<(&'static str, Vec<String>)> = Vec::new();
+        for shown in visible::oddities(&self.glyphs) {
+            let meaning = visible::meaning(shown);
+            match kinds.iter_mut().find(|(kind, _)| *kind == meaning) {
+                Some((_, all)) => all.push(shown.to_string()),
+                None => kinds.push((meaning, vec![shown.to_string()])),
+            }
+        }
+        kinds
+            .into_iter()
+            .flat_map(|(meaning, all)| {
+                let mut text = all.iter().take(4).map(String::as_str).collect::<Vec<_>>().join(" ");
+                if all.len() > 4 {
+                    text.push_str(&format!(" and {} others", all.len() - 4));
+                }
+                text.push_str(": ");
+                text.push_str(meaning);
+                wrap::labelled(&Line::of(Style::Odd, "!").with(Style::Plain, " "), Style::Plain, &text, columns)
+            })
+            .collect()
+    }
+
+    /// The glyphs of a row.
+    fn glyphs(&self, row: wrap::Row) -> &[Glyph] {
+        self.glyphs.get(row.from..row.to).unwrap_or_default()
+    }
+
+    /// Whether a finding is about this glyph.
+    fn is_danger(&self, glyph: &Glyph) -> bool {
+        self.danger.iter().any(|range| range.start < glyph.end && glyph.start < range.end)
+    }
+
+    /// Whether a finding is about a part of this row.
+    fn is_marked(&self, row: wrap::Row) -> bool {
+        self.glyphs(row).iter().any(|glyph| self.is_danger(glyph))
+    }
+
+    /// Lines that a row takes.
+    fn height_of(&self, row: wrap::Row, carets: bool) -> usize {
+        1 + usize::from(carets && self.is_marked(row))
+    }
+
+    /// Lines that all of it takes.
+    pub(super) fn height(&self) -> usize {
+        self.rows.iter().map(|row| self.height_of(*row, self.carets)).sum()
+    }
+
+    /// All of it.
+    pub(super) fn all(&self) -> Vec<Line> {
+        self.rows.iter().flat_map(|row| self.row(*row, self.carets)).collect()
+    }
+
+    /// At most `room` lines, [`Command::LEAST`] at least: the beginning, and the first part that a finding is about. What
+    /// is left out is counted where it is left out.
+    pub(super) fn lines(&self, room: usize) -> Vec<Line> {
+        if self.height() <= room {
+            return self.all();
+        }
+        let room = room.max(Self::LEAST);
+        // Below that there is no room for marks beside what is marked.
+        let carets = self.carets && room > Self::LEAST;
+        let marked = self.rows.iter().position(|row| self.is_marked(*row)).unwrap_or(0);
+        // One line says what is missing at the end, one more what is missing before the marked row.
+        let mut left = room - 1 - usize::from(marked > 0);
+        let mut shown = vec![false; self.rows.len()];
+        let order = std::iter::once(marked).chain(0..self.rows.len());
+        for number in order {
+            let (Some(row), Some(shown)) = (self.rows.get(number), shown.get_mut(number)) else { break };
+            let height = self.height_of(*row, carets);
+            if height > left {
+                break;
+            }
+            if !std::mem::replace(shown, true) {
+                left -= height;
+            }
+        }
+        let mut lines = Vec::new();
+        let mut hidden = 0;
+        for (row, shown) in self.rows.iter().zip(shown) {
+            if !shown {
+                hidden += 1;
+                continue;
+            }
+            if hidden > 0 {
+                lines.push(more(std::mem::take(&mut hidden), self.columns));
+            }
+            lines.extend(self.row(*row, carets));
+        }
+        if hidden > 0 {
+            lines.push(more(hidden, self.columns));
+        }
+        lines
+    }
+
+    /// One row, and the carets below it.
+    fn row(&self, row: wrap::Row, carets: bool) -> Vec<Line> {
+        let mut line = Line::new();
+        let mut marks = String::new();
+        for glyph in self.glyphs(row) {
+            let danger = self.is_danger(glyph);
+            let style = match glyph.shown {
+                shown if shown.is_odd() => Style::Odd,
+                Shown::Newline | Shown::Tab => Style::Dim,
+                _ if danger => Style::Danger,
+                _ => Style::Plain,
+            };
+            line.push(style, glyph.shown.to_string());
+            marks.push_str(&if danger { "^" } else { " " }.repeat(glyph.shown.width()));
+        }
+        let mut lines = vec![line];
+        if carets && marks.contains('^') {
+            lines.push(Line::of(Style::Plain, marks.trim_end()));
+        }
+        lines
+    }
+}
+
+/// The first word of a part.
+fn first_word(command: &[u8], part: Span) -> Range<usize> {
+    let (start, end) = (part.start as usize, part.end as usize);
+    let text = command.get(start..end.min(command.len())).unwrap_or_default();
+    let length = text.iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+    start..start + length
+}

@@ -1,0 +1,101 @@
+//! The foot of the card: which keys answer, what was typed, and the time that is left.
+
+use unicode_width::UnicodeWidthChar as _;
+
+use super::card::{CardState, CardView, Entry};
+use super::style::{Line, Style, width};
+use super::{visible, wrap};
+
+/// The lines of the foot; those of a question that is longer than `room` are cut at its end.
+pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room: usize) -> Vec<Line> {
+    let mut lines = match state.entry {
+        Entry::Key => {
+            let grants = state.prompt.may_grant;
+            let session = (grants && view.session_grant.is_some()).then_some(("s", "this session"));
+            let standing = (grants && view.standing_grant.is_some()).then_some(("a", "always"));
+            let all = [Some(("y", "once")), session, standing, Some(("n", "no")), Some(("?", "explain"))];
+            keys(all.into_iter().flatten(), columns)
+        }
+        Entry::Confirm => {
+            let words = view.standing_grant.as_deref().unwrap_or_default();
+            let mut lines = wrap::labelled(&Line::of(Style::Strong, "always: "), Style::Plain, words, columns);
+            let answers = keys([("y", "allow always"), ("n", "no")].into_iter(), columns);
+            lines.truncate(room.saturating_sub(answers.len() + 1).max(1));
+            lines.extend(answers);
+            lines
+        }
+        Entry::Words(typed) => {
+            let lead = if columns < 50 { "Why not? " } else { "Why not? (Enter: no words) " };
+            entry(&Line::of(Style::Plain, lead), typed, columns)
+        }
+        Entry::Word { word, typed, .. } => {
+            let lead = |before: &str, after: &str| {
+                Line::of(Style::Plain, before).with(Style::Key, word).with(Style::Plain, after)
+            };
+            let long = lead("To run it, type ", " and press Enter; Esc is no: ");
+            if long.width() + 12 <= columns {
+                entry(&long, typed, columns)
+            } else {
+                let mut lines = vec![lead("Type ", " to run it,")];
+                lines.extend(entry(&Line::of(Style::Plain, "then Enter: "), typed, columns));
+                lines
+            }
+        }
+    };
+    lines.push(countdown(state, columns));
+    lines
+}
+
+/// A question and what was typed so far, with the end of it in sight.
+fn entry(lead: &Line, typed: &str, columns: usize) -> Vec<Line> {
+    let room = columns.saturating_sub(lead.width() + 1).max(8);
+    let typed = visible::text(typed);
+    let mut start = typed.len();
+    let mut used = 0;
+    for (at, c) in typed.char_indices().rev() {
+        used += width(c.encode_utf8(&mut [0; 4]));
+        if used > room {
+            break;
+        }
+        start = at;
+    }
+    // An accent without its letter would be shown as what it is, and take more room.
+    let end = typed.get(start..).unwrap_or_default().trim_start_matches(|c: char| c.width() == Some(0));
+    vec![lead.clone().with(Style::Strong, end).with(Style::Dim, "_")]
+}
+
+/// Keys and what they mean, in as many lines as they need.
+fn keys<'a>(keys: impl Iterator<Item = (&'a str, &'a str)>, columns: usize) -> Vec<Line> {
+    let mut lines = vec![Line::new()];
+    for (key, meaning) in keys {
+        let item = Line::of(Style::Key, key).with(Style::Plain, format!(" {meaning}"));
+        match lines.last_mut() {
+            Some(line) if line.width() == 0 => line.extend(&item),
+            Some(line) if line.width() + 3 + item.width() <= columns => {
+                line.push(Style::Plain, "   ");
+                line.extend(&item);
+            }
+            _ => lines.push(item),
+        }
+    }
+    lines
+}
+
+/// The bar that runs out, the seconds, and a word.
+fn countdown(state: &CardState<'_>, columns: usize) -> Line {
+    let left = state.left.min(state.total);
+    let seconds = match state.entry {
+        Entry::Word { started: false, .. } => format!(" {left} s to begin"),
+        _ => format!(" {left} s"),
+    };
+    let bar: u32 = if columns < 50 { 6 } else { 20 };
+    let full = (left.saturating_mul(bar)).div_ceil(state.total.max(1)).min(bar);
+    let style = if left <= 5 { Style::Strong } else { Style::Dim };
+    let line = Line::of(style, "█".repeat(full as usize))
+        .with(Style::Dim, "░".repeat((bar - full) as usize))
+        .with(Style::Strong, seconds);
+    let note = state.hint.unwrap_or("no answer means no");
+    let room = columns.saturating_sub(line.width() + 3).max(1);
+    let note = wrap::prose(note, room).into_iter().next().unwrap_or_default();
+    line.with(Style::Dim, " · ").with(if state.hint.is_some() { Style::Plain } else { Style::Dim }, note)
+}

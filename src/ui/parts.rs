@@ -1,0 +1,209 @@
+//! What each part of a command does, in words: from acts to the tree that [`super::explain`] draws.
+
+use super::explain::PartView;
+use crate::judge::Judgment;
+use crate::judge::facts::act::{
+    Act, Disguise, Effect, Facts, Input, Operand, Piece, RemoteKind, Source, Unknown, UnknownReason, Value, Verb,
+};
+use crate::judge::risk::Finding;
+use crate::judge::syntax::tree::Span;
+
+/// The parts of a command: each program that would run, in the order of the text, inside the part that it stands in;
+/// with what it does to files and network. Then what could not be understood.
+#[must_use]
+pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
+    let (facts, findings) = (&judgment.facts, judgment.risk.findings.as_slice());
+    let mut programs: Vec<(usize, &Act)> =
+        facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
+    // What encloses comes before what it encloses; of two at one place, the one that was found first.
+    programs.sort_by_key(|(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
+    let mut parts = Vec::new();
+    let mut enclosing: Vec<Span> = Vec::new();
+    for (number, act) in programs {
+        while enclosing.pop_if(|outer| !encloses(*outer, act.span)).is_some() {}
+        let effects: Vec<usize> = (0..facts.acts.len())
+            .filter(|other| facts.acts.get(*other).is_some_and(|effect| effect.parent == Some(number)))
+            .collect();
+        let mut does: Vec<String> = Vec::new();
+        let summary = summary(act, facts, &effects);
+        does.push(summary);
+        does.extend(circumstances(act));
+        let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
+        parts.push(PartView {
+            depth: enclosing.len(),
+            text: slice(command, act.span).to_vec(),
+            does,
+            findings: findings.iter().enumerate().filter(|(_, f)| about(f)).map(|(index, _)| index).collect(),
+        });
+        enclosing.push(act.span);
+    }
+    // A redirection without a program: `> file`.
+    for (number, act) in facts.acts.iter().enumerate() {
+        if let (Verb::Effect(effect), None) = (&act.verb, act.parent) {
+            parts.push(PartView {
+                depth: 0,
+                text: slice(command, act.span).to_vec(),
+                does: vec![format!("{} {}", verb_words(*effect), list(&act.operands))],
+                findings: about_act(findings, number),
+            });
+        }
+    }
+    for opaque in &facts.opaque {
+        let at = |finding: &Finding| finding.act.is_none() && finding.span == opaque.span;
+        parts.push(PartView {
+            depth: 0,
+            text: slice(command, opaque.span).to_vec(),
+            does: vec![format!("cannot be understood: {}", opaque.detail)],
+            findings: findings.iter().enumerate().filter(|(_, f)| at(f)).map(|(index, _)| index).collect(),
+        });
+    }
+    parts
+}
+
+/// The findings about one act.
+fn about_act(findings: &[Finding], act: usize) -> Vec<usize> {
+    findings.iter().enumerate().filter(|(_, finding)| finding.act == Some(act)).map(|(index, _)| index).collect()
+}
+
+/// Whether a part stands inside another.
+const fn encloses(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end && (outer.start != inner.start || outer.end != inner.end)
+}
+
+/// The bytes of a span; what lies outside the command is left out.
+fn slice(command: &[u8], span: Span) -> &[u8] {
+    let end = (span.end as usize).min(command.len());
+    command.get((span.start as usize).min(end)..end).unwrap_or_default()
+}
+
+/// Its effects, or that it runs.
+fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    for effect in effects.iter().filter_map(|effect| facts.acts.get(*effect)) {
+        if let Verb::Effect(kind) = effect.verb {
+            let all = if effect.recursive && kind == Effect::Delete { " and everything in it" } else { "" };
+            let sentence = format!("{} {}{all}", verb_words(kind), list(&effect.operands));
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+    }
+    let name = match &act.verb {
+        Verb::Program { name, .. } => name.as_str(),
+        Verb::Effect(effect) => return verb_words(*effect).to_owned(),
+    };
+    let name = std::iter::once(name).chain(act.sub.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(" ");
+    if sentences.is_empty() {
+        let what = if name.contains(':') { "calls" } else { "runs" };
+        return format!("{what} {name}");
+    }
+    format!("{name} {}", sentences.join(", "))
+}
+
+/// How it runs: through what, as whom, where, whether at all.
+fn circumstances(act: &Act) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut how = Vec::new();
+    if !act.wrappers.is_empty() {
+        how.push(format!("through {}", act.wrappers.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>().join(", ")));
+    }
+    if act.root {
+        how.push("as root".to_owned());
+    }
+    if let Some(remote) = &act.remote {
+        let kind = match remote.kind {
+            RemoteKind::Ssh => "host",
+            RemoteKind::Container => "container",
+            RemoteKind::Cluster => "cluster",
+        };
+        let name = remote.name.as_ref().map_or_else(|| format!("another {kind}"), |name| format!("{kind} {name}"));
+        how.push(format!("on {name}"));
+    }
+    if act.dry_run {
+        how.push("as a dry run".to_owned());
+    }
+    if act.conditional {
+        how.push("only if the line gets there".to_owned());
+    }
+    if !how.is_empty() {
+        all.push(how.join(", "));
+    }
+    match &act.source {
+        Source::Command => {}
+        Source::Script(name) => all.push(format!("from the script {name}")),
+        Source::Code(language) => all.push(format!("from {language} code")),
+        Source::Definition(name) => all.push(format!("from {name}")),
+    }
+    match &act.input {
+        Input::Pipe(_) => all.push("reads what the part before it prints".to_owned()),
+        Input::File(operand) => all.push(format!("reads {}", value_words(&operand.value))),
+        Input::Inherited | Input::Nothing | Input::Text(_) => {}
+    }
+    if let Some(disguise) = act.disguise {
+        all.push(
+            match disguise {
+                Disguise::Quoting => "written with quotes that hide what it is",
+                Disguise::Encoding => "encoded, so that it cannot be read as it stands",
+                Disguise::Assembly => "put together from pieces, so that it cannot be read as it stands",
+                Disguise::Characters => "written with characters that do not show or look like others",
+            }
+            .to_owned(),
+        );
+    }
+    all
+}
+
+/// An effect as a verb that an object follows.
+const fn verb_words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Load => "reads",
+        Effect::Show => "prints",
+        Effect::Write => "overwrites",
+        Effect::Append => "adds to",
+        Effect::Delete => "deletes",
+        Effect::Move => "moves away",
+        Effect::Permit => "changes who may use",
+        Effect::Link => "links to",
+        Effect::Send => "sends to",
+        Effect::Fetch => "fetches from",
+        Effect::Execute => "runs",
+    }
+}
+
+/// Operands in words, the first few by name.
+fn list(operands: &[Operand]) -> String {
+    const NAMED: usize = 4;
+    let mut names: Vec<String> = operands.iter().take(NAMED).map(|operand| value_words(&operand.value)).collect();
+    if operands.len() > NAMED {
+        names.push(format!("{} more", operands.len() - NAMED));
+    }
+    if names.is_empty() { "something that is not named".to_owned() } else { names.join(", ") }
+}
+
+/// A value in words: what is known as it is, what is unknown by where it comes from.
+fn value_words(value: &Value) -> String {
+    let mut text = String::new();
+    for piece in &value.pieces {
+        match piece {
+            Piece::Text(known) => text.push_str(known),
+            Piece::Glob(glob) => text.push_str(glob),
+            Piece::Unknown(unknown) => text.push_str(&unknown_words(unknown)),
+        }
+    }
+    if text.is_empty() { "“”".to_owned() } else { text }
+}
+
+/// Where an unknown piece comes from.
+fn unknown_words(unknown: &Unknown) -> String {
+    match &unknown.why {
+        UnknownReason::Variable(name) => format!("‹${name}, not known›"),
+        UnknownReason::CommandOutput => "‹what a command prints›".to_owned(),
+        UnknownReason::Input => "‹what is read›".to_owned(),
+        UnknownReason::Number => "‹a number›".to_owned(),
+        UnknownReason::Temporary => "‹a new temporary file›".to_owned(),
+        UnknownReason::Pipe => "‹a pipe›".to_owned(),
+        UnknownReason::Found(Some(start)) => format!("‹what is found below {start}›"),
+        UnknownReason::Found(None) => "‹what is found›".to_owned(),
+        UnknownReason::Other(words) => format!("‹{words}›"),
+    }
+}

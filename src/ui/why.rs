@@ -1,0 +1,129 @@
+//! Why a command is asked about: where it runs, what was found, what it would touch, how the score comes about.
+
+use super::card::CardView;
+use super::command::Command;
+use super::style::{Line, Look, Style};
+use super::{visible, wrap};
+use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Weight};
+
+/// Findings of one rule with one reason, as one.
+pub(super) struct Group<'a> {
+    pub(super) first: &'a Finding,
+    pub(super) touches: Vec<&'a str>,
+}
+
+/// The findings, worst first, each reason once.
+pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by_key(|finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for finding in sorted {
+        let touches = finding.touches.iter().map(String::as_str);
+        match groups.iter_mut().find(|group| group.first.rule == finding.rule && group.first.reason == finding.reason) {
+            Some(group) => {
+                for touched in touches {
+                    if !group.touches.contains(&touched) {
+                        group.touches.push(touched);
+                    }
+                }
+            }
+            None => groups.push(Group { first: finding, touches: touches.collect() }),
+        }
+    }
+    groups
+}
+
+/// Everything on a card between the command and the keys, what matters most first.
+pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: usize, look: &Look) -> Vec<Line> {
+    let label = |text: &str| Line::of(Style::Dim, text);
+    let mut lines = command.oddities(columns);
+    lines.extend(place(view, columns, look));
+    for group in groups(&view.risk.findings) {
+        let first = group.first;
+        let mark = Line::of(Style::Tier(first.tier), "• ");
+        lines.extend(wrap::labelled(&mark, Style::Plain, &first.reason, columns));
+        let mut under = first.rule.clone();
+        if !group.touches.is_empty() {
+            under.push_str(" · touches ");
+            under.push_str(&group.touches.join(", "));
+        }
+        lines.extend(wrap::labelled(&label("  "), Style::Dim, &under, columns));
+        if let Some(instead) = &first.instead {
+            lines.extend(wrap::labelled(&label("  safer: "), Style::Safe, instead, columns));
+        }
+    }
+    for sentence in &view.evidence {
+        lines.extend(wrap::labelled(&label("› "), Style::Plain, sentence, columns));
+    }
+    lines.extend(wrap::labelled(&label("score "), Style::Plain, &score(&view.risk, view.threshold), columns));
+    if let Some(words) = view.session_grant.as_deref().filter(|_| grants) {
+        lines.extend(wrap::labelled(&label("s covers "), Style::Dim, words, columns));
+    }
+    lines
+}
+
+/// The folder, the account and the machine.
+fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {
+    let mut text = visible::line(&shorten(&view.cwd, view.home.as_deref()), look.ascii);
+    if let Some(host) = &view.host {
+        text.push_str(&format!(" on {host}"));
+    }
+    let style = if view.root { Style::Strong } else { Style::Plain };
+    if view.root {
+        text.push_str(", as root");
+    }
+    wrap::labelled(&Line::of(Style::Dim, "in    "), style, &text, columns)
+}
+
+/// A path with the home written `~`.
+fn shorten(path: &[u8], home: Option<&[u8]>) -> Vec<u8> {
+    match home.and_then(|home| path.strip_prefix(home)) {
+        Some(rest) if home != Some(b"/") && (rest.is_empty() || rest.starts_with(b"/")) => [b"~", rest].concat(),
+        _ => path.to_vec(),
+    }
+}
+
+/// The score, what it is made of, and the threshold.
+pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
+    let mut text = format!("{} (tier {}", risk.score, risk.tier.number());
+    for circumstance in &risk.context {
+        text.push_str(&format!(", {} {}", circumstance_words(circumstance.fact), signed(circumstance.weight)));
+    }
+    text.push_str(&format!("); asked from {threshold}"));
+    text
+}
+
+/// A weight with its sign.
+pub(super) fn signed(weight: Weight) -> String {
+    if weight < Weight(0) { weight.to_string() } else { format!("+{weight}") }
+}
+
+/// Whether it can be undone, in words that follow "it".
+pub(super) const fn undo_words(reversibility: Reversibility) -> &'static str {
+    match reversibility {
+        Reversibility::ReadOnly => "changes nothing",
+        Reversibility::Soft => "is easily undone",
+        Reversibility::Hard => "is hard to undo",
+        Reversibility::Irreversible => "cannot be undone",
+    }
+}
+
+/// A circumstance in a few words.
+#[must_use]
+pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
+    match fact {
+        CircumstanceFact::Production => "production",
+        CircumstanceFact::Root => "as root",
+        CircumstanceFact::Ssh => "over ssh",
+        CircumstanceFact::OutsideProject => "outside the project",
+        CircumstanceFact::ProtectedBranch => "protected branch",
+        CircumstanceFact::Disguise => "disguised",
+        CircumstanceFact::TrustedFolder => "trusted folder",
+        CircumstanceFact::SecretsRead => "secrets were read",
+        CircumstanceFact::EgressAfterSecrets => "sends out after reading secrets",
+        CircumstanceFact::OtherAgent => "another agent's files",
+        CircumstanceFact::OwnInstructions => "its own instructions",
+        CircumstanceFact::OtherPeople => "reaches other people",
+        CircumstanceFact::AskedAgain => "was denied before",
+    }
+}

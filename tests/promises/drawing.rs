@@ -1,0 +1,360 @@
+//! What a person sees: cards, verdicts and explanations, drawn from values.
+
+use guard::judge::invocation::Origin;
+use guard::judge::policy::{Prompt, Refusal};
+use guard::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
+use guard::judge::syntax::tree::Span;
+use guard::ui::card::{CardState, CardView, Entry, Size, card, plain};
+use guard::ui::explain::{ExplainView, PartView, explain};
+use guard::ui::style::{Line, Look, render};
+use guard::ui::{verdict, visible};
+use proptest::prelude::*;
+
+const ROOMY: Size = Size { columns: 80, rows: 24 };
+const NARROW: Size = Size { columns: 40, rows: 24 };
+const COLOR: Look = Look { color: true, ascii: false, dumb: false };
+const ASCII: Look = Look { color: false, ascii: true, dumb: false };
+
+/// Compares with the picture in `tests/snapshots`.
+fn picture(name: &str, text: &str) {
+    insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+fn finding(
+    rule: &str,
+    tier: Tier,
+    reason: &str,
+    instead: Option<&str>,
+    span: (usize, usize),
+    touches: &[&str],
+) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        tier,
+        weight: Weight::of_tier(tier),
+        reversibility: Reversibility::Irreversible,
+        reason: reason.to_owned(),
+        instead: instead.map(str::to_owned),
+        span: Span::new(u32::try_from(span.0).unwrap(), u32::try_from(span.1).unwrap()),
+        touches: touches.iter().map(|&text| text.to_owned()).collect(),
+        deny: false,
+        yolo: false,
+        notes: Vec::new(),
+        lowered: None,
+        act: None,
+    }
+}
+
+/// A view in which each of `dangerous` is marked, with one finding each.
+fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
+    let text = String::from_utf8_lossy(command).into_owned();
+    let findings = dangerous
+        .iter()
+        .map(|part| {
+            let start = text.find(part).unwrap();
+            finding(
+                "filesystem.recursive-delete",
+                tier,
+                "Deletes a folder and everything in it; what git does not track cannot be brought back.",
+                Some("git clean -n shows what would go; trash-put keeps it"),
+                (start, start + part.len()),
+                &["build"],
+            )
+        })
+        .collect();
+    CardView {
+        command: command.to_vec(),
+        words: Vec::new(),
+        cwd: b"/home/ada/work/api".to_vec(),
+        home: Some(b"/home/ada".to_vec()),
+        user: "ada".to_owned(),
+        root: false,
+        host: None,
+        origin: Origin::Agent,
+        agent: Some("claude".to_owned()),
+        risk: Risk {
+            tier,
+            score: Weight::of_tier(tier),
+            reversibility: Reversibility::Irreversible,
+            findings,
+            context: Vec::new(),
+            ..Risk::default()
+        },
+        threshold: Weight(200),
+        evidence: Vec::new(),
+        session_grant: Some("exactly this command, in this folder, until this session ends".to_owned()),
+        standing_grant: Some("exactly this command, in ~/work/api and below, until you revoke it".to_owned()),
+    }
+}
+
+/// A view with everything in it.
+fn full() -> CardView {
+    let command = b"rm -rf build && git push --force origin main";
+    let mut view = view(command, Tier::High, &["rm -rf build"]);
+    view.risk.findings.push(finding(
+        "git.push-force",
+        Tier::High,
+        "Replaces the branch on the remote: commits that others pushed there are lost.",
+        Some("git push --force-with-lease"),
+        (16, 44),
+        &["origin", "main"],
+    ));
+    view.risk.score = Weight(450);
+    view.risk.context = vec![
+        Circumstance { fact: CircumstanceFact::Root, weight: Weight(50), detail: None },
+        Circumstance { fact: CircumstanceFact::Production, weight: Weight(100), detail: Some("main".to_owned()) },
+    ];
+    view.root = true;
+    view.host = Some("web-1".to_owned());
+    view.evidence = vec![
+        "build: 214 files, 3.1 MB; 3 of them are in no commit".to_owned(),
+        "origin/main has 2 commits that this push would drop".to_owned(),
+    ];
+    view
+}
+
+fn prompt(tier: Tier) -> Prompt {
+    Prompt { tier, seconds: 30, finish_seconds: 20, word: tier == Tier::Critical, may_grant: tier != Tier::Critical }
+}
+
+fn draw(view: &CardView, entry: Entry<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {
+    let prompt = prompt(view.risk.tier);
+    let state = CardState { prompt: &prompt, left: 19, total: 30, entry, hint };
+    card(view, &state, size, look)
+}
+
+fn text(view: &CardView, entry: Entry<'_>, size: Size) -> String {
+    render(&draw(view, entry, None, size, &Look::PLAIN), &Look::PLAIN)
+}
+
+#[test]
+fn a_card_says_what_where_why_and_which_keys() {
+    picture("card_80", &text(&full(), Entry::Key, ROOMY));
+}
+
+#[test]
+fn a_card_fits_forty_columns() {
+    picture("card_40", &text(&full(), Entry::Key, NARROW));
+}
+
+#[test]
+fn a_small_card_shows_the_command_first() {
+    picture("card_small", &text(&full(), Entry::Key, Size { columns: 60, rows: 12 }));
+}
+
+#[test]
+fn a_card_has_colours() {
+    picture("card_color", &render(&draw(&full(), Entry::Key, None, ROOMY, &COLOR), &COLOR).replace('\x1b', "␛"));
+}
+
+#[test]
+fn a_card_can_be_drawn_in_ascii() {
+    let shown = render(&draw(&full(), Entry::Key, None, ROOMY, &ASCII), &ASCII);
+    assert!(shown.is_ascii());
+    picture("card_ascii", &shown);
+}
+
+#[test]
+fn a_grant_is_shown_in_words_before_it_is_given() {
+    picture("card_confirm", &text(&full(), Entry::Confirm, ROOMY));
+}
+
+#[test]
+fn a_no_may_have_words() {
+    picture("card_words", &text(&full(), Entry::Words("build is mine, ask me first"), ROOMY));
+}
+
+#[test]
+fn a_critical_command_needs_a_word() {
+    let mut view = view(b"rm -rf --no-preserve-root /", Tier::Critical, &["rm -rf --no-preserve-root /"]);
+    view.risk.findings[0].reason = "Deletes everything on this machine.".to_owned();
+    view.risk.findings[0].rule = "filesystem.delete-root".to_owned();
+    view.risk.findings[0].instead = None;
+    view.risk.findings[0].touches = vec!["/".to_owned()];
+    let entry = Entry::Word { word: "walnut", typed: "", started: false };
+    picture("card_word", &text(&view, entry, ROOMY));
+    let entry = Entry::Word { word: "walnut", typed: "waln", started: true };
+    picture("card_word_40", &text(&view, entry, NARROW));
+}
+
+#[test]
+fn a_person_is_told_of_a_key_that_means_nothing() {
+    let lines = draw(&full(), Entry::Key, Some("that key means nothing here; n is no"), ROOMY, &Look::PLAIN);
+    assert!(lines.last().unwrap().plain().ends_with("19 s · that key means nothing here; n is no"));
+}
+
+/// A hundred lines, with the dangerous one in the middle.
+fn long() -> Vec<u8> {
+    let mut lines: Vec<String> = (1..=100).map(|number| format!("echo step {number} of the release")).collect();
+    lines[56] = "  rm -rf build".to_owned();
+    lines.join("\n").into_bytes()
+}
+
+#[test]
+fn a_long_command_shows_its_beginning_and_the_part_that_matters_and_says_what_is_missing() {
+    let view = view(&long(), Tier::High, &["rm -rf build"]);
+    picture("card_long", &text(&view, Entry::Key, ROOMY));
+}
+
+#[test]
+fn hidden_characters_are_shown_and_named() {
+    let command =
+        "rm -rf b\u{200b}uild \u{202e}gpj.exe \x1b[2K\x1b[1A; с\u{0443}rl\texample.org | \u{2013}rf\r\n echo caf\u{e9}";
+    let mut bytes = command.as_bytes().to_vec();
+    bytes.extend_from_slice(b" \xff\xfe\x9b");
+    let view = view(&bytes, Tier::High, &["rm -rf"]);
+    picture("card_hidden", &text(&view, Entry::Key, Size { columns: 80, rows: 40 }));
+}
+
+#[test]
+fn a_terminal_without_a_cursor_gets_everything_in_lines() {
+    picture("card_plain", &render(&plain(&full(), true, 80, &Look::PLAIN), &Look::PLAIN));
+}
+
+fn explained() -> ExplainView {
+    let part = |depth: usize, text: &str, does: &str, findings: Vec<usize>| PartView {
+        depth,
+        text: text.as_bytes().to_vec(),
+        does: vec![does.to_owned()],
+        findings,
+    };
+    ExplainView {
+        card: full(),
+        parts: vec![
+            part(0, "rm -rf build", "deletes build and everything in it", vec![0]),
+            part(0, "git push --force origin main", "git push sends to origin", vec![1]),
+        ],
+        outcome: vec!["A person at the terminal would be asked, for 30 s. No answer means no.".to_owned()],
+    }
+}
+
+#[test]
+fn an_explanation_reads_from_the_parts_to_the_score() {
+    picture("explain_80", &render(&explain(&explained(), 80, &Look::PLAIN), &Look::PLAIN));
+    picture("explain_40", &render(&explain(&explained(), 40, &Look::PLAIN), &Look::PLAIN));
+}
+
+#[test]
+fn a_refusal_names_its_kind() {
+    let line = |refusal: Refusal| verdict::refusal(&refusal).plain();
+    assert_eq!(
+        line(Refusal::Person { words: Some("not on a friday\x1b[2J".to_owned()) }),
+        "guard: refused: denied by a person: not on a friday⟨ESC⟩[2J"
+    );
+    assert_eq!(line(Refusal::Timeout { seconds: 30 }), "guard: refused: timed out: nobody answered within 30 s");
+}
+
+#[test]
+fn a_settled_card_leaves_one_line_that_says_when_it_is_cut() {
+    assert_eq!(
+        verdict::settled("allowed once by you", b"rm -rf build", 80).plain(),
+        "guard: allowed once by you: rm -rf build"
+    );
+    let cut = verdict::settled("allowed once by you", &long(), 60).plain();
+    assert!(cut.ends_with('…') && cut.chars().count() <= 59, "{cut}");
+}
+
+/// What no terminal may receive from a drawing, but for the line end.
+fn is_raw(c: char) -> bool {
+    c != '\n'
+        && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}'..='\u{200f}'))
+}
+
+/// Any bytes, with what is nasty more often than chance would have it.
+fn nasty() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        3 => "[ -~]{0,12}".prop_map(String::into_bytes),
+        2 => proptest::collection::vec(any::<u8>(), 0..6),
+        1 => any::<char>().prop_map(|c| c.to_string().into_bytes()),
+        1 => proptest::sample::select(vec![
+            "\x1b[31m", "\x1b]0;title\x07", "\u{9b}2J", "\u{202e}", "\u{200b}", "\u{e0041}", "\u{feff}", "\r", "\n", "\t", "\u{8}",
+            "\u{301}", "\u{338}", "\u{ff52}", "\u{430}", "⟨ESC⟩", "漢字", "👩\u{200d}🚀",
+        ]).prop_map(|text| text.as_bytes().to_vec()),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// The text of a drawn command with the drawing taken away again, for a comparison with the glyphs.
+fn shown_command(lines: &[Line]) -> String {
+    lines.iter().map(|line| line.plain().trim_start_matches("┃ ").to_owned()).collect()
+}
+
+proptest! {
+    #[test]
+    fn no_drawing_carries_a_control_character(
+        command in nasty(),
+        reason in nasty(),
+        columns in 1_usize..120,
+        rows in 1_usize..60,
+        span in (0_u32..80, 0_u32..80),
+        color in any::<bool>(),
+        ascii in any::<bool>(),
+    ) {
+        let look = Look { color, ascii, dumb: false };
+        let mut view = view(&command, Tier::High, &[]);
+        let words = String::from_utf8_lossy(&reason).into_owned();
+        view.risk.findings.push(finding(&words, Tier::High, &words, Some(&words), (0, 0), &[&words]));
+        view.risk.findings[0].span = Span { start: span.0, end: span.1 };
+        view.words = vec![Span { start: span.1, end: span.0 }];
+        view.cwd.clone_from(&reason);
+        view.evidence = vec![words.clone()];
+        view.agent = Some(words.clone());
+        view.session_grant = Some(words.clone());
+        let size = Size { columns, rows };
+        for entry in [Entry::Key, Entry::Confirm, Entry::Words(&words), Entry::Word { word: "walnut", typed: &words, started: true }] {
+            let lines = draw(&view, entry, Some("a hint"), size, &look);
+            for line in &lines {
+                prop_assert!(!line.plain().contains(is_raw), "{:?}", line.plain());
+                prop_assert!(!ascii || line.render(&look).is_ascii());
+            }
+            if size.is_enough() {
+                prop_assert!(lines.len() < rows, "{} lines in {rows} rows", lines.len());
+                for line in &lines {
+                    prop_assert!(line.width() < columns, "{:?} in {columns}", line.plain());
+                }
+            }
+        }
+        let explained = ExplainView {
+            card: view.clone(),
+            parts: vec![PartView { depth: usize::from(span.0 as u16), text: command.clone(), does: vec![words], findings: vec![0, 7] }],
+            outcome: Vec::new(),
+        };
+        for line in explain(&explained, columns, &look) {
+            prop_assert!(!line.plain().contains(is_raw));
+        }
+        for line in plain(&view, true, columns, &look) {
+            prop_assert!(!line.plain().contains(is_raw));
+        }
+        prop_assert!(!verdict::settled("allowed", &command, columns).plain().contains(is_raw));
+    }
+
+    #[test]
+    fn a_command_is_shown_whole_or_said_to_be_cut(command in nasty(), columns in 32_usize..120, rows in 9_usize..40) {
+        let view = view(&command, Tier::High, &[]);
+        let lines = draw(&view, Entry::Key, None, Size { columns, rows }, &COLOR);
+        let shown = shown_command(&lines).replace(' ', "");
+        let whole: String = visible::glyphs(&command, &[], false).iter().map(|glyph| glyph.shown.to_string()).collect();
+        let said = lines.iter().any(|line| line.plain().contains("more line"));
+        prop_assert!(said || shown.contains(&whole.replace(' ', "")), "{whole:?} in {shown:?}");
+    }
+
+    #[test]
+    fn glyphs_stand_for_every_byte_once(command in nasty(), ascii in any::<bool>()) {
+        let mut at = 0;
+        for glyph in visible::glyphs(&command, std::slice::from_ref(&(0..5)), ascii) {
+            prop_assert_eq!(glyph.start, at);
+            prop_assert!(glyph.end > glyph.start);
+            at = glyph.end;
+        }
+        prop_assert_eq!(at, command.len());
+    }
+
+    #[test]
+    fn making_text_visible_twice_changes_nothing(bytes in nasty()) {
+        let text = String::from_utf8_lossy(&bytes);
+        let once = visible::text(&text).into_owned();
+        prop_assert_eq!(visible::text(&once), once.as_str());
+    }
+}
