@@ -66,7 +66,7 @@ impl Caller {
         let agent = above.as_ref().map(|(agent, _)| *agent).or_else(|| agents::by_marker(&env));
         let terminal = agent.map_or_else(terminal::look, |agent| Situation::AgentAbove(agent.name));
         let origin = if terminal.is_person_here() { Origin::Cli } else { Origin::Agent };
-        let session = session(&env, account.uid, agent, above.map(|(_, process)| process));
+        let session = session(&env, account.uid, agent, above.map(|(_, process)| process), &ancestors);
         Ok(Self { cwd: working_directory(&env)?, env, account, origin, session, terminal, ancestors })
     }
 
@@ -162,10 +162,17 @@ fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Process)> {
 
 /// The session: the host's own name for it, else the agent's process, else the terminal, else the process group that
 /// a daemon or job leads.
-fn session(env: &Environment, uid: u32, agent: Option<&'static Agent>, above: Option<&Process>) -> Session {
+fn session(
+    env: &Environment,
+    uid: u32,
+    agent: Option<&'static Agent>,
+    above: Option<&Process>,
+    ancestors: &[Process],
+) -> Session {
     let leader = || {
         let pid = unistd::getsid(None).map_or(0, unistd::Pid::as_raw);
-        (pid, system::process(pid).map_or(0, |process| process.started))
+        let known = ancestors.iter().find(|process| process.pid == pid).cloned();
+        (pid, known.or_else(|| system::process(pid)).map_or(0, |process| process.started))
     };
     let (pid, started) = above.map_or_else(leader, |process| (process.pid, process.started));
     let process = format!("{pid}.{started}.{}", system::boot());
@@ -218,9 +225,9 @@ mod tests {
 
     #[test]
     fn guard_session_narrows_the_session_and_leaves_its_root_alone() {
-        let plain = session(&Environment::default(), 5, None, None);
+        let plain = session(&Environment::default(), 5, None, None, &[]);
         let env = [("GUARD_SESSION".into(), "part".into())].into_iter().collect();
-        let narrowed = session(&env, 5, None, None);
+        let narrowed = session(&env, 5, None, None, &[]);
         assert_eq!(narrowed.id, format!("{}/part", plain.id));
         assert_eq!(narrowed.root, plain.root);
     }
@@ -232,7 +239,7 @@ mod tests {
             .into_iter()
             .collect();
         let agent = agents::by_marker(&env).unwrap();
-        let session = session(&env, 5, Some(agent), None);
+        let session = session(&env, 5, Some(agent), None, &[]);
         assert_eq!((session.id.as_str(), session.agent.as_deref()), ("claude:abc", Some("claude")));
     }
 

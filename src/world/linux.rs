@@ -19,7 +19,10 @@ pub struct Process {
 
 /// What is known of a process; `None` when there is none, or it may not be looked at.
 pub fn process(pid: i32) -> Option<Process> {
-    parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    // One read: these files are made anew for each, and this is asked for every ancestor of every command.
+    let mut buffer = [0; 1024];
+    let count = std::fs::File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut buffer)).ok()?;
+    parse(pid, &String::from_utf8_lossy(buffer.get(..count)?))
 }
 
 /// The name stands in brackets and may contain anything, brackets too; the numbers come after the last one.
@@ -51,10 +54,9 @@ pub fn executable(pid: i32) -> Option<(u64, u64)> {
 
 /// Names this start of the machine.
 pub fn boot() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .ok()
-        .and_then(|id| id.get(..8).map(str::to_owned))
-        .unwrap_or_default()
+    let mut buffer = [0; 8];
+    let read = std::fs::File::open("/proc/sys/kernel/random/boot_id").and_then(|mut file| file.read_exact(&mut buffer));
+    read.map_or_else(|_| String::new(), |()| String::from_utf8_lossy(&buffer).into_owned())
 }
 
 #[cfg(test)]

@@ -153,7 +153,9 @@ pub(super) fn read(path: &Path, limit: usize) -> Content {
         Err(error) if is_absent(&error) => return Content::Missing,
         Err(_) => return Content::Unreadable,
     };
-    let mut bytes = Vec::new();
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let expected = usize::try_from(length).unwrap_or(usize::MAX).min(limit);
+    let mut bytes = Vec::with_capacity(expected.saturating_add(1));
     match file.take(limit as u64 + 1).read_to_end(&mut bytes) {
         Ok(_) if bytes.len() > limit => Content::TooLarge,
         Ok(_) => Content::Bytes(bytes),
