@@ -8,6 +8,7 @@ use gix::ObjectId;
 use super::config::{Config, Situation};
 use super::objects::Objects;
 use super::refs::{Refs, Target};
+use crate::world::ignore::IgnoreFiles;
 use crate::world::paths::{self, Content};
 use crate::world::{Known, Unanswered};
 
@@ -39,6 +40,7 @@ pub struct Repository {
     /// The repository's own configuration.
     pub config: Config,
     pub situation: Situation,
+    pub ignore_files: IgnoreFiles,
     objects: OnceCell<Known<Objects>>,
     index: OnceCell<Known<gix::index::State>>,
     head_tree: OnceCell<Known<Option<ObjectId>>>,
@@ -120,8 +122,8 @@ impl Repository {
         is_known_format(&config)?;
         let linked = git_dir != common_dir;
         let root = root(place, &git_dir, linked, &config)?;
-        let (objects, index, head_tree) = Default::default();
-        Ok(Self { root, git_dir, common_dir, refs, config, situation, objects, index, head_tree })
+        let (ignore_files, objects, index, head_tree) = Default::default();
+        Ok(Self { root, git_dir, common_dir, refs, config, situation, ignore_files, objects, index, head_tree })
     }
 
     /// The current branch; `None` when HEAD is detached.
