@@ -4,9 +4,17 @@ mod asking;
 mod config;
 #[path = "promises/drawing.rs"]
 mod drawing;
+#[path = "promises/evidence.rs"]
+mod evidence;
+#[path = "promises/git.rs"]
+mod git;
 #[path = "promises/harness/mod.rs"]
 mod harness;
 #[path = "promises/identity.rs"]
 mod identity;
+#[path = "promises/repositories.rs"]
+mod repositories;
+#[path = "promises/scene.rs"]
+mod scene;
 #[path = "promises/world.rs"]
 mod world;

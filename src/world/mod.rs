@@ -5,6 +5,7 @@
 //! [`Answer::Unavailable`], which judgment reads strictly.
 
 pub mod agents;
+pub mod evidence;
 pub mod git;
 pub mod identity;
 pub mod ignore;

@@ -109,19 +109,10 @@ impl Subject {
         if id != entry.id || u32::from(mode.value()) != entry.mode.bits() || !repository.objects()?.has(id)? {
             return Ok(false);
         }
-        let kind = metadata.file_type();
-        let executable = metadata.permissions().mode() & 0o100 != 0;
-        let on_disk = if entry.mode == Mode::SYMLINK && kind.is_symlink() {
-            hash_link(&self.path)?
-        } else if kind.is_file() && entry.mode == (if executable { Mode::FILE_EXECUTABLE } else { Mode::FILE }) {
-            if metadata.len() > MAX_FILE {
-                return Ok(false);
-            }
-            hash_file(&self.path)?
-        } else {
+        if metadata.len() > MAX_FILE {
             return Ok(false);
-        };
-        Ok(on_disk == id)
+        }
+        is_as_in_index(&self.path, metadata, entry)
     }
 
     /// Whether there is a repository or work tree in this directory. What cannot be seen to the end counts as one.
@@ -143,9 +134,23 @@ fn holds_tracked(index: &gix::index::State, name: &BStr) -> bool {
             && index.entries().iter().any(|entry| entry.mode.is_sparse() && below.starts_with(entry.path(index)))
 }
 
+/// Whether what is at `path` is of the kind, the mode and the bytes that the index says.
+pub(super) fn is_as_in_index(path: &Path, metadata: &Metadata, entry: &gix::index::Entry) -> Known<bool> {
+    let kind = metadata.file_type();
+    let executable = metadata.permissions().mode() & 0o100 != 0;
+    let hash = if entry.mode == Mode::SYMLINK && kind.is_symlink() {
+        hash_link(path)?
+    } else if kind.is_file() && entry.mode == (if executable { Mode::FILE_EXECUTABLE } else { Mode::FILE }) {
+        hash_file(path)?
+    } else {
+        return Ok(false);
+    };
+    Ok(hash == entry.id)
+}
+
 /// Hashes a file as git stores it, without any filter. The length is hashed first, so a file that changes meanwhile
 /// hashes to something else.
-pub(super) fn hash_file(path: &Path) -> Known<gix::ObjectId> {
+fn hash_file(path: &Path) -> Known<gix::ObjectId> {
     let mut file = paths::open(path)?;
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
     hasher.update(&gix::objs::encode::loose_header(gix::objs::Kind::Blob, file.metadata()?.len()));

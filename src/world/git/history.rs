@@ -7,7 +7,7 @@ use gix::ObjectId;
 use super::objects::{Commit, Objects};
 use crate::world::Known;
 
-/// How many commits are looked at.
+/// How many commits are looked at for an answer.
 pub const MAX_COMMITS: usize = 10_000;
 
 const LEFT: u8 = 1;
@@ -23,12 +23,12 @@ pub struct Divergence {
     pub right: usize,
 }
 
-/// Compares what `left` and `right` reach. `None` when that takes more than [`MAX_COMMITS`] commits.
+/// Compares what `left` and `right` reach. `None` when that takes more than `limit` commits.
 ///
 /// # Errors
 ///
 /// A commit cannot be read. One that is not there (the end of a shallow clone) has no parents.
-pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId) -> Known<Option<Divergence>> {
+pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize) -> Known<Option<Divergence>> {
     if left == right {
         return Ok(Some(Divergence { left: 0, right: 0 }));
     }
@@ -57,7 +57,7 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId) -> Known<Opti
                     commit.seconds
                 }
                 None => {
-                    if reached.len() >= MAX_COMMITS {
+                    if reached.len() >= limit {
                         return Ok(None);
                     }
                     let commit = read(objects, parent)?;

@@ -9,7 +9,9 @@ pub mod history;
 pub mod objects;
 pub mod open;
 pub mod refs;
-mod settings;
+pub mod revision;
+pub mod settings;
+pub mod status;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -61,6 +63,21 @@ impl Git {
         let repository = self.holding(&dir)?;
         self.is_not_led_elsewhere(repository.as_deref())?;
         repository.map(|repository| settings::describe(&repository, &self.env)).transpose()
+    }
+
+    /// Where the command is started.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// All configuration that git would read in a repository.
+    ///
+    /// # Errors
+    ///
+    /// A part of it cannot be read.
+    pub fn config(&self, repository: &Repository) -> Known<config::Config> {
+        settings::all(repository, &self.env)
     }
 
     /// Finds and opens the repository that holds `dir`, which has no symbolic links in it.

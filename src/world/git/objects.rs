@@ -1,6 +1,7 @@
 //! Objects: commits and trees out of a repository's database, loose or packed.
 
-use std::ffi::OsStr;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,9 @@ use crate::world::{Known, Unanswered};
 
 /// The largest object that is unpacked, in bytes.
 const MAX_OBJECT: u64 = 32 * 1024 * 1024;
+
+/// How many tags may lead to one another.
+const MAX_TAGS: usize = 10;
 
 /// How many databases may lend one another objects.
 const MAX_ALTERNATES: usize = 16;
@@ -42,6 +46,9 @@ pub struct Commit {
     /// When it was committed, in seconds since 1970.
     pub seconds: i64,
 }
+
+/// The entries of one tree, by name.
+pub type Entries = HashMap<OsString, (EntryMode, ObjectId)>;
 
 impl Objects {
     /// Opens the database in `folder`.
@@ -83,6 +90,37 @@ impl Objects {
         let commit = gix::objs::CommitRef::from_bytes(data, Kind::Sha1).map_err(|_| Unanswered)?;
         let seconds = commit.time().map_err(|_| Unanswered)?.seconds;
         Ok(Some(Commit { tree: commit.tree(), parents: commit.parents().collect(), seconds }))
+    }
+
+    /// All entries of one tree.
+    pub fn tree(&self, id: ObjectId) -> Known<Entries> {
+        let mut buffer = Vec::new();
+        let data = self.find(id, gix::objs::Kind::Tree, &mut buffer)?.ok_or(Unanswered)?;
+        let entries = gix::objs::TreeRefIter::from_bytes(data, Kind::Sha1);
+        entries
+            .map(|entry| {
+                let entry = entry.map_err(|_| Unanswered)?;
+                Ok((OsStr::from_bytes(entry.filename).to_owned(), (entry.mode, entry.oid.to_owned())))
+            })
+            .collect()
+    }
+
+    /// The commit that an object is, or that a tag leads to. `None` when it is neither.
+    pub fn peel(&self, id: ObjectId) -> Known<Option<ObjectId>> {
+        let mut id = id;
+        for _ in 0..MAX_TAGS {
+            self.only_regular(id)?;
+            match self.handle.try_header(&id).map_err(|_| Unanswered)?.map(|header| header.kind) {
+                Some(gix::objs::Kind::Commit) => return Ok(Some(id)),
+                Some(gix::objs::Kind::Tag) => {
+                    let mut buffer = Vec::new();
+                    let data = self.find(id, gix::objs::Kind::Tag, &mut buffer)?.ok_or(Unanswered)?;
+                    id = gix::objs::TagRef::from_bytes(data, Kind::Sha1).map_err(|_| Unanswered)?.target();
+                }
+                _ => return Ok(None),
+            }
+        }
+        Err(Unanswered)
     }
 
     /// The entry at a path below a tree; `None` when there is none.

@@ -42,7 +42,11 @@ pub fn describe(repository: &Repository, env: &Environment) -> Known<RepositoryF
 }
 
 /// Everything that git would read: the machine's, the user's, the repository's configuration, the environment.
-fn all(repository: &Repository, env: &Environment) -> Known<Config> {
+///
+/// # Errors
+///
+/// A part of it cannot be read.
+pub fn all(repository: &Repository, env: &Environment) -> Known<Config> {
     let mut config = Config::default();
     let situation = &repository.situation;
     if env.get("GIT_CONFIG_NOSYSTEM").is_none_or(|value| matches!(value, "" | "0" | "false" | "no" | "off")) {
@@ -161,13 +165,18 @@ fn pushed(repository: &Repository, config: &Config) -> Known<Option<bool>> {
     let (Some(head), Some(upstream)) = (repository.refs.resolve("HEAD")?, repository.refs.resolve(&upstream)?) else {
         return Ok(None);
     };
-    let compared = history::compare(repository.objects()?, head, upstream)?;
+    let compared = history::compare(repository.objects()?, head, upstream, history::MAX_COMMITS)?;
     Ok(Some(compared.is_none_or(|divergence| divergence.left == 0)))
 }
 
 /// The reference that follows the current branch's upstream; `None` without one, or when it is a local branch.
 pub fn upstream(repository: &Repository, config: &Config) -> Option<String> {
-    let branch = repository.branch()?;
+    upstream_of(config, repository.branch()?)
+}
+
+/// The same of any local branch.
+#[must_use]
+pub fn upstream_of(config: &Config, branch: &str) -> Option<String> {
     let remote = config.get_in("branch", branch, "remote").filter(|remote| *remote != ".")?;
     let merge = config.get_in("branch", branch, "merge")?;
     let fetches = config

@@ -1,0 +1,255 @@
+//! What is known of repositories, and that nothing of them is run.
+
+use std::os::unix::fs::PermissionsExt;
+
+use guard::judge::facts::question::{Answer, GitFacts, Question};
+
+use crate::scene::{Scene, fifo};
+
+#[test]
+fn a_directory_with_a_repository_somewhere_in_it_is_known_as_such() {
+    let scene = Scene::repository();
+    scene.write("target/deep/er/x", "");
+    assert!(!scene.facts("target").holds_repository);
+    std::fs::create_dir_all(scene.path("target/deep/er/clone")).unwrap();
+    scene.git_in("target/deep/er/clone", &["init", "-q"]);
+    let facts = scene.facts("target");
+    assert!(facts.ignored && facts.holds_repository, "{facts:?}");
+    assert!(scene.facts("").holds_repository);
+    assert!(scene.facts(".git").holds_repository);
+    assert!(scene.facts(".git/refs").holds_repository);
+}
+
+#[test]
+fn a_bare_repository_and_a_work_tree_count_as_repositories() {
+    let scene = Scene::repository();
+    std::fs::create_dir_all(scene.path("target/backup")).unwrap();
+    scene.git_in("target/backup", &["init", "-q", "--bare"]);
+    assert!(scene.facts("target").holds_repository);
+    std::fs::remove_dir_all(scene.path("target")).unwrap();
+    scene.git(&["worktree", "add", "-q", "target/tree", "-b", "side"]);
+    assert!(scene.facts("target").holds_repository);
+}
+
+#[test]
+fn a_directory_too_large_to_look_through_counts_as_holding_one() {
+    let scene = Scene::repository();
+    for number in 0..5_100 {
+        scene.write(&format!("many/{}/{number}", number % 10), "");
+    }
+    assert!(scene.facts("many").holds_repository);
+    std::fs::rename(scene.path("many"), scene.path("target")).unwrap();
+    assert!(!scene.facts("target").holds_repository, "what is ignored is looked through further");
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_counts_as_holding_one() {
+    if nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let scene = Scene::repository();
+    std::fs::create_dir_all(scene.path("target/closed")).unwrap();
+    std::fs::set_permissions(scene.path("target/closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    assert!(scene.facts("target").holds_repository);
+    std::fs::set_permissions(scene.path("target/closed"), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_path_in_no_repository_has_no_root() {
+    let scene = Scene::new();
+    scene.write("file", "");
+    assert_eq!(scene.facts("file"), GitFacts::default());
+    assert_eq!(scene.about(""), None);
+}
+
+#[test]
+fn work_trees_and_submodules_have_their_own_root_index_and_branch() {
+    let scene = Scene::repository();
+    scene.git(&["worktree", "add", "-q", "../tree", "-b", "side"]);
+    scene.write("../tree/extra", "x");
+    let tree = scene.top().join("tree");
+    assert_eq!(scene.facts("../tree/src/main.rs").root.as_deref(), tree.to_str());
+    assert!(scene.facts("../tree/src/main.rs").clean);
+    assert!(!scene.facts("../tree/extra").tracked);
+    let about = scene.about("../tree").unwrap();
+    assert_eq!((about.root.as_str(), about.branch.as_deref()), (tree.to_str().unwrap(), Some("side")));
+
+    let url = scene.text("");
+    scene.git_in("../tree", &["submodule", "--quiet", "add", &url, "lib"]);
+    let inside = scene.facts("../tree/lib/src/main.rs");
+    assert_eq!(inside.root.as_deref(), tree.join("lib").to_str());
+    assert!(inside.clean, "{inside:?}");
+    assert!(scene.facts("../tree/lib").holds_repository);
+}
+
+#[test]
+fn a_sha256_repository_and_an_unknown_format_are_not_answered() {
+    let scene = Scene::new();
+    scene.git(&["init", "-q", "--object-format=sha256"]);
+    scene.write("file", "x");
+    scene.commit("first");
+    assert_eq!(scene.try_facts("file"), None);
+
+    let scene = Scene::repository();
+    scene.git(&["config", "core.repositoryFormatVersion", "1"]);
+    scene.git(&["config", "extensions.fromTheFuture", "true"]);
+    assert_eq!(scene.try_facts("src/main.rs"), None);
+}
+
+#[test]
+fn a_repository_made_of_fifos_is_not_waited_for() {
+    for name in ["HEAD", "config", "index", "packed-refs", "objects/info/alternates", "objects/pack/pack-1.idx"] {
+        let scene = Scene::repository();
+        if name == "packed-refs" {
+            std::fs::remove_file(scene.path(".git/refs/heads/main")).unwrap();
+        }
+        let path = scene.path(".git").join(name);
+        let _ = std::fs::remove_file(&path);
+        fifo(&path);
+        assert_eq!(scene.try_facts("src/main.rs"), None, "{name}");
+    }
+}
+
+#[test]
+fn nothing_that_a_repository_configures_is_run() {
+    let scene = Scene::repository();
+    let marker = scene.top().join("marker");
+    let touch = format!("touch {}", marker.display());
+    let hook = scene.path("hooks/any");
+    scene.write("hooks/any", &format!("#!/bin/sh\n{touch}\n"));
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["post-index-change", "reference-transaction", "pre-commit", "fsmonitor-watchman"] {
+        std::fs::copy(&hook, scene.path(".git/hooks").join(name)).unwrap();
+    }
+    scene.write(".gitattributes", "* filter=evil diff=evil merge=evil\n");
+    scene.git(&["add", ".gitattributes"]);
+    for key in [
+        "core.fsmonitor",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+        "diff.evil.textconv",
+        "diff.evil.command",
+        "core.pager",
+        "core.sshCommand",
+        "core.editor",
+        "core.askPass",
+        "credential.helper",
+        "uploadpack.packObjectsHook",
+        "core.gitProxy",
+        "core.alternateRefsCommand",
+        "gpg.program",
+    ] {
+        scene.git(&["config", key, &touch]);
+    }
+    scene.git(&["config", "alias.nuke", &format!("!{touch}")]);
+    scene.git(&["config", "remote.evil.url", &format!("ext::sh -c {touch}")]);
+    scene.git(&["config", "remote.evil.promisor", "true"]);
+    scene.git(&["config", "extensions.partialClone", "evil"]);
+    let _ = std::fs::remove_file(&marker);
+
+    for name in ["src/main.rs", "src", "target", "", "gone.log"] {
+        scene.facts(name);
+    }
+    let about = scene.about("").unwrap();
+    assert_eq!(about.aliases, [("nuke".to_owned(), format!("!{touch}"))]);
+    assert!(!marker.exists());
+}
+mod settings {
+    use super::*;
+
+    #[test]
+    fn branches_and_remotes_are_known() {
+        let scene = Scene::clone();
+        scene.git(&["remote", "add", "backup", "https://example.org/backup.git"]);
+        scene.git(&["checkout", "-q", "-b", "topic/one"]);
+        let about = scene.about("src").unwrap();
+        assert_eq!(about.root, scene.text(""));
+        assert_eq!(about.branch.as_deref(), Some("topic/one"));
+        assert_eq!(about.default_branch.as_deref(), Some("main"));
+        let names: Vec<&str> = about.remotes.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["origin", "backup"]);
+        assert_eq!(about.pushed, None);
+        scene.git(&["checkout", "-q", "--detach"]);
+        assert_eq!(scene.about("").unwrap().branch, None);
+    }
+
+    #[test]
+    fn where_pushes_go_is_told_as_git_would_rewrite_it() {
+        let scene = Scene::clone();
+        scene.git(&["remote", "set-url", "origin", "gh:ada/tool"]);
+        scene.git(&["config", "url.https://github.com/.insteadOf", "gh:"]);
+        scene.git(&["config", "remote.origin.pushurl", "https://drop.example/x"]);
+        let remotes = scene.about("").unwrap().remotes;
+        let urls: Vec<&str> = remotes.iter().map(|(_, url)| url.as_str()).collect();
+        assert_eq!(urls, ["https://github.com/ada/tool", "https://drop.example/x"]);
+    }
+
+    #[test]
+    fn pushed_says_whether_the_upstream_has_all_of_head() {
+        let scene = Scene::clone();
+        assert_eq!(scene.about("").unwrap().pushed, Some(true));
+        scene.write("new", "x");
+        scene.commit("not pushed");
+        assert_eq!(scene.about("").unwrap().pushed, Some(false));
+        scene.git(&["push", "-q", "origin", "main:other"]);
+        assert_eq!(scene.about("").unwrap().pushed, Some(false), "pushed, but not to the upstream");
+        scene.git_in("../upstream", &["checkout", "-q", "other"]);
+        scene.git(&["push", "-q", "origin", "main"]);
+        assert_eq!(scene.about("").unwrap().pushed, Some(true));
+        scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        assert_eq!(scene.about("").unwrap().pushed, Some(true), "behind the upstream");
+    }
+
+    #[test]
+    fn aliases_come_from_all_configuration_and_its_includes_and_the_last_one_counts() {
+        let scene = Scene::clone();
+        let home = scene.top().join("home");
+        std::fs::write(
+            home.join(".gitconfig"),
+            "[alias]\n\tst = status\n\tx = log\n[INCLUDE]\n\tpath = more\n[includeIf \"onbranch:main\"]\n\tpath = ~/branch\n\
+             [includeIf \"gitdir:/elsewhere/\"]\n\tpath = elsewhere\n[includeIf \"gitdir:**/project/.git\"]\n\tpath = here\n",
+        )
+        .unwrap();
+        std::fs::write(home.join("more"), "[alias]\n\tmore = push --force\n[include]\n\tpath = .gitconfig-none\n")
+            .unwrap();
+        std::fs::write(home.join("branch"), "[alias]\n\tbr = branch -D\n").unwrap();
+        std::fs::write(home.join("elsewhere"), "[alias]\n\tst = reset --hard\n").unwrap();
+        std::fs::write(home.join("here"), "[alias]\n\there = gc\n").unwrap();
+        scene.git(&["config", "alias.X", "!sh -c 'echo $1' -"]);
+        let variables =
+            [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "alias.env"), ("GIT_CONFIG_VALUE_0", "clean -fdx")];
+        let mut aliases = scene.about_with("", &variables).unwrap().aliases;
+        aliases.sort();
+        let expected = [
+            ("br", "branch -D"),
+            ("env", "clean -fdx"),
+            ("here", "gc"),
+            ("more", "push --force"),
+            ("st", "status"),
+            ("x", "!sh -c 'echo $1' -"),
+        ];
+        assert_eq!(aliases, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn configuration_that_includes_itself_is_not_answered() {
+        let scene = Scene::repository();
+        std::fs::write(scene.top().join("home/.gitconfig"), "[include]\n\tpath = .gitconfig\n".repeat(50)).unwrap();
+        let answer = scene.world().answer(&Question::Repository(scene.text("")));
+        assert_eq!(answer, Answer::Unavailable);
+    }
+
+    #[test]
+    fn an_environment_that_leads_git_elsewhere_is_not_answered() {
+        let scene = Scene::repository();
+        let elsewhere = scene.top().join("elsewhere");
+        std::fs::create_dir(&elsewhere).unwrap();
+        scene.git_in("../elsewhere", &["init", "-q"]);
+        let question = Question::Repository(scene.text(""));
+        let led = scene.world_with(&[("GIT_DIR", elsewhere.join(".git").to_str().unwrap())]);
+        assert_eq!(led.answer(&question), Answer::Unavailable);
+        let hook = scene.world_with(&[("GIT_DIR", ".git")]);
+        assert!(matches!(hook.answer(&question), Answer::Repository(Some(_))));
+    }
+}
