@@ -37,9 +37,10 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A name as it may be printed.
+/// A name as it may be printed; in quotes where it would run into the words around it.
 pub fn name(path: &Path) -> String {
-    visible::line(path.as_os_str().as_encoded_bytes())
+    let name = visible::line(path.as_os_str().as_encoded_bytes(), false);
+    if name.contains([' ', ',', ';', ':']) { format!("'{name}'") } else { name }
 }
 
 /// `a, b, c and 4 more`.
