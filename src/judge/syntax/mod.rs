@@ -2,8 +2,28 @@
 //!
 //! What may not enter: evaluation, knowledge of programs, recovery from errors.
 
+mod arithmetic;
+mod assignment;
+mod compound;
+mod conditional;
+mod cursor;
+mod dollar;
+mod escape;
+mod fill;
+mod heredoc;
+mod list;
+mod loops;
+mod parameter;
+mod quote;
+mod redirect;
+mod reserved;
+mod simple;
+mod word;
+mod zsh;
+
 pub mod limits;
 pub mod parser;
 pub mod tree;
+pub mod visit;
 
 pub use parser::parse;

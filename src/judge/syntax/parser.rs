@@ -1,10 +1,238 @@
-use super::tree::{Dialect, ParseError, Script};
+//! The parser's state, its entry point and its errors. The grammar itself stands in the rooms
+//! beside this one, each adding its own part to [`Parser`].
+
+use std::collections::BTreeSet;
+
+use super::heredoc::Pending;
+use super::limits::{MAX_BYTES, MAX_DEPTH, max_steps};
+use super::tree::{Dialect, ParseError, ParseErrorKind, Script, Span, Word};
+use super::{cursor, fill};
 
 /// Reads `text` by the grammar of `dialect`.
 ///
 /// # Errors
 /// One [`ParseError`] for the whole text; there is no recovery.
 pub fn parse(text: &[u8], dialect: Dialect) -> Result<Script, ParseError> {
-    let _ = (text, dialect);
-    todo!()
+    if text.len() > MAX_BYTES {
+        return Err(ParseError { kind: ParseErrorKind::TooLarge, at: cursor::offset(MAX_BYTES) });
+    }
+    if let Some(at) = text.iter().position(|&byte| byte == 0) {
+        return Err(ParseError { kind: ParseErrorKind::Nul, at: cursor::offset(at) });
+    }
+    if dialect == Dialect::Zsh {
+        return Err(ParseError { kind: ParseErrorKind::Unsupported("zsh"), at: 0 });
+    }
+    Parser::new(text, dialect).whole()
+}
+
+/// The proof that [`Parser::error`] has been set. It carries nothing, so that results stay small on
+/// the stack of deeply nested calls.
+#[derive(Debug)]
+pub(super) struct Failed;
+
+/// What a reading step returns.
+pub(super) type Read<T = ()> = Result<T, Failed>;
+
+/// The constructs that can be read in two ways. A reading that failed once at a place is not tried
+/// there again, which keeps retries linear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Attempt {
+    /// `((` or `$((` as arithmetic.
+    Arithmetic,
+    /// `((` as two subshells, where the shell may not know arithmetic commands.
+    Subshells,
+    /// `[[` as the name of a command, where the shell may not know conditionals.
+    PlainCondition,
+    /// `${ …; }` as a command substitution.
+    CurrentShell,
+    /// `!(…)` as a negated subshell.
+    Negation,
+}
+
+/// Reads one text. `text` is what is in reach now: a construct whose end is found before it is read
+/// (backticks, a here-document's body) narrows it for as long as its inside is read.
+pub(super) struct Parser<'t> {
+    pub(super) text: &'t [u8],
+    pub(super) pos: usize,
+    pub(super) dialect: Dialect,
+    /// Where each byte of a rewritten text, and its end, stands in the original.
+    pub(super) origin: Option<&'t [u32]>,
+    pub(super) depth: u32,
+    /// What is left of the step limit.
+    pub(super) steps: u64,
+    pub(super) error: Option<ParseError>,
+    /// Here-documents whose bodies begin after the next newline.
+    pub(super) pending: Vec<Pending>,
+    /// The bodies read so far, by number. They are put into the tree at the end.
+    pub(super) bodies: Vec<Word>,
+    /// A closing parenthesis ends the text being read: `$(…)`, `<(…)`.
+    pub(super) in_substitution: bool,
+    /// Inside `${ …; }` as bash 5.2 would read it, where nothing needs to be compared again.
+    pub(super) in_plain_brace: bool,
+    pub(super) failed: BTreeSet<(usize, Attempt)>,
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t [u8], dialect: Dialect) -> Self {
+        Self {
+            text,
+            pos: 0,
+            dialect,
+            origin: None,
+            depth: 0,
+            steps: max_steps(text.len()),
+            error: None,
+            pending: Vec::new(),
+            bodies: Vec::new(),
+            in_substitution: false,
+            in_plain_brace: false,
+            failed: BTreeSet::new(),
+        }
+    }
+
+    /// Reads everything in reach as one script.
+    fn whole(mut self) -> Result<Script, ParseError> {
+        let mut script = Script::default();
+        match self.script_to_end(&mut script) {
+            Ok(()) => {
+                fill::bodies(&mut script, &mut self.bodies);
+                Ok(script)
+            }
+            Err(Failed) => Err(self.take_error()),
+        }
+    }
+
+    /// A script that must reach the end of the text.
+    pub(super) fn script_to_end(&mut self, script: &mut Script) -> Read {
+        self.list(script)?;
+        if self.pos < self.text.len() {
+            return Err(self.unexpected());
+        }
+        self.end_of_text();
+        Ok(())
+    }
+
+    /// Reads a rewritten text. `origin` says where each of its bytes, and its end, came from.
+    pub(super) fn nested(&mut self, text: &[u8], origin: &[u32], read: impl FnOnce(&mut Parser<'_>) -> Read) -> Read {
+        let mut inner = Parser::new(text, self.dialect);
+        inner.origin = Some(origin);
+        inner.depth = self.depth;
+        inner.steps = self.steps;
+        inner.bodies = std::mem::take(&mut self.bodies);
+        inner.in_plain_brace = self.in_plain_brace;
+        let outcome = read(&mut inner);
+        self.steps = inner.steps;
+        self.bodies = inner.bodies;
+        self.error = inner.error;
+        outcome
+    }
+
+    /// Reads the part of the text from the current place up to `end` and nothing beyond.
+    pub(super) fn narrowed(&mut self, end: usize, read: impl FnOnce(&mut Self) -> Read) -> Read {
+        let text = self.text;
+        self.text = text.get(..end).unwrap_or(text);
+        read(self)?;
+        self.text = text;
+        Ok(())
+    }
+
+    /// Tries one of two readings. `None` means that it does not apply and nothing has happened; a
+    /// limit that was hit ends the whole reading.
+    pub(super) fn attempt<T>(&mut self, kind: Attempt, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+        let key = (self.pos, kind);
+        if self.failed.contains(&key) {
+            return Ok(None);
+        }
+        let (text, pos, depth) = (self.text, self.pos, self.depth);
+        let (in_substitution, in_plain_brace) = (self.in_substitution, self.in_plain_brace);
+        let pending = self.pending.clone();
+        match read(self) {
+            Ok(value) => Ok(Some(value)),
+            Err(Failed) if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) => Err(Failed),
+            Err(Failed) => {
+                (self.text, self.pos, self.depth) = (text, pos, depth);
+                (self.in_substitution, self.in_plain_brace) = (in_substitution, in_plain_brace);
+                self.pending = pending;
+                self.error = None;
+                self.failed.insert(key);
+                Ok(None)
+            }
+        }
+    }
+
+    /// One level down. Every cycle of calls in the grammar passes here.
+    pub(super) fn enter(&mut self) -> Read {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.fail(ParseErrorKind::TooDeep));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// One level up again. Not called on the way out of a failure: that ends everything, or the
+    /// attempt restores the level.
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Counts `steps` against the limit.
+    pub(super) fn spend(&mut self, steps: usize) -> Read {
+        match self.steps.checked_sub(steps as u64) {
+            Some(left) => {
+                self.steps = left;
+                Ok(())
+            }
+            None => Err(self.fail(ParseErrorKind::TooMuchWork)),
+        }
+    }
+
+    /// Where `pos` stands in the original text.
+    pub(super) fn place(&self, pos: usize) -> u32 {
+        match self.origin {
+            Some(origin) => origin.get(pos).or(origin.last()).copied().unwrap_or(0),
+            None => cursor::offset(pos),
+        }
+    }
+
+    /// The span from `start` to the current place.
+    pub(super) fn span_from(&self, start: usize) -> Span {
+        Span::new(self.place(start), self.place(self.pos).max(self.place(start)))
+    }
+
+    /// Fails at the current place.
+    pub(super) fn fail(&mut self, kind: ParseErrorKind) -> Failed {
+        self.error = Some(ParseError { kind, at: self.place(self.pos) });
+        Failed
+    }
+
+    /// Fails because a construct that began at `began` has no end.
+    pub(super) fn unterminated(&mut self, what: &'static str, began: usize) -> Failed {
+        let began = self.place(began);
+        self.fail(ParseErrorKind::Unterminated { what, began })
+    }
+
+    /// Fails because a form cannot be read without knowing the shell's options or version.
+    pub(super) fn unsupported(&mut self, what: &'static str) -> Failed {
+        self.fail(ParseErrorKind::Unsupported(what))
+    }
+
+    /// Fails because the grammar does not allow what stands at the current place.
+    pub(super) fn unexpected(&mut self) -> Failed {
+        let rest = self.text.get(self.pos..).unwrap_or_default();
+        let what = match rest.first() {
+            None => "end of the command".to_owned(),
+            Some(b'\n') => "end of the line".to_owned(),
+            Some(_) => {
+                let len = rest.iter().take(24).position(|&byte| cursor::is_meta(byte)).unwrap_or(rest.len().min(24));
+                format!("`{}`", String::from_utf8_lossy(rest.get(..len.max(1)).unwrap_or_default()))
+            }
+        };
+        self.fail(ParseErrorKind::Unexpected(what))
+    }
+
+    fn take_error(&mut self) -> ParseError {
+        // `Failed` is only made by `fail`, which sets the error; the default is there so that a
+        // mistake in that would still be an error.
+        self.error.take().unwrap_or(ParseError { kind: ParseErrorKind::Unexpected("text".to_owned()), at: 0 })
+    }
 }

@@ -53,7 +53,7 @@ pub struct Script {
 }
 
 /// One statement: pipelines joined by `&&` and `||`, run in the background when it ends in `&`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
     pub first: Pipeline,
     pub rest: Vec<(Join, Pipeline)>,
@@ -71,7 +71,7 @@ pub enum Join {
 }
 
 /// Commands whose output feeds the next one's input.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pipeline {
     /// An odd number of `!`.
     pub negated: bool,

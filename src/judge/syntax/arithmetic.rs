@@ -1,0 +1,18 @@
+//! Arithmetic text: what it expands, up to its closing bracket.
+
+use super::parser::{Parser, Read};
+use super::tree::Arithmetic;
+use super::word::Until;
+
+impl Parser<'_> {
+    /// Reads arithmetic up to what ends it, which is left for the caller.
+    pub(super) fn arithmetic(&mut self, until: Until) -> Read<Arithmetic> {
+        self.enter()?;
+        let start = self.pos;
+        let mut arithmetic = Arithmetic::default();
+        self.parts(until, &mut arithmetic.parts)?;
+        arithmetic.span = self.span_from(start);
+        self.leave();
+        Ok(arithmetic)
+    }
+}

@@ -1,0 +1,157 @@
+//! Assignments and the arrays on their right.
+
+use super::parser::{Parser, Read};
+use super::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Simple, Word};
+use super::word::Until;
+
+impl Parser<'_> {
+    /// Reads an assignment in front of a command. False, and nothing read, if a word begins here;
+    /// `name[…` that assigns nothing is read as the first word.
+    pub(super) fn assignment(&mut self, simple: &mut Simple) -> Read<bool> {
+        let start = self.pos;
+        let end = self.name_end(start);
+        if end == start {
+            return Ok(false);
+        }
+        let mut subscript = None;
+        match self.raw(self.past_continuations(end)) {
+            b'=' | b'+' => {}
+            b'[' => {
+                let open = self.past_continuations(end);
+                self.pos = open + 1;
+                subscript = Some(self.subscript(open)?);
+            }
+            _ => return Ok(false),
+        }
+        let after = if subscript.is_some() { self.pos } else { end };
+        let Some((append, value)) = self.assignment_operator(after) else {
+            return match subscript {
+                Some(subscript) => {
+                    let mut word = Word::default();
+                    self.bracketed(self.plain(start, end), subscript, &mut word.parts)?;
+                    word.span = self.span_from(start);
+                    simple.words.push(word);
+                    Ok(true)
+                }
+                None => Ok(false),
+            };
+        };
+        self.refuse_spaced_subscript(start, value)?;
+        self.pos = value;
+        let name = self.plain(start, end);
+        let value = self.assignment_value()?;
+        simple.assignments.push(Assignment { name, subscript, append, value, span: self.span_from(start) });
+        Ok(true)
+    }
+
+    /// Whether `=` or `+=` stands at `pos`: if it appends, and where the value begins.
+    fn assignment_operator(&self, pos: usize) -> Option<(bool, usize)> {
+        let pos = self.past_continuations(pos);
+        match self.raw(pos) {
+            b'=' => Some((false, pos + 1)),
+            b'+' => {
+                let next = self.past_continuations(pos + 1);
+                (self.raw(next) == b'=').then_some((true, next + 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// A shell without arrays ends the word at a blank or an operator within a subscript.
+    fn refuse_spaced_subscript(&mut self, start: usize, end: usize) -> Read {
+        let left = self.text.get(start..end).unwrap_or_default();
+        if self.dialect == Dialect::Sh && left.iter().any(|&byte| super::cursor::is_meta(byte)) {
+            self.pos = start;
+            return Err(self.unsupported("a subscript with blanks or operators"));
+        }
+        Ok(())
+    }
+
+    fn assignment_value(&mut self) -> Read<AssignmentValue> {
+        let start = self.pos;
+        if self.peek() == b'(' {
+            let elements = self.array()?;
+            if self.at_word_end() {
+                return Ok(AssignmentValue::Array(elements));
+            }
+            // Something is attached to the closing parenthesis: keep both as one word.
+            let mut word = Word { parts: vec![Part::Array(elements)], ..Word::default() };
+            self.parts(Until::Word, &mut word.parts)?;
+            word.span = self.span_from(start);
+            return Ok(AssignmentValue::Scalar(word));
+        }
+        let mut word = Word::default();
+        self.parts(Until::Word, &mut word.parts)?;
+        word.span = self.span_from(start);
+        Ok(AssignmentValue::Scalar(word))
+    }
+
+    fn at_word_end(&mut self) -> bool {
+        let byte = self.peek();
+        self.pos >= self.text.len() || super::cursor::is_meta(byte)
+    }
+
+    /// Reads `(…)` on the right of an assignment.
+    pub(super) fn array(&mut self) -> Read<Vec<ArrayElement>> {
+        self.enter()?;
+        let start = self.pos;
+        self.pos += 1;
+        let mut elements = Vec::new();
+        loop {
+            self.newlines()?;
+            if self.pos >= self.text.len() {
+                return Err(self.unterminated("an array", start));
+            }
+            if self.take(b')') {
+                break;
+            }
+            self.spend(1)?;
+            self.array_element(&mut elements)?;
+        }
+        self.leave();
+        Ok(elements)
+    }
+
+    fn array_element(&mut self, elements: &mut Vec<ArrayElement>) -> Read {
+        if self.peek() != b'[' {
+            let value = self.word()?;
+            elements.push(ArrayElement { subscript: None, value });
+            return Ok(());
+        }
+        let open = self.pos;
+        self.pos += 1;
+        let subscript = self.subscript(open)?;
+        let mut value = Word::default();
+        if let Some((_, at)) = self.assignment_operator(self.pos) {
+            self.pos = at;
+            self.parts(Until::Word, &mut value.parts)?;
+            value.span = self.span_from(at);
+            elements.push(ArrayElement { subscript: Some(subscript), value });
+        } else {
+            self.bracketed(String::new(), subscript, &mut value.parts)?;
+            value.span = self.span_from(open);
+            elements.push(ArrayElement { subscript: None, value });
+        }
+        Ok(())
+    }
+
+    /// Reads a subscript up to and with its closing bracket; `open` is where it began.
+    pub(super) fn subscript(&mut self, open: usize) -> Read<Word> {
+        self.enter()?;
+        let start = self.pos;
+        let mut word = Word::default();
+        self.parts(Until::Bracket, &mut word.parts)?;
+        word.span = self.span_from(start);
+        self.expect_byte(b']', "a subscript", open)?;
+        self.leave();
+        Ok(word)
+    }
+
+    /// Goes on with a word whose beginning was read as `before[subscript]`.
+    fn bracketed(&mut self, before: String, subscript: Word, parts: &mut Vec<Part>) -> Read {
+        parts.push(Part::Literal(before + "["));
+        parts.extend(subscript.parts);
+        parts.push(Part::Literal("]".to_owned()));
+        self.parts(Until::Word, parts)
+    }
+}

@@ -1,0 +1,191 @@
+//! What begins with `$` or a backtick: substitutions, arithmetic, parameters.
+
+use super::cursor::{begins_name, offset};
+use super::parser::{Attempt, Parser, Read};
+use super::tree::{CommandSubstitution, Dialect, Parameter, Part, Script, Span};
+use super::word::Until;
+
+impl Parser<'_> {
+    /// Reads an expansion. `quoted` says that it stands within double quotes or a here-document.
+    /// False, and nothing read, for a `$` that begins none.
+    pub(super) fn dollar(&mut self, quoted: bool, parts: &mut Vec<Part>) -> Read<bool> {
+        self.spend(1)?;
+        let (next, at) = self.peek_second();
+        match next {
+            b'(' => self.dollar_parenthesis(at, parts)?,
+            b'{' => self.brace(at, quoted, parts)?,
+            b'[' => self.dollar_bracket(at, parts)?,
+            b'\'' if !quoted => self.ansi_c(parts)?,
+            b'"' if !quoted => {
+                self.pos = at;
+                self.double(true, parts)?;
+            }
+            _ => return self.plain_parameter(next, at, parts),
+        }
+        Ok(true)
+    }
+
+    /// Reads `$name`, `$1` or `$?`, whose first character `next` stands at `at`.
+    fn plain_parameter(&mut self, next: u8, at: usize, parts: &mut Vec<Part>) -> Read<bool> {
+        if self.zsh_plain_parameter(next, at, parts)? {
+            return Ok(true);
+        }
+        let start = self.pos;
+        let end = match next {
+            b'0'..=b'9' | b'@' | b'*' | b'#' | b'?' | b'-' | b'$' | b'!' => at + 1,
+            _ if begins_name(next) => self.name_end(at),
+            _ => return Ok(false),
+        };
+        self.spend(end - at)?;
+        let name = self.plain(at, end);
+        self.pos = end;
+        let parameter = Parameter { name, span: self.span_from(start), ..Parameter::default() };
+        parts.push(Part::Parameter(Box::new(parameter)));
+        self.zsh_subscripts(parts)?;
+        Ok(true)
+    }
+
+    /// Reads `$(…)` or `$((…))`, whose first parenthesis stands at `open`.
+    fn dollar_parenthesis(&mut self, open: usize, parts: &mut Vec<Part>) -> Read {
+        let start = self.pos;
+        self.pos = open;
+        if let Some(inside) = self.pair(b'(', b'(') {
+            let arithmetic = self.attempt(Attempt::Arithmetic, |parser| {
+                parser.pos = inside;
+                let arithmetic = parser.arithmetic(Until::Parenthesis)?;
+                match parser.pair(b')', b')') {
+                    Some(end) => {
+                        parser.pos = end;
+                        Ok(arithmetic)
+                    }
+                    None => Err(parser.unexpected()),
+                }
+            })?;
+            if let Some(arithmetic) = arithmetic {
+                parts.push(Part::Arithmetic(arithmetic));
+                return Ok(());
+            }
+        }
+        let mut script = Script::default();
+        self.parenthesized_script("a command substitution", start, &mut script)?;
+        let span = self.span_from(start);
+        parts.push(Part::Command(CommandSubstitution { script, backtick: false, in_current_shell: false, span }));
+        Ok(())
+    }
+
+    /// Reads `(…)` as a text of its own, the current place being the parenthesis.
+    pub(super) fn parenthesized_script(&mut self, what: &'static str, start: usize, script: &mut Script) -> Read {
+        self.pos += 1;
+        let pending = std::mem::take(&mut self.pending);
+        let outer = std::mem::replace(&mut self.in_substitution, true);
+        self.list(script)?;
+        if !self.pending.is_empty() {
+            return Err(self.unsupported("a here-document that begins after the substitution it stands in"));
+        }
+        self.expect_byte(b')', what, start)?;
+        self.in_substitution = outer;
+        self.pending = pending;
+        Ok(())
+    }
+
+    fn dollar_bracket(&mut self, open: usize, parts: &mut Vec<Part>) -> Read {
+        if self.dialect == Dialect::Sh {
+            return Err(self.unsupported("`$[`"));
+        }
+        let start = self.pos;
+        self.pos = open + 1;
+        let arithmetic = self.arithmetic(Until::Bracket)?;
+        self.expect_byte(b']', "arithmetic", start)?;
+        parts.push(Part::Arithmetic(arithmetic));
+        Ok(())
+    }
+
+    /// Reads `` `…` ``. Within double quotes a backslash before a double quote is taken out too.
+    pub(super) fn backticks(&mut self, quoted: bool, parts: &mut Vec<Part>) -> Read {
+        let start = self.pos;
+        let (close, rewritten) = self.closing_backtick(start)?;
+        let mut script = Script::default();
+        if rewritten {
+            self.escaped_backticks(start + 1, close, quoted, &mut script)?;
+        } else {
+            self.pos = start + 1;
+            let pending = std::mem::take(&mut self.pending);
+            let outer = std::mem::replace(&mut self.in_substitution, false);
+            self.narrowed(close, |parser| parser.script_to_end(&mut script))?;
+            self.in_substitution = outer;
+            self.pending = pending;
+        }
+        self.pos = close + 1;
+        let span = self.span_from(start);
+        parts.push(Part::Command(CommandSubstitution { script, backtick: true, in_current_shell: false, span }));
+        Ok(())
+    }
+
+    /// The place of the closing backtick, and whether a backslash stands before it.
+    fn closing_backtick(&mut self, open: usize) -> Read<(usize, bool)> {
+        let mut escaped = false;
+        let mut pos = open + 1;
+        loop {
+            match self.raw(pos) {
+                b'`' => break,
+                b'\\' => {
+                    escaped = true;
+                    pos += 2;
+                }
+                _ => pos += 1,
+            }
+            if pos >= self.text.len() {
+                self.pos = self.text.len();
+                return Err(self.unterminated("a backtick substitution", open));
+            }
+        }
+        self.spend(pos - open)?;
+        Ok((pos, escaped))
+    }
+
+    /// Reads what stands between backticks when it holds backslashes: one level of them is taken out
+    /// first, and the rest is a text of its own.
+    fn escaped_backticks(&mut self, start: usize, end: usize, quoted: bool, script: &mut Script) -> Read {
+        // A copy costs memory at every level, so it is charged as more than reading.
+        self.spend((end - start) * 4)?;
+        let mut text = Vec::with_capacity(end - start);
+        let mut origin = Vec::with_capacity(end - start + 1);
+        let mut pos = start;
+        while pos < end {
+            if self.raw(pos) == b'\\' {
+                match self.raw(pos + 1) {
+                    b'\n' => {
+                        pos += 2;
+                        continue;
+                    }
+                    b'$' | b'`' | b'\\' => pos += 1,
+                    b'"' if quoted => pos += 1,
+                    _ => {
+                        // The backslash stays and quotes what follows.
+                        text.push(b'\\');
+                        origin.push(self.place(pos));
+                        pos += 1;
+                    }
+                }
+            }
+            text.push(self.raw(pos));
+            origin.push(self.place(pos));
+            pos += 1;
+        }
+        origin.push(self.place(end));
+        self.nested(&text, &origin, |parser| parser.script_to_end(script))
+    }
+}
+
+impl Default for Parameter {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            indirect: false,
+            length: false,
+            subscript: None,
+            operation: None,
+            span: Span::new(offset(0), offset(0)),
+        }
+    }
+}

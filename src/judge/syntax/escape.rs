@@ -1,0 +1,106 @@
+//! The escapes of `$'…'`.
+
+/// What `$'…'` stands for.
+pub(super) struct Decoded {
+    pub(super) bytes: Vec<u8>,
+    /// An escape gave a NUL, at which bash ends the string.
+    pub(super) cut: bool,
+}
+
+/// Decodes the text between the quotes of `$'…'`.
+pub(super) fn ansi_c(text: &[u8]) -> Decoded {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut pos = 0;
+    while let Some(&byte) = text.get(pos) {
+        pos += 1;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let Some(&kind) = text.get(pos) else {
+            bytes.push(b'\\');
+            break;
+        };
+        pos += 1;
+        let start = bytes.len();
+        match kind {
+            b'a' => bytes.push(7),
+            b'b' => bytes.push(8),
+            b'e' | b'E' => bytes.push(27),
+            b'f' => bytes.push(12),
+            b'n' => bytes.push(b'\n'),
+            b'r' => bytes.push(b'\r'),
+            b't' => bytes.push(b'\t'),
+            b'v' => bytes.push(11),
+            b'\\' | b'\'' | b'"' | b'?' => bytes.push(kind),
+            b'0'..=b'7' => {
+                let (value, len) = number(text, pos - 1, 3, 8);
+                pos = pos - 1 + len;
+                bytes.push((value & 0xFF) as u8);
+            }
+            b'x' => pos = hexadecimal(text, pos, &mut bytes),
+            b'u' | b'U' => {
+                let (value, len) = number(text, pos, if kind == b'u' { 4 } else { 8 }, 16);
+                pos += len;
+                if len == 0 {
+                    bytes.extend([b'\\', kind]);
+                } else {
+                    unicode(value, &mut bytes);
+                }
+            }
+            b'c' => match text.get(pos) {
+                Some(&control) => {
+                    // `\c\\` is one control character.
+                    let escaped = control == b'\\' && text.get(pos + 1) == Some(&b'\\');
+                    pos += if escaped { 2 } else { 1 };
+                    bytes.push(if control == b'?' { 0x7F } else { control.to_ascii_uppercase() & 0x1F });
+                }
+                None => bytes.extend(b"\\c"),
+            },
+            _ => bytes.extend([b'\\', kind]),
+        }
+        if bytes.get(start) == Some(&0) {
+            bytes.truncate(start);
+            return Decoded { bytes, cut: true };
+        }
+    }
+    Decoded { bytes, cut: false }
+}
+
+/// Reads the digits after `\x`, also in braces, and returns the place after them.
+fn hexadecimal(text: &[u8], pos: usize, bytes: &mut Vec<u8>) -> usize {
+    if text.get(pos) == Some(&b'{') {
+        let (value, len) = number(text, pos + 1, usize::MAX, 16);
+        let end = pos + 1 + len;
+        if len > 0 {
+            bytes.push((value & 0xFF) as u8);
+            return if text.get(end) == Some(&b'}') { end + 1 } else { end };
+        }
+    }
+    let (value, len) = number(text, pos, 2, 16);
+    if len == 0 {
+        bytes.extend(b"\\x");
+    } else {
+        bytes.push((value & 0xFF) as u8);
+    }
+    pos + len
+}
+
+/// The number at `pos`, of at most `digits` digits, and how many it has.
+fn number(text: &[u8], pos: usize, digits: usize, radix: u32) -> (u32, usize) {
+    let mut value = 0_u32;
+    let mut len = 0;
+    while len < digits
+        && let Some(digit) = text.get(pos + len).and_then(|&byte| char::from(byte).to_digit(radix))
+    {
+        value = value.wrapping_mul(radix).wrapping_add(digit);
+        len += 1;
+    }
+    (value, len)
+}
+
+fn unicode(value: u32, bytes: &mut Vec<u8>) {
+    let mut buffer = [0_u8; 4];
+    let character = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
+    bytes.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+}

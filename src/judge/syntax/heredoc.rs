@@ -1,0 +1,174 @@
+//! The bodies of here-documents: where they end and what they expand.
+
+use super::cursor::text_of;
+use super::parser::{Parser, Read};
+use super::quote::Quoted;
+use super::tree::{Dialect, Part, Word};
+
+/// A here-document whose body has not come yet.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    /// Its place in [`Parser::bodies`].
+    pub(super) id: usize,
+    pub(super) delimiter: String,
+    pub(super) quoted: bool,
+    pub(super) strip_tabs: bool,
+}
+
+/// A body: from where to where it stands, and where the text goes on.
+struct Extent {
+    start: usize,
+    end: usize,
+    next: usize,
+    /// Tabs at the beginnings of lines must be taken out.
+    tabs: bool,
+}
+
+impl Parser<'_> {
+    /// Reads the bodies that begin here, after a newline.
+    pub(super) fn heredoc_bodies(&mut self) -> Read {
+        for pending in std::mem::take(&mut self.pending) {
+            let extent = self.extent(&pending)?;
+            let body = self.body(&pending, &extent)?;
+            if let Some(place) = self.bodies.get_mut(pending.id) {
+                *place = body;
+            }
+            self.pos = extent.next;
+        }
+        Ok(())
+    }
+
+    /// The text ends here: what still waits for a body has an empty one.
+    pub(super) fn end_of_text(&mut self) {
+        let span = self.span_from(self.pos);
+        for pending in std::mem::take(&mut self.pending) {
+            if let Some(place) = self.bodies.get_mut(pending.id) {
+                place.span = span;
+            }
+        }
+    }
+
+    /// Finds the line that ends the body. Without one the body ends with the text, as in every shell.
+    fn extent(&mut self, pending: &Pending) -> Read<Extent> {
+        let start = self.pos;
+        let mut line = start;
+        let mut tabs = false;
+        while line < self.text.len() {
+            let mut pos = line;
+            if pending.strip_tabs {
+                while self.raw(pos) == b'\t' {
+                    pos += 1;
+                    tabs = true;
+                }
+            }
+            let (matched, next) = self.line(pos, pending)?;
+            match matched {
+                Matched::Whole => return Ok(Extent { start, end: line, next, tabs }),
+                Matched::BeforeParenthesis(at) => return Ok(Extent { start, end: line, next: at, tabs }),
+                Matched::No => line = next,
+            }
+        }
+        Ok(Extent { start, end: self.text.len(), next: self.text.len(), tabs })
+    }
+
+    /// Compares the line at `start`, joined with those it continues on, with the delimiter; also
+    /// returns where the next line begins.
+    fn line(&mut self, start: usize, pending: &Pending) -> Read<(Matched, usize)> {
+        let delimiter = pending.delimiter.as_bytes();
+        let mut rest = Some(delimiter);
+        let mut after = None;
+        let mut closes = false;
+        let mut pos = start;
+        let end = loop {
+            if rest.is_some_and(<[u8]>::is_empty) && after.is_none() {
+                after = Some(pos);
+            }
+            let byte = self.raw(pos);
+            // An escaped character does not begin a continuation.
+            let pair = byte == b'\\' && !pending.quoted && pos + 1 < self.text.len();
+            if pos >= self.text.len() || byte == b'\n' {
+                break pos;
+            }
+            if pair && self.raw(pos + 1) == b'\n' {
+                pos += 2;
+                continue;
+            }
+            for at in pos..=pos + usize::from(pair) {
+                closes |= after.is_some() && self.raw(at) == b')';
+                rest = rest.and_then(|rest| rest.split_first()).filter(|(first, _)| **first == self.raw(at)).map(|x| x.1);
+            }
+            pos += 1 + usize::from(pair);
+        };
+        self.spend(end - start + 1)?;
+        let next = (end + 1).min(self.text.len());
+        Ok(match after {
+            Some(at) if at == end => (Matched::Whole, next),
+            // bash ends the body within a line too, where the line also holds the parenthesis that
+            // closes the substitution.
+            Some(_) if closes && self.in_substitution && self.dialect == Dialect::Bash => {
+                (Matched::BeforeParenthesis(after.unwrap_or(end)), next)
+            }
+            _ => (Matched::No, next),
+        })
+    }
+
+    fn body(&mut self, pending: &Pending, extent: &Extent) -> Read<Word> {
+        let mut word = Word::default();
+        if extent.tabs {
+            let (text, origin) = self.without_tabs(pending, extent)?;
+            if pending.quoted {
+                word.parts.push(Part::Literal(text_of(&text)));
+            } else {
+                self.nested(&text, &origin, |parser| parser.quoted(Quoted::End, &mut word.parts))?;
+            }
+        } else if pending.quoted {
+            let text = self.text.get(extent.start..extent.end).unwrap_or_default();
+            if !text.is_empty() {
+                word.parts.push(Part::Literal(text_of(text)));
+            }
+        } else {
+            let outer = std::mem::replace(&mut self.in_substitution, false);
+            self.pos = extent.start;
+            self.narrowed(extent.end, |parser| parser.quoted(Quoted::End, &mut word.parts))?;
+            self.in_substitution = outer;
+        }
+        word.span.start = self.place(extent.start);
+        word.span.end = self.place(extent.end);
+        Ok(word)
+    }
+
+    /// The body with the tabs at the beginning of each line taken out, and where each byte came from.
+    fn without_tabs(&mut self, pending: &Pending, extent: &Extent) -> Read<(Vec<u8>, Vec<u32>)> {
+        // A copy costs memory at every level, so it is charged as more than reading.
+        self.spend((extent.end - extent.start) * 4)?;
+        let mut text = Vec::with_capacity(extent.end - extent.start);
+        let mut origin = Vec::with_capacity(extent.end - extent.start + 1);
+        let mut line_start = true;
+        let mut pos = extent.start;
+        while pos < extent.end {
+            let byte = self.raw(pos);
+            if line_start && byte == b'\t' {
+                pos += 1;
+                continue;
+            }
+            let pair = byte == b'\\' && !pending.quoted && pos + 1 < extent.end;
+            for at in pos..=pos + usize::from(pair) {
+                text.push(self.raw(at));
+                origin.push(self.place(at));
+            }
+            // A continued line is one line: its second half keeps its tabs.
+            line_start = byte == b'\n';
+            pos += 1 + usize::from(pair);
+        }
+        origin.push(self.place(extent.end));
+        Ok((text, origin))
+    }
+}
+
+/// How a line compares with a delimiter.
+enum Matched {
+    No,
+    Whole,
+    /// The delimiter ends at this place and a closing parenthesis follows on the line.
+    BeforeParenthesis(usize),
+}

@@ -1,0 +1,180 @@
+//! Lists, items and pipelines: what joins commands.
+
+use super::parser::{Parser, Read};
+use super::reserved::Reserved;
+use super::tree::{
+    Command, Dialect, Item, Join, Part, Pipeline, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script, Span, Word,
+};
+
+impl Parser<'_> {
+    /// Reads statements until something that cannot begin one. What that is, the caller checks.
+    pub(super) fn list(&mut self, script: &mut Script) -> Read {
+        self.enter()?;
+        self.newlines()?;
+        let start = self.pos;
+        while !self.at_list_end() {
+            self.item(&mut script.items)?;
+            if !self.separator(&mut script.items)? {
+                break;
+            }
+            self.newlines()?;
+        }
+        script.span = self.span_from(start);
+        self.leave();
+        Ok(())
+    }
+
+    /// A list that must hold at least one statement.
+    pub(super) fn filled_list(&mut self, script: &mut Script) -> Read {
+        self.list(script)?;
+        if script.items.is_empty() { Err(self.unexpected()) } else { Ok(()) }
+    }
+
+    /// Whether no statement can begin here.
+    fn at_list_end(&mut self) -> bool {
+        match self.peek() {
+            0 | b')' => true,
+            b';' => matches!(self.peek_second().0, b';' | b'&') || self.zsh_arm_end(),
+            _ => self.reserved().is_some_and(|(word, _)| word.closes()),
+        }
+    }
+
+    /// Reads what separates statements: `;`, `&` or a newline. False where none stands.
+    fn separator(&mut self, items: &mut [Item]) -> Read<bool> {
+        self.blanks()?;
+        match self.peek() {
+            b';' if matches!(self.peek_second().0, b';' | b'&') || self.zsh_arm_end() => Ok(false),
+            b';' => {
+                self.pos += 1;
+                Ok(true)
+            }
+            b'&' => {
+                self.pos += 1;
+                if self.dialect == Dialect::Zsh && matches!(self.peek(), b'|' | b'!') {
+                    self.pos += 1;
+                }
+                if let Some(item) = items.last_mut() {
+                    item.background = true;
+                }
+                Ok(true)
+            }
+            // The newline itself is left to `newlines`, which brings the here-documents.
+            b'\n' => Ok(true),
+            _ => Ok(false),
+        }
+    }
+
+    fn item(&mut self, items: &mut Vec<Item>) -> Read {
+        self.spend(1)?;
+        let start = self.pos;
+        let mut item = Item::default();
+        self.pipeline(&mut item.first)?;
+        item.span = self.span_from(start);
+        loop {
+            self.blanks()?;
+            let (join, end) = match self.peek() {
+                b'&' => (Join::And, self.pair(b'&', b'&')),
+                b'|' => (Join::Or, self.pair(b'|', b'|')),
+                _ => break,
+            };
+            let Some(end) = end else { break };
+            self.pos = end;
+            self.newlines()?;
+            item.rest.push((join, Pipeline::default()));
+            if let Some((_, pipeline)) = item.rest.last_mut() {
+                self.pipeline(pipeline)?;
+            }
+            item.span = self.span_from(start);
+        }
+        items.push(item);
+        Ok(())
+    }
+
+    fn pipeline(&mut self, pipeline: &mut Pipeline) -> Read {
+        let start = self.pos;
+        let prefixed = self.prefixes(pipeline)?;
+        if prefixed && matches!(self.peek(), 0 | b'\n' | b';') {
+            pipeline.span = self.span_from(start);
+            return Ok(());
+        }
+        loop {
+            // `!(…)` has been read already.
+            if pipeline.commands.is_empty() || self.peek() != b'|' {
+                self.command(&mut pipeline.commands)?;
+            }
+            pipeline.span = self.span_from(start);
+            self.blanks()?;
+            if !self.pipe(&mut pipeline.commands)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Steps over `|` or `|&` and the newlines after it. False where none stands.
+    fn pipe(&mut self, commands: &mut [Command]) -> Read<bool> {
+        if self.peek() != b'|' {
+            return Ok(false);
+        }
+        let (second, at) = self.peek_second();
+        match second {
+            b'|' => return Ok(false),
+            b'&' => {
+                let operator = self.pos;
+                self.pos = at + 1;
+                let span = self.span_from(operator);
+                if let Some(command) = commands.last_mut() {
+                    join_errors(command, span);
+                }
+            }
+            _ => self.pos += 1,
+        }
+        self.newlines()?;
+        Ok(true)
+    }
+
+    /// Reads `!` and `time` in front of a pipeline. True if there was one.
+    fn prefixes(&mut self, pipeline: &mut Pipeline) -> Read<bool> {
+        let mut any = false;
+        loop {
+            match self.reserved() {
+                Some((Reserved::Bang, end)) if self.raw(end) == b'(' => {
+                    self.negated_subshell(pipeline)?;
+                    return Ok(any);
+                }
+                Some((Reserved::Bang, end)) => {
+                    self.pos = end;
+                    pipeline.negated = !pipeline.negated;
+                }
+                Some((Reserved::Time, end)) if self.dialect != Dialect::Sh => {
+                    self.pos = end;
+                    pipeline.timed = true;
+                    self.blanks()?;
+                    if self.take_word(b"-p") {
+                        self.blanks()?;
+                    }
+                    self.take_word(b"--");
+                }
+                _ => return Ok(any),
+            }
+            any = true;
+            self.blanks()?;
+            self.spend(1)?;
+        }
+    }
+}
+
+/// `|&` is `2>&1 |`.
+fn join_errors(command: &mut Command, span: Span) {
+    let redirects = match command {
+        Command::Simple(simple) => &mut simple.redirects,
+        Command::Compound(compound) => &mut compound.redirects,
+        Command::Function(function) => &mut function.body.redirects,
+        Command::Coprocess(coprocess) => return join_errors(&mut coprocess.body, span),
+    };
+    redirects.push(Redirect {
+        fd: RedirectFd::Number(2),
+        op: RedirectOp::DuplicateOut,
+        target: RedirectTarget::Word(Word { parts: vec![Part::Literal("1".to_owned())], span }),
+        span,
+    });
+}

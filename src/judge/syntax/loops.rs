@@ -1,0 +1,137 @@
+//! The loops: `while`, `until`, `for` in its forms, `select`.
+
+use super::parser::{Parser, Read};
+use super::reserved::Reserved;
+use super::tree::{Arithmetic, CompoundKind, Dialect, Script, Word};
+use super::word::Until;
+
+impl Parser<'_> {
+    pub(super) fn while_loop(&mut self, start: usize, until: bool, kind: &mut CompoundKind) -> Read {
+        let mut condition = Script::default();
+        self.filled_list(&mut condition)?;
+        let mut body = Script::default();
+        if !self.zsh_brace_body(&mut body)? {
+            self.do_body(start, &mut body)?;
+        }
+        *kind = CompoundKind::Loop { until, condition, body };
+        Ok(())
+    }
+
+    pub(super) fn for_loop(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        self.blanks()?;
+        if let Some(end) = self.pair(b'(', b'(') {
+            self.pos = end;
+            return self.for_arithmetic(start, kind);
+        }
+        let mut names = vec![self.loop_name()?];
+        self.zsh_more_names(&mut names)?;
+        let (words, short) = self.loop_words()?;
+        let mut body = Script::default();
+        self.loop_body(start, short, &mut body)?;
+        *kind = CompoundKind::For { names, words, body };
+        Ok(())
+    }
+
+    pub(super) fn select_loop(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        self.blanks()?;
+        let name = self.loop_name()?;
+        let (words, short) = self.loop_words()?;
+        let mut body = Script::default();
+        self.loop_body(start, short, &mut body)?;
+        *kind = CompoundKind::Select { name, words, body };
+        Ok(())
+    }
+
+    fn loop_name(&mut self) -> Read<String> {
+        let name = self.name()?;
+        let next = self.peek();
+        if next == 0 || super::cursor::is_meta(next) { Ok(name) } else { Err(self.unexpected()) }
+    }
+
+    /// Reads what a `for` or `select` runs over, and the separator after it. The flag says that
+    /// zsh's short form, a body without `do`, may follow.
+    fn loop_words(&mut self) -> Read<(Option<Vec<Word>>, bool)> {
+        self.blanks()?;
+        if let Some(words) = self.zsh_parenthesized_words()? {
+            return Ok((Some(words), true));
+        }
+        let separated = self.take(b';');
+        self.newlines()?;
+        if separated || !self.take_word(b"in") {
+            return Ok((None, false));
+        }
+        let mut words = Vec::new();
+        loop {
+            self.blanks()?;
+            match self.peek() {
+                b';' => {
+                    self.pos += 1;
+                    break;
+                }
+                b'\n' => break,
+                _ => words.push(self.word()?),
+            }
+            self.spend(1)?;
+        }
+        self.newlines()?;
+        Ok((Some(words), self.dialect == Dialect::Zsh))
+    }
+
+    fn loop_body(&mut self, start: usize, short: bool, body: &mut Script) -> Read {
+        if self.group_body(body)? {
+            return Ok(());
+        }
+        if short && !self.reserved().is_some_and(|(word, _)| word == Reserved::Do) && self.peek() != b';' {
+            return self.zsh_sublist(body);
+        }
+        if short {
+            // After zsh's `for x (…)` the separator is still to come.
+            self.take(b';');
+            self.newlines()?;
+        }
+        self.do_body(start, body)
+    }
+
+    fn for_arithmetic(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        let init = self.header_part(b';')?;
+        let condition = self.header_part(b';')?;
+        let step = self.header_part(b')')?;
+        if !self.take(b')') {
+            return Err(self.unexpected());
+        }
+        self.blanks()?;
+        self.take(b';');
+        self.newlines()?;
+        let mut body = Script::default();
+        if !self.group_body(&mut body)? {
+            self.do_body(start, &mut body)?;
+        }
+        *kind = CompoundKind::ForArithmetic { header: [init, condition, step], body };
+        Ok(())
+    }
+
+    fn header_part(&mut self, end: u8) -> Read<Arithmetic> {
+        let part = self.arithmetic(Until::ForHeader)?;
+        if self.take(end) { Ok(part) } else { Err(self.unexpected()) }
+    }
+
+    fn do_body(&mut self, start: usize, body: &mut Script) -> Read {
+        self.expect(Reserved::Do, "a loop", start)?;
+        self.filled_list(body)?;
+        self.expect(Reserved::Done, "a loop", start)
+    }
+
+    /// Reads `{ … }` as the body of a loop. False if none begins here.
+    pub(super) fn group_body(&mut self, body: &mut Script) -> Read<bool> {
+        let start = self.pos;
+        if !self.take_reserved(Reserved::OpenBrace) {
+            return Ok(false);
+        }
+        self.list(body)?;
+        if body.items.is_empty() && self.dialect != Dialect::Zsh {
+            return Err(self.unexpected());
+        }
+        self.expect(Reserved::CloseBrace, "a group", start)?;
+        Ok(true)
+    }
+}

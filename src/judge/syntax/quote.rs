@@ -1,0 +1,243 @@
+//! Quotations: single, double, ANSI-C.
+
+use super::cursor::{class, has, text_of};
+use super::parser::{Parser, Read};
+use super::tree::{Dialect, Part};
+use super::word::flush;
+
+/// What ends text in which only expansions are special, as within double quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quoted {
+    /// The closing double quote.
+    Double,
+    /// The end of the text: a here-document's body.
+    End,
+    /// The `}` of a parameter expansion within double quotes or a here-document.
+    Brace,
+}
+
+impl Quoted {
+    const fn mask(self) -> u16 {
+        use class::{ANGLE, BRACE, DOUBLE, EXPAND, SINGLE};
+        match self {
+            Self::Double => EXPAND | DOUBLE,
+            Self::End => EXPAND,
+            Self::Brace => EXPAND | DOUBLE | SINGLE | BRACE | ANGLE,
+        }
+    }
+
+    /// Whether a backslash before `byte` quotes it.
+    const fn escapes(self, byte: u8) -> bool {
+        match byte {
+            b'$' | b'`' | b'\\' => true,
+            b'"' => !matches!(self, Self::End),
+            b'}' => matches!(self, Self::Brace),
+            _ => false,
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// Reads text in which only expansions are special, up to what ends it, which is left for the
+    /// caller; so is the end of the text.
+    pub(super) fn quoted(&mut self, until: Quoted, parts: &mut Vec<Part>) -> Read {
+        let mask = until.mask();
+        let mut literal = String::new();
+        loop {
+            self.run(mask, &mut literal)?;
+            if self.pos >= self.text.len() {
+                break;
+            }
+            let byte = self.raw(self.pos);
+            match byte {
+                b'\\' => self.quoted_backslash(until, &mut literal),
+                b'$' => {
+                    let length = parts.len();
+                    flush(&mut literal, parts);
+                    if !self.dollar_in_quotes(until, parts)? {
+                        super::word::unflush(length, &mut literal, parts);
+                        literal.push('$');
+                        self.pos += 1;
+                    }
+                }
+                b'`' => {
+                    flush(&mut literal, parts);
+                    self.backticks(until == Quoted::Double, parts)?;
+                }
+                b'"' if until == Quoted::Brace => {
+                    flush(&mut literal, parts);
+                    self.double(false, parts)?;
+                }
+                b'\'' => self.single_in_brace(&mut literal, parts)?,
+                b'<' | b'>' if self.peek_second().0 == b'(' => {
+                    flush(&mut literal, parts);
+                    self.process_substitution(byte, parts)?;
+                }
+                b'"' | b'}' => break,
+                _ => {
+                    literal.push(char::from(byte));
+                    self.pos += 1;
+                }
+            }
+        }
+        flush(&mut literal, parts);
+        Ok(())
+    }
+
+    /// Takes in bytes that have no class of `mask`.
+    #[inline]
+    pub(super) fn run(&mut self, mask: u16, literal: &mut String) -> Read {
+        let rest = self.text.get(self.pos..).unwrap_or_default();
+        let len = rest.iter().position(|&byte| has(byte, mask)).unwrap_or(rest.len());
+        if len > 0 {
+            let bytes = rest.get(..len).unwrap_or_default();
+            match std::str::from_utf8(bytes) {
+                Ok(text) => literal.push_str(text),
+                Err(_) => literal.push_str(&String::from_utf8_lossy(bytes)),
+            }
+            self.pos += len;
+        }
+        self.spend(len + 1)
+    }
+
+    fn quoted_backslash(&mut self, until: Quoted, literal: &mut String) {
+        match self.raw(self.pos + 1) {
+            b'\n' => self.pos += 2,
+            byte if until.escapes(byte) => {
+                literal.push(char::from(byte));
+                self.pos += 2;
+            }
+            _ => {
+                literal.push('\\');
+                self.pos += 1;
+            }
+        }
+    }
+
+    fn dollar_in_quotes(&mut self, until: Quoted, parts: &mut Vec<Part>) -> Read<bool> {
+        if until == Quoted::Brace {
+            // Within `"${x:-…}"` bash reads `$'…'` and `$"…"` as it does outside of quotes.
+            match self.peek_second().0 {
+                b'\'' | b'"' if self.dialect != Dialect::Bash => {
+                    return Err(self.unsupported("`$` before a quote within a quoted expansion"));
+                }
+                b'\'' | b'"' => return self.dollar(false, parts),
+                _ => {}
+            }
+        }
+        self.dollar(true, parts)
+    }
+
+    /// Reads `"…"`; `$"…"` from its `$` on with `localized`.
+    pub(super) fn double(&mut self, localized: bool, parts: &mut Vec<Part>) -> Read {
+        self.enter()?;
+        let start = self.pos;
+        self.pos += 1;
+        let mut inner = Vec::new();
+        self.quoted(Quoted::Double, &mut inner)?;
+        self.expect_byte(b'"', "a double-quoted string", start)?;
+        parts.push(Part::Double { parts: inner, localized });
+        self.leave();
+        Ok(())
+    }
+
+    /// The place of the next single quote after the one at `open`.
+    fn closing_single(&mut self, open: usize) -> Read<usize> {
+        let rest = self.text.get(open + 1..).unwrap_or_default();
+        match rest.iter().position(|&byte| byte == b'\'') {
+            Some(len) => {
+                self.spend(len + 1)?;
+                Ok(open + 1 + len)
+            }
+            None => {
+                self.pos = open;
+                let began = open;
+                self.pos = self.text.len();
+                Err(self.unterminated("a single-quoted string", began))
+            }
+        }
+    }
+
+    /// Reads `'…'`.
+    pub(super) fn single(&mut self, parts: &mut Vec<Part>) -> Read {
+        let open = self.pos;
+        let close = self.closing_single(open)?;
+        parts.push(Part::Single(text_of(self.text.get(open + 1..close).unwrap_or_default())));
+        self.pos = close + 1;
+        Ok(())
+    }
+
+    /// Reads `'…'` in arithmetic: the quotes keep brackets together, but the text between them is
+    /// expanded as within double quotes.
+    pub(super) fn live_single(&mut self, parts: &mut Vec<Part>) -> Read {
+        if self.dialect == Dialect::Sh {
+            return Err(self.unsupported("a single quote in arithmetic"));
+        }
+        let close = self.closing_single(self.pos)?;
+        let inside = self.text.get(self.pos + 1..close).unwrap_or_default();
+        if !inside.iter().any(|byte| matches!(byte, b'$' | b'`' | b'\\')) {
+            return self.single(parts);
+        }
+        self.enter()?;
+        let mut inner = Vec::new();
+        self.pos += 1;
+        self.narrowed(close, |parser| parser.quoted(Quoted::End, &mut inner))?;
+        self.pos = close + 1;
+        parts.push(Part::Double { parts: inner, localized: false });
+        self.leave();
+        Ok(())
+    }
+
+    /// Reads a single quote within `"${x:-…}"`. bash keeps what stands between two of them together
+    /// but expands it; a POSIX shell reads the quote as text. Where that makes a difference to where
+    /// the expansion ends, nothing is sure.
+    fn single_in_brace(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> Read {
+        let open = self.pos;
+        let rest = self.text.get(open + 1..).unwrap_or_default();
+        let close = rest.iter().position(|&byte| matches!(byte, b'\'' | b'}' | b'"'));
+        let Some(len) = close.filter(|&len| rest.get(len) == Some(&b'\'')) else {
+            return Err(self.unsupported("a single quote within a quoted expansion"));
+        };
+        let close = open + 1 + len;
+        literal.push('\'');
+        flush(literal, parts);
+        self.enter()?;
+        self.pos += 1;
+        self.narrowed(close, |parser| parser.quoted(Quoted::End, parts))?;
+        self.leave();
+        literal.push('\'');
+        self.pos = close + 1;
+        Ok(())
+    }
+
+    /// Reads `$'…'`, the current place being its `$`.
+    pub(super) fn ansi_c(&mut self, parts: &mut Vec<Part>) -> Read {
+        let start = self.pos;
+        let open = self.peek_second().1;
+        let mut pos = open + 1;
+        loop {
+            match self.raw(pos) {
+                b'\'' => break,
+                b'\\' => {
+                    if self.dialect == Dialect::Sh && self.raw(pos + 1) == b'\'' {
+                        return Err(self.unsupported("an escaped quote in `$'…'`"));
+                    }
+                    pos += 2;
+                }
+                _ => pos += 1,
+            }
+            if pos >= self.text.len() {
+                self.pos = self.text.len();
+                return Err(self.unterminated("a `$'…'` string", start));
+            }
+        }
+        self.spend(pos - start)?;
+        let decoded = super::escape::ansi_c(self.text.get(open + 1..pos).unwrap_or_default());
+        if decoded.cut && self.dialect != Dialect::Bash {
+            return Err(self.unsupported("a NUL in `$'…'`"));
+        }
+        parts.push(Part::AnsiC(text_of(&decoded.bytes)));
+        self.pos = pos + 1;
+        Ok(())
+    }
+}

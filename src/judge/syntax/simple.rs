@@ -1,0 +1,244 @@
+//! Commands: which kind begins here, simple commands, function definitions and coprocesses.
+
+use super::cursor::{class, has, is_meta};
+use super::parser::{Attempt, Parser, Read};
+use super::reserved::Reserved;
+use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Word};
+use super::word::Until;
+
+impl Parser<'_> {
+    /// Reads one member of a pipeline.
+    pub(super) fn command(&mut self, commands: &mut Vec<Command>) -> Read {
+        self.spend(1)?;
+        match self.reserved() {
+            Some((Reserved::Function, end)) => self.function_word(end, commands),
+            Some((Reserved::Coproc, end)) if self.dialect != Dialect::Sh => self.coprocess(end, commands),
+            Some((word, _)) if word.opens(self.dialect) => self.compound_command(commands),
+            Some((Reserved::Bang | Reserved::Time, _)) if self.dialect == Dialect::Sh => self.simple(commands),
+            // After `|`, `time` is a word like any other.
+            Some((Reserved::Time, _)) => self.simple(commands),
+            Some(_) => Err(self.unexpected()),
+            None if self.peek() == b'(' => self.parenthesis(commands),
+            None => self.simple(commands),
+        }
+    }
+
+    fn parenthesis(&mut self, commands: &mut Vec<Command>) -> Read {
+        if self.dialect == Dialect::Zsh && self.pair(b'(', b')').is_some() {
+            return self.anonymous_function(commands);
+        }
+        self.compound_command(commands)
+    }
+
+    fn compound_command(&mut self, commands: &mut Vec<Command>) -> Read {
+        let mut compound = Compound::default();
+        if self.compound(&mut compound)? {
+            commands.push(Command::Compound(compound));
+            Ok(())
+        } else {
+            // A word that only another shell reserves.
+            self.simple(commands)
+        }
+    }
+
+    /// Reads `!(…)` as a negated subshell, as it is without extended globs. That reading shows the
+    /// commands in it, so it is tried first; otherwise nothing is read.
+    pub(super) fn negated_subshell(&mut self, pipeline: &mut Pipeline) -> Read {
+        let command = self.attempt(Attempt::Negation, |parser| {
+            parser.pos = parser.peek_second().1;
+            let mut commands = Vec::with_capacity(1);
+            parser.compound_command(&mut commands)?;
+            parser.blanks()?;
+            let ends = matches!(parser.peek(), 0 | b'\n' | b';' | b'&' | b'|' | b')');
+            if ends || parser.reserved().is_some_and(|(word, _)| word.closes()) {
+                Ok(commands)
+            } else {
+                Err(parser.unexpected())
+            }
+        })?;
+        match command {
+            Some(commands) => {
+                pipeline.negated = !pipeline.negated;
+                pipeline.commands = commands;
+                Ok(())
+            }
+            None => self.simple(&mut pipeline.commands),
+        }
+    }
+
+    /// Reads assignments, words and redirections up to what ends the command.
+    pub(super) fn simple(&mut self, commands: &mut Vec<Command>) -> Read {
+        let start = self.pos;
+        let mut simple = Simple::default();
+        let mut declares = false;
+        let mut end = start;
+        loop {
+            match self.peek() {
+                0 | b'\n' | b';' | b'|' | b')' => break,
+                b'&' if self.dialect == Dialect::Sh || self.peek_second().0 != b'>' => break,
+                b'(' if self.dialect != Dialect::Zsh || simple.words.is_empty() => {
+                    if simple.words.len() == 1 && simple.assignments.is_empty() && simple.redirects.is_empty() {
+                        return self.function_parens(start, end, commands);
+                    }
+                    return Err(self.unexpected());
+                }
+                byte => self.simple_element(byte, &mut simple, &mut declares)?,
+            }
+            end = self.pos;
+            self.blanks()?;
+            if self.dialect == Dialect::Zsh && self.zsh_closing_brace() {
+                break;
+            }
+        }
+        if end == start {
+            return Err(self.unexpected());
+        }
+        simple.span = self.span_from(start);
+        simple.span.end = self.place(end).max(simple.span.start);
+        commands.push(Command::Simple(simple));
+        Ok(())
+    }
+
+    /// Reads one element of a simple command, which begins with `byte`.
+    fn simple_element(&mut self, byte: u8, simple: &mut Simple, declares: &mut bool) -> Read {
+        self.spend(1)?;
+        if matches!(byte, b'<' | b'>' | b'&' | b'{' | b'0'..=b'9') && self.redirect(&mut simple.redirects)? {
+            return Ok(());
+        }
+        if simple.words.is_empty() && has(byte, class::NAME) && self.assignment(simple)? {
+            return Ok(());
+        }
+        let start = self.pos;
+        let mut word = Word::default();
+        if !simple.words.is_empty() || !self.zsh_command_word(&mut word)? {
+            self.parts(Until::Word, &mut word.parts)?;
+        }
+        while *declares && self.peek() == b'(' && assigns(self.text.get(start..self.pos).unwrap_or_default()) {
+            let elements = self.array()?;
+            word.parts.push(Part::Array(elements));
+            self.parts(Until::Word, &mut word.parts)?;
+        }
+        if self.pos == start {
+            return Err(self.unexpected());
+        }
+        word.span = self.span_from(start);
+        if simple.words.is_empty() {
+            *declares = declares_arrays(&word);
+        }
+        simple.words.push(word);
+        Ok(())
+    }
+
+    /// Reads `() body` after the name that stands from `start` to `end`.
+    fn function_parens(&mut self, start: usize, end: usize, commands: &mut Vec<Command>) -> Read {
+        self.spend(1)?;
+        self.pos += 1;
+        self.blanks()?;
+        if !self.take(b')') {
+            return Err(self.unexpected());
+        }
+        let names = vec![self.plain(start, end)];
+        self.function_body(start, names, commands)
+    }
+
+    /// Reads `function name [()] body`.
+    fn function_word(&mut self, end: usize, commands: &mut Vec<Command>) -> Read {
+        let start = self.pos;
+        self.pos = end;
+        let mut names = Vec::new();
+        loop {
+            self.blanks()?;
+            let begins = self.pos;
+            let ended = self.dialect == Dialect::Zsh
+                && (self.reserved().is_some_and(|(word, _)| word == Reserved::OpenBrace) || self.peek() == b'\n');
+            if ended || is_meta(self.peek()) || self.pos >= self.text.len() {
+                break;
+            }
+            self.parts(Until::Word, &mut Vec::new())?;
+            names.push(self.plain(begins, self.pos));
+            self.blanks()?;
+            if self.dialect != Dialect::Zsh {
+                break;
+            }
+        }
+        if names.is_empty() && self.dialect != Dialect::Zsh {
+            return Err(self.unexpected());
+        }
+        if self.peek() == b'(' && self.raw(self.past_blanks(self.pos + 1)) == b')' {
+            self.pos = self.past_blanks(self.pos + 1) + 1;
+        }
+        self.function_body(start, names, commands)
+    }
+
+    pub(super) fn past_blanks(&self, mut pos: usize) -> usize {
+        loop {
+            pos = self.past_continuations(pos);
+            if !matches!(self.raw(pos), b' ' | b'\t') {
+                return pos;
+            }
+            pos += 1;
+        }
+    }
+
+    pub(super) fn function_body(&mut self, start: usize, names: Vec<String>, commands: &mut Vec<Command>) -> Read {
+        self.newlines()?;
+        let mut body = Box::<Compound>::default();
+        if !self.compound(&mut body)? && !self.zsh_short_body(&mut body)? {
+            return Err(self.unexpected());
+        }
+        let arguments = if names.is_empty() { self.zsh_arguments()? } else { Vec::new() };
+        commands.push(Command::Function(Function { names, arguments, body, span: self.span_from(start) }));
+        Ok(())
+    }
+
+    /// Reads `coproc [NAME] command`.
+    fn coprocess(&mut self, end: usize, commands: &mut Vec<Command>) -> Read {
+        let start = self.pos;
+        self.pos = end;
+        self.blanks()?;
+        let mut name = None;
+        if !self.at_compound() {
+            let word = self.pos;
+            if let Some((_, len, end)) = self.short_or_long_name() {
+                self.pos = self.past_blanks(end);
+                if len > 0 && self.at_compound() {
+                    name = Some(self.plain(word, end));
+                } else {
+                    self.pos = word;
+                }
+            }
+        }
+        let mut body = Vec::with_capacity(1);
+        if self.at_compound() {
+            self.compound_command(&mut body)?;
+        } else if matches!(self.reserved(), Some((word, _)) if word != Reserved::Time) {
+            return Err(self.unexpected());
+        } else {
+            self.simple(&mut body)?;
+        }
+        let Some(body) = body.pop() else { return Err(self.unexpected()) };
+        commands.push(Command::Coprocess(Coprocess { name, body: Box::new(body), span: self.span_from(start) }));
+        Ok(())
+    }
+
+    /// A name at the current place that is a whole word: where it begins, its length, its end.
+    fn short_or_long_name(&mut self) -> Option<(usize, usize, usize)> {
+        self.peek();
+        let end = self.name_end(self.pos);
+        let next = self.raw(self.past_continuations(end));
+        (end > self.pos && (next == 0 || is_meta(next))).then(|| (self.pos, end - self.pos, end))
+    }
+}
+
+/// The builtins after which `name=(…)` is an array, as bash's grammar knows them.
+fn declares_arrays(word: &Word) -> bool {
+    matches!(word.parts.as_slice(), [Part::Literal(name)] if matches!(
+        name.as_str(),
+        "declare" | "typeset" | "local" | "export" | "readonly" | "alias" | "eval" | "let" | "private" | "integer" | "float"
+    ))
+}
+
+/// Whether `raw` is the left side of an assignment: `name=`, `name+=`, `name[…]=`.
+fn assigns(raw: &[u8]) -> bool {
+    raw.first().is_some_and(|&byte| super::cursor::begins_name(byte)) && raw.last() == Some(&b'=')
+}

@@ -1,0 +1,251 @@
+//! Words: runs of text, quotations and expansions, up to what ends them where they stand.
+
+use super::cursor::{class, has, text_of};
+use super::parser::{Parser, Read};
+use super::tree::{Part, ProcessSubstitution, Script, Word};
+
+/// What ends the text being read, and what is special in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// A blank or an operator.
+    Word,
+    /// The same, but `|` and whole parentheses belong to a regular expression.
+    Regex,
+    /// `|` or the closing parenthesis of an extended glob.
+    Alternative,
+    /// The `}` of a parameter expansion.
+    Brace,
+    /// The same, or the `/` between pattern and replacement.
+    Slash,
+    /// The same, or the `:` between offset and length.
+    Colon,
+    /// The closing bracket of a subscript or of `$[…]`.
+    Bracket,
+    /// The same within `${…}`, which a `}` would end.
+    Subscript,
+    /// The first unmatched `)` of arithmetic.
+    Parenthesis,
+    /// The same, or the `;` between the parts of a `for ((`.
+    ForHeader,
+}
+
+impl Until {
+    /// The classes of bytes that are looked at one by one.
+    const fn mask(self) -> u16 {
+        use class::{ANGLE, BRACE, BRACKET, EXTENDED, META, PAREN, PIPE, QUOTE, SEMICOLON, SLASH, TERNARY};
+        match self {
+            Self::Word => META | QUOTE | EXTENDED,
+            Self::Regex => META | QUOTE,
+            Self::Alternative => QUOTE | EXTENDED | PAREN | PIPE | ANGLE,
+            Self::Brace => QUOTE | BRACE | ANGLE,
+            Self::Slash => QUOTE | BRACE | ANGLE | SLASH,
+            Self::Colon => QUOTE | BRACE | ANGLE | TERNARY | PAREN,
+            Self::Bracket => QUOTE | BRACKET | ANGLE,
+            Self::Subscript => QUOTE | BRACKET | BRACE | ANGLE,
+            Self::Parenthesis => QUOTE | PAREN,
+            Self::ForHeader => QUOTE | PAREN | SEMICOLON,
+        }
+    }
+
+    /// The text is evaluated as arithmetic: what single quotes hold is expanded all the same.
+    const fn is_arithmetic(self) -> bool {
+        matches!(self, Self::Colon | Self::Bracket | Self::Subscript | Self::Parenthesis | Self::ForHeader)
+    }
+}
+
+impl Parser<'_> {
+    /// Reads the parts of a word up to what ends it, which is left for the caller; so is the end of
+    /// the text.
+    pub(super) fn parts(&mut self, until: Until, parts: &mut Vec<Part>) -> Read {
+        let mask = until.mask();
+        let mut literal = String::new();
+        let mut nested = 0_u32;
+        loop {
+            self.run(mask, &mut literal)?;
+            let byte = self.raw(self.pos);
+            if self.pos >= self.text.len() || self.ends(until, byte, &mut nested) {
+                break;
+            }
+            match byte {
+                b'\\' => self.backslash(&mut literal, parts)?,
+                b'$' | b'`' | b'"' | b'\'' => {
+                    let length = parts.len();
+                    flush(&mut literal, parts);
+                    if !self.quotation(byte, until, parts)? {
+                        // A lone `$` is text.
+                        self.pos += 1;
+                        unflush(length, &mut literal, parts);
+                        literal.push('$');
+                    }
+                }
+                b'<' | b'>' if self.peek_second().0 == b'(' => {
+                    flush(&mut literal, parts);
+                    self.process_substitution(byte, parts)?;
+                }
+                b'?' | b'*' | b'+' | b'@' | b'!' if self.extends(until) => {
+                    flush(&mut literal, parts);
+                    self.extended_glob(byte, parts)?;
+                }
+                b'(' if self.zsh_groups(until) => {
+                    flush(&mut literal, parts);
+                    self.zsh_group(parts)?;
+                }
+                _ => {
+                    self.pos += 1;
+                    literal.push(char::from(byte));
+                }
+            }
+        }
+        flush(&mut literal, parts);
+        Ok(())
+    }
+
+    /// Whether `byte` ends what is being read. Brackets that belong to the text are counted.
+    fn ends(&mut self, until: Until, byte: u8, nested: &mut u32) -> bool {
+        match (until, byte) {
+            (Until::Word, b'<' | b'>') | (Until::Regex, b'<' | b'>') if *nested == 0 => {
+                self.peek_second().0 != b'('
+            }
+            (Until::Word, b'(') => !self.zsh_groups(until),
+            (Until::Word, _) => has(byte, class::META),
+            (Until::Regex, b'|') => false,
+            (Until::Brace | Until::Slash | Until::Colon | Until::Subscript, b'}') => true,
+            (Until::Slash, b'/') => true,
+            (Until::Colon, b':') if *nested == 0 => true,
+            (Until::Colon, b'?') => {
+                *nested += 1;
+                false
+            }
+            (Until::Colon, b':') => {
+                *nested -= 1;
+                false
+            }
+            (Until::Alternative, b'|') | (Until::ForHeader, b';') => *nested == 0,
+            (Until::Bracket | Until::Subscript, b'[') => {
+                *nested += 1;
+                false
+            }
+            (Until::Regex | Until::Alternative | Until::Colon | Until::Parenthesis | Until::ForHeader, b'(') => {
+                *nested += 1;
+                false
+            }
+            (Until::Regex | Until::Alternative | Until::Parenthesis | Until::ForHeader, b')')
+            | (Until::Bracket | Until::Subscript, b']') => match nested.checked_sub(1) {
+                Some(less) => {
+                    *nested = less;
+                    false
+                }
+                None => true,
+            },
+            (Until::Colon, b')') => {
+                *nested = nested.saturating_sub(1);
+                false
+            }
+            (Until::Regex, _) => *nested == 0 && has(byte, class::META),
+            _ => false,
+        }
+    }
+
+    /// Reads `\c`, or steps over a line continuation. At the end of the text the backslash is text.
+    fn backslash(&mut self, literal: &mut String, parts: &mut Vec<Part>) -> Read {
+        match self.raw(self.pos + 1) {
+            b'\n' => self.pos += 2,
+            0 => {
+                literal.push('\\');
+                self.pos += 1;
+            }
+            _ => {
+                flush(literal, parts);
+                let len = self.character_len(self.pos + 1);
+                let bytes = self.text.get(self.pos + 1..self.pos + 1 + len).unwrap_or_default();
+                parts.push(Part::Escaped(text_of(bytes)));
+                self.pos += 1 + len;
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of the character at `pos`: 1 for a byte that begins none.
+    fn character_len(&self, pos: usize) -> usize {
+        let rest = self.text.get(pos..).unwrap_or_default();
+        let len = match rest.first() {
+            Some(0xC2..=0xDF) => 2,
+            Some(0xE0..=0xEF) => 3,
+            Some(0xF0..=0xF4) => 4,
+            _ => 1,
+        };
+        if rest.get(..len).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok()) { len } else { 1 }
+    }
+
+    /// Reads what begins with a quote, a backtick or `$`. False for a `$` that begins nothing.
+    fn quotation(&mut self, byte: u8, until: Until, parts: &mut Vec<Part>) -> Read<bool> {
+        match byte {
+            b'\'' if until.is_arithmetic() => self.live_single(parts)?,
+            b'\'' => self.single(parts)?,
+            b'"' => self.double(false, parts)?,
+            b'`' => self.backticks(false, parts)?,
+            _ => return self.dollar(false, parts),
+        }
+        Ok(true)
+    }
+
+    /// Whether an extended glob begins here: its operator stands, and a parenthesis follows.
+    fn extends(&self, until: Until) -> bool {
+        matches!(until, Until::Word | Until::Alternative) && self.peek_second().0 == b'('
+    }
+
+    fn extended_glob(&mut self, operator: u8, parts: &mut Vec<Part>) -> Read {
+        let start = self.pos;
+        self.pos = self.peek_second().1;
+        let alternatives = self.alternatives(start)?;
+        parts.push(Part::ExtGlob { operator: char::from(operator), alternatives });
+        Ok(())
+    }
+
+    /// Reads `(a|b)`. `start` is where the whole construct began.
+    pub(super) fn alternatives(&mut self, start: usize) -> Read<Vec<Word>> {
+        self.enter()?;
+        self.pos += 1;
+        let mut alternatives = Vec::new();
+        loop {
+            let begins = self.pos;
+            let mut word = Word::default();
+            self.parts(Until::Alternative, &mut word.parts)?;
+            word.span = self.span_from(begins);
+            alternatives.push(word);
+            if !self.take(b'|') {
+                break;
+            }
+        }
+        self.expect_byte(b')', "a pattern in parentheses", start)?;
+        self.leave();
+        Ok(alternatives)
+    }
+
+    /// Reads `<(…)`, `>(…)` or zsh's `=(…)`.
+    pub(super) fn process_substitution(&mut self, direction: u8, parts: &mut Vec<Part>) -> Read {
+        let start = self.pos;
+        self.pos = self.peek_second().1;
+        let mut script = Script::default();
+        self.parenthesized_script("a process substitution", start, &mut script)?;
+        let span = self.span_from(start);
+        parts.push(Part::Process(ProcessSubstitution { direction: char::from(direction), script, span }));
+        Ok(())
+    }
+}
+
+/// Ends a run of text.
+pub(super) fn flush(literal: &mut String, parts: &mut Vec<Part>) {
+    if !literal.is_empty() {
+        parts.push(Part::Literal(std::mem::take(literal)));
+    }
+}
+
+/// Takes back a [`flush`] that was made when there were `length` parts.
+pub(super) fn unflush(length: usize, literal: &mut String, parts: &mut Vec<Part>) {
+    if parts.len() > length
+        && let Some(Part::Literal(text)) = parts.pop()
+    {
+        *literal = text;
+    }
+}

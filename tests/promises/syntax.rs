@@ -1,0 +1,78 @@
+//! Reading a command string.
+
+use guard::judge::syntax::parse;
+use guard::judge::syntax::tree::{Command, Dialect, Part, Script, Word};
+use guard::judge::syntax::visit;
+
+fn samples(text: &str) -> Vec<&str> {
+    text.split("\n%%\n").map(|sample| sample.strip_suffix("\n%%").unwrap_or(sample)).collect()
+}
+
+const VALID: &str = include_str!("../samples/syntax-valid.txt");
+const INVALID: &str = include_str!("../samples/syntax-invalid.txt");
+const ZSH: &str = include_str!("../samples/syntax-zsh.txt");
+const EVASION: &str = include_str!("../samples/evasion.txt");
+
+/// The text of a word when nothing in it is expanded.
+fn plain(word: &Word) -> Option<String> {
+    let mut text = String::new();
+    plain_parts(&word.parts, &mut text).then_some(text)
+}
+
+fn plain_parts(parts: &[Part], text: &mut String) -> bool {
+    parts.iter().all(|part| match part {
+        Part::Literal(piece) | Part::Escaped(piece) | Part::Single(piece) | Part::AnsiC(piece) => {
+            text.push_str(piece);
+            true
+        }
+        Part::Double { parts, .. } => plain_parts(parts, text),
+        _ => false,
+    })
+}
+
+fn names(script: &Script) -> Vec<String> {
+    let mut names = Vec::new();
+    visit::commands(script, &mut |command| {
+        if let Command::Simple(simple) = command
+            && let Some(name) = simple.words.first().and_then(plain)
+        {
+            names.push(name);
+        }
+    });
+    names
+}
+
+#[test]
+fn every_valid_sample_is_read() {
+    let mut failed = Vec::new();
+    for sample in samples(VALID) {
+        if let Err(error) = parse(sample.as_bytes(), Dialect::Bash) {
+            failed.push(format!("{sample}\n  {error}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn every_invalid_sample_is_refused() {
+    let mut failed = Vec::new();
+    for sample in samples(INVALID) {
+        if let Ok(tree) = parse(sample.as_bytes(), Dialect::Bash) {
+            failed.push(format!("{sample}\n  {tree:?}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn every_evasion_shows_its_command() {
+    let mut failed = Vec::new();
+    for sample in samples(EVASION) {
+        match parse(sample.as_bytes(), Dialect::Bash) {
+            Ok(script) if names(&script).iter().any(|name| name == "rm") => {}
+            Ok(script) => failed.push(format!("{sample}\n  {:?}", names(&script))),
+            Err(error) => failed.push(format!("{sample}\n  {error}")),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
