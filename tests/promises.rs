@@ -16,5 +16,7 @@ mod identity;
 mod repositories;
 #[path = "promises/scene.rs"]
 mod scene;
+#[path = "promises/syntax.rs"]
+mod syntax;
 #[path = "promises/world.rs"]
 mod world;

@@ -9,11 +9,7 @@ use super::word::Until;
 impl Default for Compound {
     /// An empty group, to be filled.
     fn default() -> Self {
-        Self {
-            kind: CompoundKind::Group(Script::default()),
-            redirects: Vec::new(),
-            span: super::tree::Span::default(),
-        }
+        Self { kind: CompoundKind::Group(Script::default()), redirects: Vec::new(), span: super::tree::Span::default() }
     }
 }
 

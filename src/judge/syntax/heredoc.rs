@@ -95,7 +95,8 @@ impl Parser<'_> {
             }
             for at in pos..=pos + usize::from(pair) {
                 closes |= after.is_some() && self.raw(at) == b')';
-                rest = rest.and_then(|rest| rest.split_first()).filter(|(first, _)| **first == self.raw(at)).map(|x| x.1);
+                rest =
+                    rest.and_then(|rest| rest.split_first()).filter(|(first, _)| **first == self.raw(at)).map(|x| x.1);
             }
             pos += 1 + usize::from(pair);
         };

@@ -97,9 +97,10 @@ impl Parser<'_> {
             pipeline.span = self.span_from(start);
             return Ok(());
         }
+        // `!(…)` has been read with its `!`.
+        let mut first_is_read = !pipeline.commands.is_empty();
         loop {
-            // `!(…)` has been read already.
-            if pipeline.commands.is_empty() || self.peek() != b'|' {
+            if !std::mem::take(&mut first_is_read) {
                 self.command(&mut pipeline.commands)?;
             }
             pipeline.span = self.span_from(start);

@@ -4,9 +4,7 @@ use super::cursor::begins_name;
 use super::parser::{Attempt, Parser, Read};
 use super::quote::Quoted;
 use super::reserved::Reserved;
-use super::tree::{
-    CommandSubstitution, Dialect, Parameter, ParameterOp, Part, ReplaceAnchor, Script, Word,
-};
+use super::tree::{CommandSubstitution, Dialect, Parameter, ParameterOp, Part, ReplaceAnchor, Script, Word};
 use super::word::Until;
 
 impl Parser<'_> {
@@ -242,7 +240,12 @@ impl Parser<'_> {
         let span = self.span_from(start);
         match script {
             Some(script) if end == self.pos => {
-                parts.push(Part::Command(CommandSubstitution { script, backtick: false, in_current_shell: true, span }));
+                parts.push(Part::Command(CommandSubstitution {
+                    script,
+                    backtick: false,
+                    in_current_shell: true,
+                    span,
+                }));
             }
             Some(_) => {
                 self.pos = start;

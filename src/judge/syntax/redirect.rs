@@ -3,7 +3,7 @@
 use super::heredoc::Pending;
 use super::parser::{Parser, Read};
 use super::tree::{
-    Dialect, Heredoc, Part, ParseErrorKind, Redirect, RedirectFd, RedirectOp, RedirectTarget, Span, Word,
+    Dialect, Heredoc, ParseErrorKind, Part, Redirect, RedirectFd, RedirectOp, RedirectTarget, Span, Word,
 };
 
 impl Parser<'_> {
@@ -97,7 +97,11 @@ impl Parser<'_> {
             (b'<' | b'>', b'(') => return None,
             (b'<', b'<') => {
                 let third = self.past_continuations(at + 1);
-                if self.raw(third) == b'<' { (RedirectOp::HereString, third + 1) } else { (RedirectOp::Heredoc, at + 1) }
+                if self.raw(third) == b'<' {
+                    (RedirectOp::HereString, third + 1)
+                } else {
+                    (RedirectOp::Heredoc, at + 1)
+                }
             }
             (b'<', b'>') => (RedirectOp::ReadWrite, at + 1),
             (b'<', b'&') => (RedirectOp::DuplicateIn, at + 1),

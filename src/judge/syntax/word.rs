@@ -103,9 +103,7 @@ impl Parser<'_> {
     /// Whether `byte` ends what is being read. Brackets that belong to the text are counted.
     fn ends(&mut self, until: Until, byte: u8, nested: &mut u32) -> bool {
         match (until, byte) {
-            (Until::Word, b'<' | b'>') | (Until::Regex, b'<' | b'>') if *nested == 0 => {
-                self.peek_second().0 != b'('
-            }
+            (Until::Word, b'<' | b'>') | (Until::Regex, b'<' | b'>') if *nested == 0 => self.peek_second().0 != b'(',
             (Until::Word, b'(') => !self.zsh_groups(until),
             (Until::Word, _) => has(byte, class::META),
             (Until::Regex, b'|') => false,
