@@ -83,6 +83,48 @@ fn work_trees_and_submodules_have_their_own_root_index_and_branch() {
 }
 
 #[test]
+fn objects_borrowed_from_another_repository_are_found() {
+    let scene = Scene::repository();
+    scene.git(&["clone", "-q", "--shared", ".", "../borrower"]);
+    let borrowed = scene.facts("../borrower/src/main.rs");
+    assert!(borrowed.clean, "{borrowed:?}");
+    let alternates = scene.path("../borrower/.git/objects/info/alternates");
+    std::fs::write(&alternates, format!("{}\n", scene.top().join("gone").display())).unwrap();
+    assert_ne!(scene.try_facts("../borrower/src/main.rs").map(|facts| facts.clean), Some(true));
+}
+
+#[test]
+fn the_end_of_a_shallow_clone_is_no_end_of_answers() {
+    let scene = Scene::repository();
+    scene.write("two", "x");
+    scene.commit("second");
+    let url = format!("file://{}", scene.text(""));
+    scene.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
+    assert!(scene.facts("../shallow/two").clean);
+    scene.write("../shallow/three", "x");
+    scene.git_in("../shallow", &["add", "-A"]);
+    scene.git_in("../shallow", &["commit", "-q", "-m", "third"]);
+    assert_eq!(scene.about("../shallow").unwrap().pushed, Some(false));
+}
+
+#[test]
+fn a_repository_of_somebody_else_is_read() {
+    let scene = Scene::repository();
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let mut todo = vec![scene.path("")];
+    while let Some(path) = todo.pop() {
+        std::os::unix::fs::lchown(&path, Some(12_345), Some(12_345)).unwrap();
+        if path.symlink_metadata().unwrap().is_dir() {
+            todo.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    assert!(scene.facts("src/main.rs").clean);
+    assert_eq!(scene.about("").unwrap().branch.as_deref(), Some("main"));
+}
+
+#[test]
 fn a_sha256_repository_and_an_unknown_format_are_not_answered() {
     let scene = Scene::new();
     scene.git(&["init", "-q", "--object-format=sha256"]);
@@ -108,6 +150,70 @@ fn a_repository_made_of_fifos_is_not_waited_for() {
         fifo(&path);
         assert_eq!(scene.try_facts("src/main.rs"), None, "{name}");
     }
+}
+
+#[test]
+fn a_damaged_repository_is_answered_or_not_but_breaks_nothing() {
+    let scene = Scene::repository();
+    scene.write("src/lib.rs", &"pub fn f() {}\n".repeat(50));
+    scene.commit("second");
+    scene.git(&["gc", "-q"]);
+    scene.write("src/lib.rs", &"pub fn g() {}\n".repeat(50));
+    scene.commit("third");
+    scene.git(&["config", "alias.x", "log"]);
+    for version in ["2", "4"] {
+        scene.git(&["update-index", "--index-version", version]);
+        damage(&scene);
+    }
+}
+
+/// Damages each file of the scene's repository in turn, asks, and puts it back.
+fn damage(scene: &Scene) {
+    let mut files = Vec::new();
+    let mut todo = vec![scene.path(".git")];
+    while let Some(dir) = todo.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let skipped = path.ends_with("hooks") || path.ends_with("logs") || path.ends_with("info");
+            if path.is_dir() && !skipped {
+                todo.push(path);
+            } else if path.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let rounds: u32 = std::env::var("TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20);
+    let mut random = 1_u64;
+    let mut next = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).unwrap() % bound.max(1)
+    };
+    for path in &files {
+        let whole = std::fs::read(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        for round in 0..rounds {
+            let mut bytes = whole.clone();
+            match round % 4 {
+                0 => bytes.truncate(next(whole.len())),
+                1 => bytes.extend_from_slice(&whole[next(whole.len())..]),
+                _ => {
+                    for _ in 0..=next(4) {
+                        let at = next(bytes.len());
+                        bytes[at] = [0, 0xff, u8::try_from(next(256)).unwrap()][next(3)];
+                    }
+                }
+            }
+            std::fs::write(path, &bytes).unwrap();
+            for name in ["src/main.rs", "src/lib.rs", "src", "target", "a.log"] {
+                scene.try_facts(name);
+            }
+            scene.world().answer(&Question::Repository(scene.text("")));
+        }
+        let _ = std::fs::remove_file(path);
+        std::fs::write(path, &whole).unwrap();
+    }
+    assert!(scene.facts("src/lib.rs").clean);
 }
 
 #[test]
@@ -238,6 +344,22 @@ mod settings {
         std::fs::write(scene.top().join("home/.gitconfig"), "[include]\n\tpath = .gitconfig\n".repeat(50)).unwrap();
         let answer = scene.world().answer(&Question::Repository(scene.text("")));
         assert_eq!(answer, Answer::Unavailable);
+    }
+
+    #[test]
+    fn what_git_hands_to_its_children_is_not_passed_over() {
+        let scene = Scene::repository();
+        let question = Question::Repository(scene.text(""));
+        let harmless = scene.world_with(&[("GIT_CONFIG_PARAMETERS", "'core.pager'='cat'")]);
+        assert!(matches!(harmless.answer(&question), Answer::Repository(Some(_))));
+        for told in ["'alias.st'='reset --hard'", "'Alias.st=reset --hard'"] {
+            let world = scene.world_with(&[("GIT_CONFIG_PARAMETERS", told)]);
+            assert_eq!(world.answer(&question), Answer::Unavailable, "{told}");
+        }
+        let global = scene.top().join("global");
+        std::fs::write(&global, "[alias]\n\tg = gc\n").unwrap();
+        let aliases = scene.about_with("", &[("GIT_CONFIG_GLOBAL", global.to_str().unwrap())]).unwrap().aliases;
+        assert_eq!(aliases, [("g".to_owned(), "gc".to_owned())]);
     }
 
     #[test]
