@@ -208,7 +208,7 @@ fn damage(scene: &Scene) {
             for name in ["src/main.rs", "src/lib.rs", "src", "target", "a.log"] {
                 scene.try_facts(name);
             }
-            scene.world().answer(&Question::Repository(scene.text("")));
+            let _ = scene.world().answer(&Question::Repository(scene.text("")));
         }
         let _ = std::fs::remove_file(path);
         std::fs::write(path, &whole).unwrap();
