@@ -46,6 +46,21 @@ pub enum OpaqueReason {
     Script,
 }
 
+impl OpaqueReason {
+    /// The end of the id of its rule: `opaque.command-word`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Limit => "limit",
+            Self::CommandWord => "command-word",
+            Self::Code => "code",
+            Self::FetchedCode => "fetched-code",
+            Self::Script => "script",
+        }
+    }
+}
+
 /// One thing that a command does: a program run, or one effect of it.
 #[derive(Clone, Debug)]
 pub struct Act {

@@ -10,8 +10,7 @@ mod system;
 
 use std::cell::OnceCell;
 
-use normal::Relation;
-pub use normal::{NormalPath, Start};
+pub use normal::{Component, NormalPath, Relation, Start};
 
 use super::act::{Piece, Value};
 use super::question::Inquiry;
@@ -205,7 +204,8 @@ impl Placer {
     }
 
     /// In a temp directory, or one itself; the project and the homes never are, even where they lie in one.
-    fn is_temp(&self, path: &NormalPath) -> bool {
+    #[must_use]
+    pub fn is_temp(&self, path: &NormalPath) -> bool {
         if !self.temp_directories().any(|temp| path.relation(temp).within()) {
             return false;
         }

@@ -6,6 +6,7 @@ pub mod blob;
 pub mod catalog;
 pub mod glob;
 mod lazy;
+pub mod matcher;
 pub mod model;
 pub mod problem;
 pub mod source;

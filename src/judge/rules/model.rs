@@ -81,7 +81,9 @@ pub struct FlagTest {
     pub value: Option<TextTest>,
 }
 
-/// A test of a text: any of the given kinds of pattern matches, and none of the negative ones.
+/// A test of a text. Of the patterns (`exact`, `glob`, `regex`) that are given any must match, of the classes any must
+/// hold, of the host classes any must hold, and none of the negative ones may. On an operand that is a path, patterns are
+/// held against the text as written and against the absolute, lexically normal path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TextTest {
     pub exact: Vec<String>,

@@ -25,17 +25,29 @@ thread_local! {
 /// the stricter reading.
 #[must_use]
 pub fn found(expression: &str, text: &str) -> bool {
+    with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text)))
+}
+
+/// Where the expression is first found, as byte offsets; all of the text when it does not compile.
+#[must_use]
+pub fn find(expression: &str, text: &str) -> Option<(usize, usize)> {
+    with(expression, |regex| match regex {
+        Some(regex) => regex.find(text).map(|found| (found.start(), found.end())),
+        None => Some((0, text.len())),
+    })
+}
+
+/// Does something with the compiled expression, which is kept from its first use on.
+fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
     COMPILED.with_borrow_mut(|compiled| {
-        if let Some(regex) = compiled.get(expression) {
-            return regex.as_ref().is_none_or(|regex| regex.is_match(text));
+        if !compiled.contains_key(expression) {
+            if compiled.len() >= MAX_KEPT {
+                compiled.clear();
+            }
+            let regex = RegexBuilder::new(expression).size_limit(SIZE_LIMIT).build().ok();
+            compiled.insert(expression.to_owned(), regex);
         }
-        if compiled.len() >= MAX_KEPT {
-            compiled.clear();
-        }
-        let regex = RegexBuilder::new(expression).size_limit(SIZE_LIMIT).build().ok();
-        let found = regex.as_ref().is_none_or(|regex| regex.is_match(text));
-        compiled.insert(expression.to_owned(), regex);
-        found
+        then(compiled.get(expression).and_then(Option::as_ref))
     })
 }
 

@@ -1,0 +1,227 @@
+//! Rules held against acts: what is found, where, and why it may count for less.
+//!
+//! Only rules that are keyed by an act's verb are looked at. Classes of operands are worked out when a rule first
+//! asks for them and kept for the act. What may not enter: what any one program does (that is data), I/O.
+
+mod conditions;
+mod lowering;
+mod scene;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+
+use super::catalog::Catalog;
+use super::model::Rule;
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, Verb};
+use crate::judge::facts::class::PathClass;
+use crate::judge::facts::paths::Placer;
+use crate::judge::facts::question::Inquiry;
+use crate::judge::invocation::{Invocation, Request};
+use crate::judge::policy::Policy;
+use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
+use crate::judge::syntax::tree::Span;
+pub use scene::shown;
+use scene::{Scene, View};
+
+/// Whether a shell glob covers all of a text, `*` crossing slashes.
+#[must_use]
+pub fn glob_matches(pattern: &str, text: &str) -> bool {
+    super::glob::text(pattern, text)
+}
+
+/// Everything that the rules find in the facts of an invocation, in the order of the acts. What could not be understood
+/// is found too. A question without an answer gets the stricter reading; adding acts never takes a finding away.
+#[must_use]
+pub fn find(
+    invocation: &Invocation,
+    facts: &Facts,
+    catalog: &Catalog,
+    policy: &Policy,
+    inquiry: &Inquiry<'_>,
+) -> Vec<Finding> {
+    let placer = Placer::new(invocation);
+    let scene = Scene { invocation, facts, catalog, policy, inquiry, placer, text: OnceCell::new() };
+    let mut findings = Findings { all: Vec::new(), disabled: &policy.disabled_rules };
+    for opaque in &facts.opaque {
+        findings.add(of_opaque(opaque, catalog));
+    }
+    for (id, act) in facts.acts.iter().enumerate() {
+        of_act(&scene, id, act, &mut findings);
+    }
+    of_text(&scene, &mut findings);
+    findings.all
+}
+
+/// What was found so far, each thing once.
+struct Findings<'a> {
+    all: Vec<Finding>,
+    disabled: &'a [String],
+}
+
+impl Findings<'_> {
+    /// Adds a finding, unless the policy switches its rule off (never at tier 4) or it was found already.
+    fn add(&mut self, finding: Finding) {
+        let off = finding.tier < Tier::Critical && self.disabled.contains(&finding.rule);
+        let same = |other: &Finding| {
+            other.rule == finding.rule
+                && other.span == finding.span
+                && other.touches == finding.touches
+                && other.lowered == finding.lowered
+                && other.tier == finding.tier
+        };
+        if !off && !self.all.iter().any(same) {
+            self.all.push(finding);
+        }
+    }
+}
+
+fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, findings: &mut Findings<'_>) {
+    let view = View::new(scene, id, act);
+    let before = findings.all.len();
+    let rules = scene.catalog.rules(act.verb.key()).chain(scene.catalog.any_rules(conditions::features(act)));
+    for rule in rules {
+        if let Some(finding) = try_rule(&view, rule) {
+            findings.add(finding);
+        }
+    }
+    let found = findings.all.get(before..).unwrap_or_default();
+    if matches!(act.verb, Verb::Effect(Effect::Delete))
+        && !act.dry_run
+        && !found.iter().any(|finding| finding.tier >= Tier::Medium)
+        && let Some(finding) = unknown_target(&view)
+    {
+        findings.add(finding);
+    }
+}
+
+/// Holds one rule against one act.
+fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
+    let touched = conditions::holds(view, &rule.when)?;
+    let reasons: Option<Vec<&'static str>> = if rule.tier > Tier::Low && !touched.is_empty() && !rule.lower.is_empty() {
+        touched.iter().map(|operand| lowering::reason(view, operand, &rule.lower)).collect()
+    } else {
+        None
+    };
+    let mut finding = from_rule(rule, view.act.span);
+    finding.act = Some(view.id);
+    match reasons {
+        Some(mut reasons) => {
+            reasons.dedup();
+            finding.tier = Tier::Low;
+            finding.weight = Weight::of_tier(Tier::Low);
+            finding.lowered = Some(reasons.join("; "));
+            finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
+        }
+        None => {
+            let counts = |operand: &&&scene::Seen<'_>| {
+                rule.tier <= Tier::Low
+                    || rule.lower.is_empty()
+                    || lowering::reason(view, operand, &rule.lower).is_none()
+            };
+            finding.touches = touched.iter().filter(counts).map(|operand| shown(&operand.operand.value)).collect();
+        }
+    }
+    Some(finding)
+}
+
+/// A finding as a rule says it, with nothing lowered.
+fn from_rule(rule: &Rule, span: Span) -> Finding {
+    Finding {
+        rule: rule.id.clone(),
+        tier: rule.tier,
+        weight: rule.weight,
+        reversibility: rule.reversibility,
+        reason: rule.reason.clone(),
+        instead: rule.instead.clone(),
+        span,
+        touches: Vec::new(),
+        deny: rule.deny,
+        yolo: rule.yolo,
+        notes: rule.notes.clone(),
+        lowered: None,
+        act: None,
+    }
+}
+
+/// What is said where no rule of the catalog does: the strict reading of RISK.md.
+fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
+    Finding {
+        rule: id.to_owned(),
+        tier,
+        weight: Weight::of_tier(tier),
+        reversibility: Reversibility::Irreversible,
+        reason: reason.to_owned(),
+        instead: None,
+        span,
+        touches: Vec::new(),
+        deny: false,
+        yolo: false,
+        notes: Vec::new(),
+        lowered: None,
+        act: None,
+    }
+}
+
+/// A part that could not be understood: the rule for its reason, else tier 3.
+fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
+    let id = format!("opaque.{}", opaque.why.name());
+    let mut finding = match catalog.rule(&id) {
+        Some(rule) => from_rule(rule, opaque.span),
+        None => built_in(&id, Tier::High, "What this part would do cannot be worked out.", opaque.span),
+    };
+    if !opaque.detail.is_empty() {
+        finding.touches.push(opaque.detail.clone());
+    }
+    finding
+}
+
+/// Deleting something that is not known before it happens is never below tier 2.
+fn unknown_target(view: &View<'_>) -> Option<Finding> {
+    const ID: &str = "opaque.operand";
+    let unknown = |seen: &&scene::Seen<'_>| {
+        let found_in_project = seen.path(view).is_some_and(|path| path.found)
+            && seen.classes(view).has_any(&[PathClass::Project, PathClass::Temp]);
+        seen.classes(view).has(PathClass::Dynamic) && !found_in_project
+    };
+    let unknown: Vec<&scene::Seen<'_>> = view.operands().iter().filter(unknown).collect();
+    if unknown.is_empty() {
+        return None;
+    }
+    let mut finding = match view.scene.catalog.rule(ID) {
+        Some(rule) => from_rule(rule, view.act.span),
+        None => built_in(ID, Tier::Medium, "What is deleted is not known before it happens.", view.act.span),
+    };
+    finding.touches = unknown.iter().map(|seen| shown(&seen.operand.value)).collect();
+    finding.act = Some(view.id);
+    Some(finding)
+}
+
+/// The rules of last resort: a text of the original command, wherever it stands.
+fn of_text(scene: &Scene<'_>, findings: &mut Findings<'_>) {
+    let text = scene.text();
+    for rule in scene.catalog.text_rules(text) {
+        let Some(span) = conditions::text_span(&rule.when, text) else { continue };
+        let alone = conditions::is_text_alone(&rule.when);
+        let act = scene
+            .facts
+            .acts
+            .iter()
+            .enumerate()
+            .find_map(|(id, act)| conditions::holds(&View::new(scene, id, act), &rule.when).map(|_| id));
+        if alone || act.is_some() {
+            let mut finding = from_rule(rule, span);
+            finding.act = act.filter(|_| !alone);
+            findings.add(finding);
+        }
+    }
+}
+
+/// The original text of an invocation, as rules of last resort read it.
+fn original(invocation: &Invocation) -> String {
+    match &invocation.request {
+        Request::Line(line) => String::from_utf8_lossy(&line.text).into_owned(),
+        Request::Argv(_) => invocation.display(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Whether an act is what a rule speaks of: every part of a match, the cheap ones first.
+
+use super::scene::{Seen, View};
+use crate::judge::facts::act::{Act, ActId, Input, Output, Taint, Verb};
+use crate::judge::rules::blob::Features;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::model::{
+    EnvTest, FlagTest, InputTest, Match, OperandTest, OutputTaint, RawTest, TaintName, Which,
+};
+use crate::judge::rules::{glob, text};
+use crate::judge::syntax::tree::Span;
+
+/// What an act has that `*` rules may ask for.
+pub(super) fn features(act: &Act) -> Features {
+    [
+        (!act.env.is_empty(), Features::ENV),
+        (!matches!(act.input, Input::Inherited | Input::Nothing), Features::INPUT),
+        (taint_of(act) != Taint::default(), Features::TAINTED),
+        (!act.feeds.is_empty(), Features::FEEDS),
+        (!act.wrappers.is_empty(), Features::WRAPPED),
+        (act.root, Features::ROOT),
+        (act.remote.is_some(), Features::REMOTE),
+        (act.code.is_some(), Features::CODE),
+    ]
+    .into_iter()
+    .filter(|(has, _)| *has)
+    .fold(Features::default(), |all, (_, feature)| all.and(feature))
+}
+
+/// Whether all that `when` says holds of the act; then the operands that made it hold (all of them, when the rule
+/// speaks of none).
+pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen<'v>>> {
+    let act = view.act;
+    let program = view.program();
+    let plain = sub_holds(act, when)
+        && (when.dry_run || !(act.dry_run || program.dry_run))
+        && when.recursive.is_none_or(|recursive| recursive == act.recursive)
+        && when.root.is_none_or(|root| root == act.root)
+        && when.remote.is_none_or(|remote| remote == act.remote.is_some())
+        && when.count.is_none_or(|(least, most)| {
+            u32::try_from(act.operands.len()).is_ok_and(|count| (least..=most).contains(&count))
+        })
+        && (when.wrapped.is_empty() || is_wrapped(view, &when.wrapped))
+        && (when.tainted.is_empty() || when.tainted.iter().any(|name| taint_of(act).has(taint(*name))))
+        && (when.input.is_empty() || when.input.iter().any(|test| input_holds(view, *test)))
+        && when.env.iter().all(|test| env_holds(view, test))
+        && when.flags.iter().all(|test| flag_holds(view, test))
+        && !when.no_flags.iter().any(|test| flag_holds(view, test))
+        && when.shown.is_none_or(|shown| shown == is_shown(view, act, &mut Vec::new()))
+        && (when.feeds.is_empty() || feeds(view, &when.feeds))
+        && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
+        && when.text.as_ref().is_none_or(|test| raw_span(test, view.scene.text()).is_some())
+        && code_holds(act, when);
+    if !plain {
+        return None;
+    }
+    let mut touched = vec![false; view.operands().len()];
+    if !when.operands.iter().all(|test| operand_holds(view, test, &mut touched)) {
+        return None;
+    }
+    let all = !touched.contains(&true);
+    Some(view.operands().iter().zip(touched).filter(|(_, is)| all || *is).map(|(seen, _)| seen).collect())
+}
+
+fn sub_holds(act: &Act, when: &Match) -> bool {
+    when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path))
+}
+
+/// All arguments as they reach the program.
+fn words(act: &Act) -> impl Iterator<Item = &crate::judge::facts::act::Value> {
+    let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
+    act.args.iter().chain(operands.iter().map(|operand| &operand.value))
+}
+
+fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> bool {
+    let operands = view.operands();
+    let mut touch = |index: usize| {
+        if let Some(place) = touched.get_mut(index) {
+            *place = true;
+        }
+    };
+    let at = |index: usize| operands.get(index).is_some_and(|seen| seen.passes(&test.test, view));
+    match test.which {
+        Which::Any => {
+            let mut any = false;
+            for (index, seen) in operands.iter().enumerate() {
+                if seen.passes(&test.test, view) {
+                    touch(index);
+                    any = true;
+                }
+            }
+            any
+        }
+        Which::All => {
+            let all = !operands.is_empty() && operands.iter().all(|seen| seen.passes(&test.test, view));
+            (0..operands.len()).filter(|_| all).for_each(&mut touch);
+            all
+        }
+        Which::No => !operands.iter().any(|seen| seen.passes(&test.test, view)),
+        Which::At(index) => {
+            let holds = at(index as usize);
+            touch(index as usize);
+            holds
+        }
+        Which::Last => {
+            let Some(last) = operands.len().checked_sub(1) else { return false };
+            touch(last);
+            at(last)
+        }
+    }
+}
+
+fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
+    view.flags().iter().any(|flag| {
+        test.names.iter().any(|name| text::same_flag(name, &flag.name))
+            && test.value.as_ref().is_none_or(|test| flag.value.as_ref().is_some_and(|value| view.passes(test, value)))
+    })
+}
+
+fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
+    view.act.env.iter().any(|(name, value)| {
+        glob::text(&test.name, name) && test.value.as_ref().is_none_or(|test| view.passes(test, value))
+    })
+}
+
+const fn taint(name: TaintName) -> Taint {
+    match name {
+        TaintName::Fetched => Taint::FETCHED,
+        TaintName::Decoded => Taint::DECODED,
+        TaintName::Secret => Taint::SECRET,
+        TaintName::Foreign => Taint::FOREIGN,
+    }
+}
+
+/// What is known of the bytes that reach a program as arguments.
+fn taint_of(act: &Act) -> Taint {
+    let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
+    let code = act.code.iter().map(|code| &code.text);
+    let env = act.env.iter().map(|(_, value)| value);
+    words(act).chain(flags).chain(code).chain(env).fold(Taint::default(), |all, value| all.and(value.taint()))
+}
+
+fn input_holds(view: &View<'_>, test: InputTest) -> bool {
+    let input = &view.program().input;
+    match test {
+        InputTest::Pipe => matches!(input, Input::Pipe(_)),
+        InputTest::Text => matches!(input, Input::Text(_)),
+        InputTest::File => matches!(input, Input::File(_)),
+        InputTest::Fetched => input_taint(view, input).has(Taint::FETCHED),
+        InputTest::Decoded => input_taint(view, input).has(Taint::DECODED),
+        InputTest::Secret => input_taint(view, input).has(Taint::SECRET),
+    }
+}
+
+/// What is known of the bytes on standard input: what their producers print, which carries what they read.
+fn input_taint(view: &View<'_>, input: &Input) -> Taint {
+    match input {
+        Input::Inherited | Input::Nothing => Taint::default(),
+        Input::Pipe(from) => from
+            .iter()
+            .filter_map(|id| view.scene.facts.acts.get(*id))
+            .fold(Taint::default(), |all, act| all.and(act.taint)),
+        Input::File(operand) => {
+            let class = view.scene.placer.classes(
+                &operand.value,
+                view.act.cwd.as_deref(),
+                view.scene.catalog,
+                view.scene.inquiry,
+            );
+            let secret = class.has(crate::judge::facts::class::PathClass::Secret);
+            operand.value.taint().and(if secret { Taint::SECRET } else { Taint::default() })
+        }
+        Input::Text(text) => text.taint(),
+    }
+}
+
+/// Whether `name` is what a rule calls `verb`: the same, by glob, or another name of the same program.
+fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
+    name == verb
+        || glob::is_glob(verb) && glob::text(verb, name)
+        || !verb.starts_with(':')
+            && catalog.program(verb).is_some_and(|program| program.names.iter().any(|known| glob::text(known, name)))
+}
+
+fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {
+    let wrappers = &view.act.wrappers;
+    wrappers.iter().any(|wrapper| verbs.iter().any(|verb| is_verb(view.scene.catalog, wrapper, verb)))
+}
+
+/// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.
+fn feeds(view: &View<'_>, verbs: &[String]) -> bool {
+    let scene = view.scene;
+    let fits = |name: &str| verbs.iter().any(|verb| is_verb(scene.catalog, name, verb));
+    let mut seen: Vec<ActId> = Vec::new();
+    let mut open: Vec<ActId> = view.program().feeds.clone();
+    while let Some(id) = open.pop() {
+        if seen.contains(&id) {
+            continue;
+        }
+        seen.push(id);
+        let Some(act) = scene.facts.acts.get(id) else { continue };
+        if fits(act.verb.key()) || scene.effects_of(id).any(|(_, effect)| fits(effect.key())) {
+            return true;
+        }
+        if copies(scene.catalog, act) {
+            open.extend(&act.feeds);
+        }
+    }
+    false
+}
+
+/// Whether a program passes on what it reads. One that nothing describes may.
+fn copies(catalog: &Catalog, act: &Act) -> bool {
+    let Verb::Program { name, .. } = &act.verb else { return false };
+    let Some(program) = catalog.program(name) else { return true };
+    let sub = program.subs.iter().find(|sub| sub.paths.contains(&act.sub)).and_then(|sub| sub.output);
+    matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
+}
+
+/// Whether what the act prints reaches whoever called, at the end of pipes too.
+fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
+    let act = act.parent.and_then(|id| view.scene.facts.acts.get(id)).unwrap_or(act);
+    match act.output {
+        Output::Inherited => true,
+        Output::File | Output::Captured | Output::Nothing => false,
+        Output::Pipe => act.feeds.iter().any(|id| {
+            if seen.contains(id) {
+                return false;
+            }
+            seen.push(*id);
+            let next = view.scene.facts.acts.get(*id);
+            next.is_some_and(|next| copies(view.scene.catalog, next) && is_shown(view, next, seen))
+        }),
+    }
+}
+
+fn code_holds(act: &Act, when: &Match) -> bool {
+    let Some(test) = &when.code else { return true };
+    act.code.as_ref().is_some_and(|code| {
+        (test.languages.is_empty() || test.languages.contains(&code.language))
+            && text::found(&test.regex, &code.text.rough())
+    })
+}
+
+/// Whether a rule says nothing but what text to look for.
+pub(super) fn is_text_alone(when: &Match) -> bool {
+    *when == Match { verbs: when.verbs.clone(), text: when.text.clone(), dry_run: when.dry_run, ..Match::default() }
+}
+
+/// Where the text that a rule looks for stands.
+pub(super) fn text_span(when: &Match, text: &str) -> Option<Span> {
+    raw_span(when.text.as_ref()?, text)
+}
+
+/// Where a raw test is found. The expression is compiled only when the literal is there.
+fn raw_span(test: &RawTest, original: &str) -> Option<Span> {
+    let literal = original.find(&test.literal)?;
+    let (start, end) = match &test.regex {
+        Some(regex) => text::find(regex, original)?,
+        None => (literal, literal + test.literal.len()),
+    };
+    Some(Span::new(u32::try_from(start).ok()?, u32::try_from(end).ok()?))
+}

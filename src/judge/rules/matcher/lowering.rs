@@ -1,0 +1,319 @@
+//! The facts of RISK.md that take an operand out of a rule.
+//!
+//! Each is held to what the world answered and to what earlier acts of the line may have made of it since. Without an
+//! answer nothing is lowered.
+
+use super::scene::{Scene, Seen, View};
+use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
+use crate::judge::facts::class::PathClass;
+use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
+use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::Lowering;
+
+/// Why an operand does not count, when one of the facts that the rule names holds of it.
+pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
+    // Another host's files are not this world's.
+    if view.act.remote.is_some() {
+        return None;
+    }
+    let path = seen.path(view)?;
+    facts.iter().find_map(|fact| match fact {
+        Lowering::Temp => is_temp(view, path).then_some("it lies in the temp directory"),
+        Lowering::Generated => {
+            is_generated(view, seen, path).then_some("it can be made again, and the repository ignores it")
+        }
+        Lowering::Missing => is_missing(view, path).then_some("there is nothing there"),
+        Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
+        Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
+    })
+}
+
+/// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
+fn place(path: &NormalPath) -> Option<String> {
+    let whole = path.start == Start::Root && !path.dynamic && !path.found && !path.components.is_empty();
+    let plain = path.components.iter().all(|component| component.glob.is_none() && !component.unknown);
+    (whole && plain).then(|| path.text())
+}
+
+fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
+    let scene = view.scene;
+    if path.start == Start::Temporary {
+        return !path.dynamic && !moved_into(view, path);
+    }
+    if path.dynamic || path.start != Start::Root || !scene.placer.is_temp(path) || scene.placer.is_temp_top(path) {
+        return false;
+    }
+    // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there.
+    let mut asked = path.clone();
+    if path.name().is_some_and(|name| name.glob.is_some()) {
+        if path.slash || view.act.verb != Verb::Effect(Effect::Delete) {
+            return false;
+        }
+        asked.components.pop();
+    }
+    let Some(text) = place(&asked) else { return false };
+    let Some(facts) = scene.inquiry.path(&text) else { return false };
+    let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|canonical| {
+        scene.placer.is_temp(&canonical) && (asked != *path || !scene.placer.is_temp_top(&canonical))
+    });
+    leads_there && !moved_into(view, path) && !linked(view, path)
+}
+
+fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
+    if !seen.classes(view).has(PathClass::Generated) || seen.classes(view).has(PathClass::Repository) {
+        return false;
+    }
+    let Some(text) = place(path) else { return false };
+    // Both are asked at once.
+    let (facts, git) = (view.scene.inquiry.path(&text), view.scene.inquiry.git(&text));
+    let (Some(facts), Some(git)) = (facts, git) else { return false };
+    let disposable = git.ignored && !git.tracked && !git.holds_tracked && !git.holds_repository;
+    disposable
+        && !facts.symlink
+        && stays_in_repository(&text, facts, git)
+        && !moved_into(view, path)
+        && !linked(view, path)
+        && !ignored_otherwise(view)
+}
+
+/// No link on the way leads out of where the path says it is.
+fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
+    if facts.canonical == text {
+        return true;
+    }
+    let Some(root) = &git.root else { return false };
+    let below = |path: &str| path.strip_prefix(root.as_str()).filter(|rest| rest.starts_with('/')).map(str::to_owned);
+    match (below(text), below(&facts.canonical)) {
+        (Some(rest), _) => facts.canonical.ends_with(&rest),
+        (None, Some(rest)) => text.ends_with(&rest),
+        (None, None) => false,
+    }
+}
+
+fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
+    let Some(text) = place(path) else { return false };
+    let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    missing && untouched(view, path)
+}
+
+fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
+    if !earlier(view).any(|(id, act)| creates(view.scene, id, act, path)) {
+        return false;
+    }
+    let Some(text) = place(path) else { return false };
+    let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    missing && !moved_into(view, path) && !copied_into(view, path) && !linked(view, path)
+}
+
+fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
+    if view.act.recursive || path.globbed || path.everything || path.slash {
+        return false;
+    }
+    let Some(text) = place(path) else { return false };
+    let (facts, git) = (view.scene.inquiry.path(&text), view.scene.inquiry.git(&text));
+    let (Some(facts), Some(git)) = (facts, git) else { return false };
+    git.tracked
+        && git.clean
+        && facts.kind == PathKind::File
+        && !facts.symlink
+        && stays_in_repository(&text, facts, git)
+        && untouched(view, path)
+}
+
+/// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
+/// around it and what belongs to the same program are none of them.
+fn earlier<'v>(view: &'v View<'_>) -> impl Iterator<Item = (ActId, &'v Act)> {
+    let act = view.act;
+    let own = act.parent.unwrap_or(view.id);
+    view.scene.facts.acts.iter().enumerate().filter(move |(id, other)| {
+        let may_come_first = *id < view.id || act.conditional && other.conditional;
+        let same_program = *id == own || other.parent == Some(own) || *id == view.id;
+        may_come_first && !same_program && !encloses(other, act)
+    })
+}
+
+/// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`.
+fn encloses(other: &Act, act: &Act) -> bool {
+    if other.source != Source::Command || act.source != Source::Command {
+        return false;
+    }
+    let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
+    let wrapper = matches!(&other.verb, Verb::Program { name, .. } if act.wrappers.contains(name));
+    around && (other.span != act.span || wrapper)
+}
+
+/// Whether something that could not be understood stands in the line: it may have done anything.
+fn is_opaque(view: &View<'_>) -> bool {
+    let facts = view.scene.facts;
+    facts.opaque.iter().any(|opaque| view.act.conditional || opaque.span.start <= view.act.span.start)
+}
+
+/// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
+/// harmless.
+fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
+    !is_opaque(view) && !earlier(view).any(|(id, act)| may_make(view.scene, id, act, path))
+}
+
+/// Builtins that touch no file, and programs whose operands are all that they make.
+const QUIET: [&str; 16] = [
+    "cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "alias",
+    "unalias", "trap", "shift", "let",
+];
+const MAKERS: [&str; 3] = ["mkdir", "touch", "mkfifo"];
+
+fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
+    match &act.verb {
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Link | Effect::Fetch) => touches(scene, act, path),
+        Verb::Effect(Effect::Execute) => true,
+        Verb::Effect(_) => false,
+        Verb::Program { name, .. } => {
+            if act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() {
+                return false;
+            }
+            if MAKERS.contains(&name.as_str()) {
+                return touches(scene, act, path);
+            }
+            act.code.is_some() || scene.effects_of(id).next().is_none()
+        }
+    }
+}
+
+/// Whether an act makes the path, or something below it, anew.
+fn creates(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
+    let makes = match &act.verb {
+        Verb::Effect(Effect::Write | Effect::Append) => true,
+        Verb::Program { name, .. } => {
+            let clones = name == "git" && act.sub.first().is_some_and(|sub| sub == "clone" || sub == "init");
+            MAKERS.contains(&name.as_str()) || clones && scene.effects_of(id).next().is_none()
+        }
+        Verb::Effect(_) => false,
+    };
+    makes
+        && act.remote.is_none()
+        && act.operands.iter().any(|operand| {
+            let made = scene.placer.path(&operand.value, act.cwd.as_deref());
+            made.and_then(|made| place(&made)).is_some_and(|made| {
+                let relation = path.relation(&made);
+                !matches!(relation, Relation::Apart | Relation::Below)
+            })
+        })
+}
+
+/// Whether an earlier act moved something to the path, into it, or put something else in its place.
+fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
+    brought(view, path, |effect| effect == Effect::Move)
+}
+
+/// Whether an earlier act copied something there.
+fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
+    brought(view, path, |effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
+}
+
+/// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and subcommands
+/// of git bring whatever they like.
+fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(Effect) -> bool) -> bool {
+    let scene = view.scene;
+    if is_opaque(view) {
+        return true;
+    }
+    earlier(view).any(|(_, act)| match &act.verb {
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Link) => {
+            let brings = act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| from(effect)));
+            brings && touches(scene, act, path)
+        }
+        // What is described only as a move goes where nothing says.
+        Verb::Effect(Effect::Move) => {
+            let goes = act.parent.is_some_and(|parent| {
+                scene.effects_of(parent).any(|(_, effect)| matches!(effect, Effect::Write | Effect::Append))
+            });
+            !goes
+        }
+        Verb::Program { name, .. } => {
+            name == "git" && act.sub.first().is_some_and(|sub| ["mv", "stash"].contains(&sub.as_str()))
+                || name.split_once(':').is_some_and(|(_, call)| {
+                    ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
+                })
+        }
+        Verb::Effect(_) => false,
+    })
+}
+
+/// Whether an earlier act made a link at the path, in it, or on the way to it.
+fn linked(view: &View<'_>, path: &NormalPath) -> bool {
+    let links = |act: &Act| {
+        matches!(&act.verb, Verb::Effect(Effect::Link))
+            || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
+    };
+    earlier(view).any(|(_, act)| links(act) && touches(view.scene, act, path))
+}
+
+/// Whether an earlier act may have changed what git ignores or what lies in the work tree.
+fn ignored_otherwise(view: &View<'_>) -> bool {
+    const CHANGING: [&str; 21] = [
+        "checkout",
+        "switch",
+        "reset",
+        "restore",
+        "stash",
+        "pull",
+        "merge",
+        "rebase",
+        "mv",
+        "rm",
+        "add",
+        "apply",
+        "am",
+        "cherry-pick",
+        "revert",
+        "worktree",
+        "submodule",
+        "clone",
+        "init",
+        "update-index",
+        "read-tree",
+    ];
+    earlier(view).any(|(_, act)| match &act.verb {
+        Verb::Program { name, .. } => {
+            name == "git" && act.sub.first().is_none_or(|sub| CHANGING.contains(&sub.as_str()))
+        }
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Delete | Effect::Move | Effect::Link) => {
+            act.operands.iter().any(|operand| {
+                let path = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+                path.is_none_or(|path| {
+                    path.dynamic && path.name().is_none()
+                        || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
+                })
+            })
+        }
+        Verb::Effect(_) => false,
+    })
+}
+
+/// Whether an operand of the act may name the path, something in it, or a directory above it.
+fn touches(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    if act.remote.is_some() {
+        return false;
+    }
+    act.operands.iter().any(|operand| {
+        scene.placer.path(&operand.value, act.cwd.as_deref()).is_none_or(|other| may_touch(path, &other))
+    })
+}
+
+fn may_touch(path: &NormalPath, other: &NormalPath) -> bool {
+    match (path.start, other.start) {
+        (Start::Root, Start::Root) => {
+            let pairs = path.components.iter().zip(&other.components);
+            let agree = |(one, two): (&Component, &Component)| {
+                one.unknown
+                    || two.unknown
+                    || one.may_be(&two.text)
+                    || two.may_be(&one.text)
+                    || one.glob.is_some() && two.glob.is_some()
+            };
+            pairs.into_iter().all(agree)
+        }
+        (Start::Temporary, Start::Root) | (Start::Root, Start::Temporary) => false,
+        _ => true,
+    }
+}

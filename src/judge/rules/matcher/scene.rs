@@ -1,0 +1,250 @@
+//! What rules are held against: one act of an invocation, with the classes of its operands worked out on demand.
+
+use std::cell::OnceCell;
+
+use super::original;
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, UnknownReason, Value, Verb};
+use crate::judge::facts::class::{PathClass, PathClasses};
+use crate::judge::facts::hosts;
+use crate::judge::facts::paths::{NormalPath, Placer};
+use crate::judge::facts::question::Inquiry;
+use crate::judge::invocation::Invocation;
+use crate::judge::policy::Policy;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::model::{HostClass, RemoteName, TextTest, WrapFrom};
+use crate::judge::rules::{glob, text};
+
+/// One invocation while rules are held against it.
+pub(super) struct Scene<'a> {
+    pub invocation: &'a Invocation,
+    pub facts: &'a Facts,
+    pub catalog: &'a Catalog,
+    pub policy: &'a Policy,
+    pub inquiry: &'a Inquiry<'a>,
+    pub placer: Placer,
+    pub text: OnceCell<String>,
+}
+
+impl Scene<'_> {
+    /// The original text.
+    pub fn text(&self) -> &str {
+        self.text.get_or_init(|| original(self.invocation))
+    }
+
+    /// The effects that belong to a program act.
+    pub fn effects_of(&self, parent: ActId) -> impl Iterator<Item = (&Act, Effect)> {
+        self.facts.acts.iter().filter(move |act| act.parent == Some(parent)).filter_map(|act| match act.verb {
+            Verb::Effect(effect) => Some((act, effect)),
+            Verb::Program { .. } => None,
+        })
+    }
+}
+
+/// One act.
+pub(super) struct View<'a> {
+    pub scene: &'a Scene<'a>,
+    pub id: ActId,
+    pub act: &'a Act,
+    operands: OnceCell<Vec<Seen<'a>>>,
+    network: OnceCell<bool>,
+}
+
+impl<'a> View<'a> {
+    pub const fn new(scene: &'a Scene<'a>, id: ActId, act: &'a Act) -> Self {
+        Self { scene, id, act, operands: OnceCell::new(), network: OnceCell::new() }
+    }
+
+    pub fn operands(&self) -> &[Seen<'a>] {
+        self.operands.get_or_init(|| self.act.operands.iter().map(Seen::new).collect())
+    }
+
+    /// The program act that an effect belongs to, or the act itself.
+    pub fn program(&self) -> &'a Act {
+        self.act.parent.and_then(|id| self.scene.facts.acts.get(id)).unwrap_or(self.act)
+    }
+
+    /// The flags; an effect has those of its program.
+    pub fn flags(&self) -> &'a [Flag] {
+        if self.act.flags.is_empty() { &self.program().flags } else { &self.act.flags }
+    }
+
+    /// Whether its operands name hosts and URLs by their place.
+    pub fn is_network(&self) -> bool {
+        *self.network.get_or_init(|| match &self.act.verb {
+            Verb::Effect(effect) => matches!(effect, Effect::Send | Effect::Fetch),
+            Verb::Program { name, .. } => {
+                let talks = |(_, effect)| matches!(effect, Effect::Send | Effect::Fetch);
+                let ssh = || {
+                    self.scene.catalog.program(name).is_some_and(|program| {
+                        program
+                            .wraps
+                            .iter()
+                            .any(|wrap| wrap.remote == Some(RemoteName::Ssh) && wrap.from == WrapFrom::Operands)
+                    })
+                };
+                self.scene.effects_of(self.id).any(talks) || ssh()
+            }
+        })
+    }
+
+    /// Whether the act destroys or opens up what it falls on, all the way down or behind a link.
+    fn reaches_through_links(&self, path: &NormalPath) -> bool {
+        match self.act.verb {
+            Verb::Effect(Effect::Delete) => self.act.recursive || path.slash || path.everything,
+            Verb::Effect(Effect::Permit) => self.act.recursive,
+            Verb::Effect(Effect::Move) => path.slash,
+            _ => false,
+        }
+    }
+
+    /// Whether a test holds of a text that is no operand.
+    pub fn passes(&self, test: &TextTest, value: &Value) -> bool {
+        let operand = Operand { value: value.clone(), span: self.act.span };
+        Seen::new(&operand).passes(test, self)
+    }
+}
+
+/// An operand, with what is known of it as far as it was asked.
+pub(super) struct Seen<'a> {
+    pub operand: &'a Operand,
+    path: OnceCell<Option<NormalPath>>,
+    classes: OnceCell<PathClasses>,
+    host: OnceCell<HostClass>,
+}
+
+impl<'a> Seen<'a> {
+    const fn new(operand: &'a Operand) -> Self {
+        Self { operand, path: OnceCell::new(), classes: OnceCell::new(), host: OnceCell::new() }
+    }
+
+    /// The path that it names.
+    pub fn path(&self, view: &View<'_>) -> Option<&NormalPath> {
+        let cwd = view.act.cwd.as_deref();
+        self.path.get_or_init(|| view.scene.placer.path(&self.operand.value, cwd)).as_ref()
+    }
+
+    /// Its path classes; for an act that reaches through links, with the graver ones of the place that links lead to.
+    pub fn classes(&self, view: &View<'_>) -> PathClasses {
+        *self.classes.get_or_init(|| {
+            let scene = view.scene;
+            let cwd = view.act.cwd.as_deref();
+            let classes = scene.placer.classes(&self.operand.value, cwd, scene.catalog, scene.inquiry);
+            classes.and(self.behind_links(view).unwrap_or_default())
+        })
+    }
+
+    fn behind_links(&self, view: &View<'_>) -> Option<PathClasses> {
+        const GRAVE: [PathClass; 12] = [
+            PathClass::Root,
+            PathClass::System,
+            PathClass::SystemTop,
+            PathClass::Device,
+            PathClass::Kernel,
+            PathClass::Home,
+            PathClass::Secret,
+            PathClass::Startup,
+            PathClass::Persistence,
+            PathClass::Guard,
+            PathClass::Agent,
+            PathClass::Repository,
+        ];
+        if view.act.remote.is_some() {
+            return None;
+        }
+        let path = self.path(view)?;
+        if !view.reaches_through_links(path) || path.dynamic || path.name().is_some_and(|name| name.glob.is_some()) {
+            return None;
+        }
+        let scene = view.scene;
+        let facts = scene.inquiry.path(&path.text())?;
+        // Deleting a link deletes the link.
+        let link_itself =
+            facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
+        if link_itself || facts.canonical == path.text() {
+            return None;
+        }
+        let mut canonical = NormalPath::absolute(&facts.canonical)?;
+        canonical.everything = path.everything;
+        let behind = scene.placer.of(&canonical, scene.catalog, scene.inquiry);
+        Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
+    }
+
+    fn host(&self, view: &View<'_>) -> HostClass {
+        *self.host.get_or_init(|| {
+            let scene = view.scene;
+            hosts::class(&self.operand.value, view.is_network(), scene.catalog, &scene.policy.known_hosts)
+        })
+    }
+
+    /// Whether a test holds of it.
+    pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
+        self.passes_patterns(test, view)
+            && (test.class.is_empty() || self.classes(view).has_any(&test.class))
+            && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
+            && (test.host.is_empty() || test.host.contains(&self.host(view)))
+    }
+
+    fn passes_patterns(&self, test: &TextTest, view: &View<'_>) -> bool {
+        let value = &self.operand.value;
+        let is_path = matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
+        let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
+        if !is_path || !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
+            return text::passes(test, value);
+        }
+        // Written otherwise, it is the same place.
+        let normal = self.path(view).map(|path| {
+            let text = path.text();
+            if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
+        });
+        let Some(normal) = normal else { return text::passes(test, value) };
+        let written = value.rough();
+        let hits = |text: &str| {
+            test.glob.iter().any(|pattern| glob::text(pattern, text))
+                || test.regex.as_deref().is_some_and(|regex| text::found(regex, text))
+        };
+        let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);
+        let hit = !wants || exact(&written) || exact(&normal) || hits(&written) || hits(&normal);
+        // A way back up may lead out of what a pattern excepts.
+        let plain = !written.split('/').any(|name| name == "..");
+        let excepted = |text: &str| {
+            test.not_glob.iter().any(|pattern| glob::text(pattern, text))
+                || test.not_regex.as_deref().is_some_and(|regex| text::found(regex, text))
+        };
+        hit && test.dynamic.is_none_or(|dynamic| dynamic == value.is_dynamic())
+            && !(excepted(&normal) || plain && excepted(&written))
+    }
+}
+
+/// A value as a person reads it: what is unknown is named.
+#[must_use]
+pub fn shown(value: &Value) -> String {
+    let mut text = String::new();
+    for piece in &value.pieces {
+        match piece {
+            Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
+            Piece::Unknown(unknown) => match &unknown.why {
+                UnknownReason::Variable(name) => {
+                    text.push('$');
+                    text.push_str(name);
+                }
+                UnknownReason::CommandOutput => text.push_str("$(…)"),
+                UnknownReason::Input => text.push_str("(what is read)"),
+                UnknownReason::Number => text.push_str("(a number)"),
+                UnknownReason::Temporary => text.push_str("(a temporary name)"),
+                UnknownReason::Pipe => text.push_str("(a pipe)"),
+                UnknownReason::Found(Some(start)) => {
+                    text.push_str("(what is found below ");
+                    text.push_str(start);
+                    text.push(')');
+                }
+                UnknownReason::Found(None) => text.push_str("(what is found)"),
+                UnknownReason::Other(words) => {
+                    text.push('(');
+                    text.push_str(words);
+                    text.push(')');
+                }
+            },
+        }
+    }
+    text
+}

@@ -1,0 +1,589 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::judge::facts::act::{
+    Code, Flag, Input, OpaqueReason, Operand, Output, Piece, Remote, RemoteKind, Source, Taint, Unknown, UnknownReason,
+    Value,
+};
+use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question};
+use crate::judge::invocation::{Environment, Line, Origin, Session};
+use crate::judge::rules::catalog::{Layer, PatternFile};
+use crate::judge::syntax::tree::Dialect;
+
+const CWD: &str = "/home/me/project";
+
+/// A catalog with these rules beside the built-in ones. Each rule is given as the lines of its match.
+fn catalog(rules: &[(&str, &str)]) -> Catalog {
+    let mut text = String::from(
+        "family = \"t\"\nabout = \"For tests.\"\n\
+         [[program]]\nname = [\"zap\", \"zapper\"]\noptions = [\"-f|--force\", \"-o|--out=\"]\n\
+         [[program.sub]]\nname = \"old new\"\n\
+         [[program]]\nname = \"own\"\noutput = \"own\"\n\
+         [[paths]]\nclass = \"generated\"\nglobs = [\"out-dir\", \"**/out-dir/**\"]\n",
+    );
+    for (id, body) in rules {
+        let header = format!(
+            "[[rule]]\nid = \"t.{id}\"\nreversibility = \"irreversible\"\nreason = \"Because.\"\n\
+             bad = [\"zap a\"]\ngood = [\"true\"]\n"
+        );
+        text.push_str(&header);
+        if !body.contains("tier =") {
+            text.push_str("tier = 3\n");
+        }
+        text.push_str(body);
+        text.push('\n');
+    }
+    let file = PatternFile { path: "t.toml".into(), text, layer: Layer::User };
+    let (catalog, problems) = Catalog::with_files([file]);
+    assert!(problems.is_empty(), "{problems:?}");
+    catalog
+}
+
+fn invocation(text: &str) -> Invocation {
+    Invocation {
+        request: Request::Line(Line {
+            text: text.as_bytes().to_vec(),
+            dialect: Dialect::Bash,
+            shell: "/bin/bash".into(),
+            options: Vec::new(),
+            positional: Vec::new(),
+        }),
+        cwd: PathBuf::from(CWD),
+        env: Environment::from_iter([("HOME".into(), "/home/me".into())]),
+        home: Some("/home/me".into()),
+        uid: 1000,
+        user: "me".into(),
+        origin: Origin::Cli,
+        session: Session::default(),
+    }
+}
+
+fn act(verb: Verb) -> Act {
+    Act {
+        verb,
+        tier: Tier::Low,
+        sub: Vec::new(),
+        flags: Vec::new(),
+        operands: Vec::new(),
+        args: Vec::new(),
+        env: Vec::new(),
+        code: None,
+        dry_run: false,
+        recursive: false,
+        input: Input::Inherited,
+        feeds: Vec::new(),
+        output: Output::Inherited,
+        taint: Taint::default(),
+        root: false,
+        remote: None,
+        cwd: Some(CWD.into()),
+        targets: Vec::new(),
+        wrappers: Vec::new(),
+        disguise: None,
+        parent: None,
+        conditional: false,
+        source: Source::Command,
+        span: Span::default(),
+    }
+}
+
+/// Text with live `*`; `$X` stands for an unknown variable, `%` for a name made by `mktemp`.
+fn value(text: &str) -> Value {
+    let mut value = Value::default();
+    for (index, part) in text.split("$X").enumerate() {
+        if index > 0 {
+            let why = UnknownReason::Variable("X".into());
+            value.push(Piece::Unknown(Unknown { why, taint: Taint::default() }));
+        }
+        for c in part.chars() {
+            value.push(match c {
+                '*' => Piece::Glob("*".into()),
+                '%' => Piece::Unknown(Unknown { why: UnknownReason::Temporary, taint: Taint::default() }),
+                c => Piece::Text(c.into()),
+            });
+        }
+    }
+    value
+}
+
+fn operands(texts: &[&str]) -> Vec<Operand> {
+    texts.iter().map(|text| Operand { value: value(text), span: Span::default() }).collect()
+}
+
+fn program(name: &str, texts: &[&str]) -> Act {
+    let verb = Verb::Program { name: name.into(), path: None };
+    Act { operands: operands(texts), args: texts.iter().map(|text| value(text)).collect(), ..act(verb) }
+}
+
+fn effect(effect: Effect, texts: &[&str]) -> Act {
+    Act { operands: operands(texts), tier: Tier::Safe, ..act(Verb::Effect(effect)) }
+}
+
+fn removing(texts: &[&str]) -> Act {
+    Act { recursive: true, ..effect(Effect::Delete, texts) }
+}
+
+/// Gives each act a span of its own, one after another.
+fn line(acts: Vec<Act>) -> Facts {
+    let spanned = acts.into_iter().zip(0_u32..).map(|(act, at)| Act { span: Span::new(at * 10, at * 10 + 9), ..act });
+    Facts { acts: spanned.collect(), ..Facts::default() }
+}
+
+fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers) -> Vec<Finding> {
+    let inquiry = Inquiry::new(answers);
+    let mut findings = find(&invocation("zap a b"), facts, catalog, &Policy::default(), &inquiry);
+    findings.retain(|finding| finding.rule.starts_with("t.") || finding.rule.starts_with("opaque."));
+    findings
+}
+
+fn found(catalog: &Catalog, facts: &Facts) -> Vec<Finding> {
+    found_with(catalog, facts, &Answers::none())
+}
+
+/// Whether one rule of this body finds the last of these acts.
+#[track_caller]
+fn matches(body: &str, acts: Vec<Act>) -> bool {
+    let last = acts.len() - 1;
+    found(&catalog(&[("one", body)]), &line(acts)).iter().any(|finding| finding.act == Some(last))
+}
+
+fn zap(texts: &[&str]) -> Act {
+    program("zap", texts)
+}
+
+const ZAP: &str = "program = \"zap\"\n";
+
+fn with(body: &str) -> String {
+    format!("{ZAP}{body}")
+}
+
+#[test]
+fn a_rule_without_conditions_finds_every_run_of_its_program() {
+    assert!(matches(ZAP, vec![zap(&[])]));
+    assert!(matches(ZAP, vec![program("zapper", &[])]));
+    assert!(!matches(ZAP, vec![program("tap", &[])]));
+}
+
+#[test]
+fn a_subcommand_path_matches_by_its_beginning() {
+    let with_sub = |sub: &[&str]| Act { sub: sub.iter().map(|word| (*word).into()).collect(), ..zap(&[]) };
+    let rule = with("sub = \"old\"");
+    assert!(matches(&rule, vec![with_sub(&["old", "new"])]));
+    assert!(!matches(&rule, vec![with_sub(&["new"])]));
+    assert!(!matches(&with("sub = \"old new\""), vec![with_sub(&["old"])]));
+}
+
+#[test]
+fn all_flags_must_be_given_and_none_of_the_others() {
+    let flagged = |flags: &[(&str, Option<&str>)]| {
+        let flag = |(name, value): &(&str, Option<&str>)| Flag {
+            name: (*name).into(),
+            value: value.map(Value::text),
+            span: Span::default(),
+        };
+        Act { flags: flags.iter().map(flag).collect(), ..zap(&[]) }
+    };
+    assert!(matches(&with("flags = [\"--force\"]"), vec![flagged(&[("-f", None)])]));
+    assert!(!matches(&with("flags = [\"--force\"]"), vec![flagged(&[])]));
+    assert!(!matches(&with("flags = [\"-f\", \"-o\"]"), vec![flagged(&[("-f", None)])]));
+    assert!(!matches(&with("no_flags = [\"-f\"]"), vec![flagged(&[("-f", None)])]));
+    assert!(matches(&with("flags = [\"-o=/dev/*\"]"), vec![flagged(&[("-o", Some("/dev/x"))])]));
+    assert!(!matches(&with("flags = [\"-o=/dev/*\"]"), vec![flagged(&[("-o", Some("x"))])]));
+}
+
+#[test]
+fn quantifiers_say_which_operands_count() {
+    let rule = |which: &str| with(&format!("operand = {{ which = \"{which}\", glob = [\"a*\"] }}"));
+    for (which, texts, expected) in [
+        ("any", &["b", "a1"][..], true),
+        ("any", &["b"], false),
+        ("all", &["a1", "a2"], true),
+        ("all", &["a1", "b"], false),
+        ("all", &[], false),
+        ("no", &["b"], true),
+        ("no", &["b", "a"], false),
+        ("no", &[], true),
+        ("1", &["b", "a"], true),
+        ("1", &["a", "b"], false),
+        ("1", &["a"], false),
+        ("last", &["b", "a"], true),
+        ("last", &["a", "b"], false),
+    ] {
+        assert_eq!(matches(&rule(which), vec![zap(texts)]), expected, "{which} {texts:?}");
+    }
+    assert!(matches(&with("count = [2, 3]"), vec![zap(&["a", "b"])]));
+    assert!(!matches(&with("count = [2, 3]"), vec![zap(&["a"])]));
+}
+
+#[test]
+fn every_group_of_a_test_must_hold() {
+    let rule = "program = \":delete\"\noperand = { class = [\"system\"], not_class = [\"system-top\"], not_glob = [\"/var/cache/*\"] }";
+    assert!(matches(rule, vec![removing(&["/etc/x"])]));
+    assert!(!matches(rule, vec![removing(&["/etc"])]));
+    assert!(!matches(rule, vec![removing(&["/var/cache/x"])]));
+    assert!(!matches(rule, vec![removing(&["x"])]));
+}
+
+#[test]
+fn a_path_is_held_against_patterns_in_its_normal_form_too() {
+    let rule = "program = \":delete\"\noperand = { glob = [\"/var/log/*\"] }";
+    assert!(matches(rule, vec![removing(&["/var//log/./x"])]));
+    assert!(matches(rule, vec![Act { cwd: Some("/var/log".into()), ..removing(&["x"]) }]));
+    let excepting = "program = \":delete\"\noperand = { class = [\"system\"], not_glob = [\"/var/cache/*\"] }";
+    assert!(matches(excepting, vec![removing(&["/var/cache/../lib/x"])]));
+}
+
+#[test]
+fn what_is_unknown_can_be_asked_for() {
+    let rule = with("operand = { dynamic = true }");
+    assert!(matches(&rule, vec![zap(&["$X"])]));
+    assert!(!matches(&rule, vec![zap(&["x"])]));
+}
+
+#[test]
+fn hosts_have_classes() {
+    let rule = "program = \":fetch\"\noperand = { host = [\"unknown\"] }";
+    assert!(matches(rule, vec![effect(Effect::Fetch, &["https://evil.example/x"])]));
+    assert!(matches(rule, vec![effect(Effect::Fetch, &["evil.example"])]));
+    assert!(!matches(rule, vec![effect(Effect::Fetch, &["http://localhost/x"])]));
+}
+
+#[test]
+fn circumstances_are_conditions_too() {
+    assert!(matches(&with("root = true"), vec![Act { root: true, ..zap(&[]) }]));
+    assert!(!matches(&with("root = true"), vec![zap(&[])]));
+    assert!(!matches(&with("root = false"), vec![Act { root: true, ..zap(&[]) }]));
+    assert!(matches(&with("recursive = true"), vec![Act { recursive: true, ..zap(&[]) }]));
+    let remote = Remote { kind: RemoteKind::Ssh, name: None };
+    assert!(matches(&with("remote = true"), vec![Act { remote: Some(remote.clone()), ..zap(&[]) }]));
+    assert!(!matches(&with("remote = false"), vec![Act { remote: Some(remote), ..zap(&[]) }]));
+    assert!(matches(&with("wrapped = [\"xargs\"]"), vec![Act { wrappers: vec!["xargs".into()], ..zap(&[]) }]));
+    assert!(!matches(&with("wrapped = [\"xargs\"]"), vec![zap(&[])]));
+    let env = |name: &str, text: &str| Act { env: vec![(name.into(), Value::text(text))], ..zap(&[]) };
+    assert!(matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GIT_DIR", "x")]));
+    assert!(!matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GOT_DIR", "x")]));
+    assert!(!matches(&with("env = [{ name = \"A\", value = { exact = [\"1\"] } }]"), vec![env("A", "2")]));
+    assert!(matches(&with("words = [{ regex = \"^x+$\" }]"), vec![zap(&["a", "xx"])]));
+    assert!(!matches(&with("words = [{ regex = \"^x+$\" }]"), vec![zap(&["a"])]));
+    let code = |text: &str| Act { code: Some(Code { language: "python".into(), text: Value::text(text) }), ..zap(&[]) };
+    assert!(matches(&with("code = { language = [\"python\"], regex = \"rmtree\" }"), vec![code("shutil.rmtree('x')")]));
+    assert!(!matches(&with("code = { language = [\"perl\"], regex = \"rmtree\" }"), vec![code("rmtree")]));
+    assert!(matches(&with("shown = true"), vec![zap(&[])]));
+    assert!(!matches(&with("shown = true"), vec![Act { output: Output::Captured, ..zap(&[]) }]));
+}
+
+#[test]
+fn a_dry_run_is_found_only_by_rules_that_say_so() {
+    let dry = || vec![Act { dry_run: true, ..zap(&[]) }];
+    assert!(!matches(ZAP, dry()));
+    assert!(matches(&with("dry_run = true"), dry()));
+    let effect = Act { parent: Some(0), ..removing(&["x"]) };
+    assert!(!matches("program = \":delete\"", vec![Act { dry_run: true, ..zap(&["x"]) }, effect]));
+}
+
+#[test]
+fn pipes_are_followed_through_what_copies() {
+    let rule = "program = \"zap\"\nfeeds = [\"zapper\"]";
+    let chain = |middle: &str| {
+        let facts = line(vec![
+            Act { feeds: vec![1], output: Output::Pipe, ..zap(&[]) },
+            Act { feeds: vec![2], output: Output::Pipe, ..program(middle, &[]) },
+            program("zapper", &[]),
+        ]);
+        let rule = rule.replace("\"zap\"", "\"zap\"\noperand = { which = \"no\", exact = [\"!\"] }");
+        found(&catalog(&[("one", &rule)]), &facts).iter().any(|finding| finding.act == Some(0))
+    };
+    assert!(chain("unheard-of"));
+    assert!(!chain("own"));
+}
+
+#[test]
+fn input_and_arguments_carry_taint() {
+    let fed =
+        |taint: Taint| vec![Act { taint, ..program("own", &[]) }, Act { input: Input::Pipe(vec![0]), ..zap(&[]) }];
+    assert!(matches(&with("input = [\"fetched\"]"), fed(Taint::FETCHED)));
+    assert!(!matches(&with("input = [\"fetched\"]"), fed(Taint::SECRET)));
+    assert!(matches(&with("input = [\"pipe\"]"), fed(Taint::default())));
+    let secret = Piece::Unknown(Unknown { why: UnknownReason::CommandOutput, taint: Taint::SECRET });
+    let tainted = Act { args: vec![Value { pieces: vec![secret] }], ..zap(&[]) };
+    assert!(matches(&with("tainted = [\"secret\"]"), vec![tainted.clone()]));
+    assert!(!matches(&with("tainted = [\"fetched\"]"), vec![tainted]));
+}
+
+#[test]
+fn a_text_is_looked_for_last_and_marks_where_it_stands() {
+    let rule = "program = \"*\"\ntext = { literal = \"a b\", regex = \"a\\\\s+b\" }";
+    let findings = found(&catalog(&[("one", rule)]), &line(vec![program("unheard-of", &[])]));
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].span, Span::new(4, 7));
+}
+
+#[test]
+fn what_cannot_be_understood_is_found_and_never_below_its_rule() {
+    let opaque = Opaque { why: OpaqueReason::CommandWord, detail: "no idea".into(), span: Span::new(1, 2) };
+    let facts = Facts { opaque: vec![opaque], ..Facts::default() };
+    let findings = found(&catalog(&[]), &facts);
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].rule, "opaque.command-word");
+    assert_eq!(findings[0].tier, Tier::High);
+    assert_eq!(findings[0].act, None);
+}
+
+#[test]
+fn deleting_an_unknown_place_is_at_least_tier_two() {
+    let tier = |texts: &[&str]| {
+        found(&catalog(&[]), &line(vec![effect(Effect::Delete, texts)])).iter().map(|finding| finding.tier).max()
+    };
+    assert!(tier(&["$X"]) >= Some(Tier::Medium));
+    assert!(tier(&["a", "dir/$X"]) >= Some(Tier::Medium));
+    assert_eq!(tier(&["%/x"]), None);
+    assert_eq!(tier(&["a"]), None);
+}
+
+#[test]
+fn the_same_thing_is_found_once() {
+    let mut facts = line(vec![zap(&["a"])]);
+    facts.acts.push(facts.acts[0].clone());
+    assert_eq!(found(&catalog(&[("one", ZAP)]), &facts).len(), 1);
+}
+
+#[test]
+fn a_rule_can_be_switched_off_but_never_at_tier_four() {
+    let catalog = catalog(&[("low", ZAP), ("high", "program = \"zap\"\ntier = 4")]);
+    let policy = Policy { disabled_rules: vec!["t.low".into(), "t.high".into()], ..Policy::default() };
+    let answers = Answers::none();
+    let found = find(&invocation(""), &line(vec![zap(&[])]), &catalog, &policy, &Inquiry::new(&answers));
+    assert_eq!(found.iter().map(|finding| finding.rule.as_str()).collect::<Vec<_>>(), ["t.high"]);
+}
+
+#[test]
+fn adding_an_act_never_takes_a_finding_away() {
+    let catalog = catalog(&[("one", ZAP), ("two", "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"missing\"]")]);
+    let acts = vec![zap(&["a"]), removing(&["out-dir"]), effect(Effect::Write, &["x"])];
+    let before = found(&catalog, &line(acts.clone()));
+    for extra in [zap(&["b"]), removing(&["/"]), effect(Effect::Move, &["out-dir"]), program("own", &[])] {
+        let mut more = acts.clone();
+        more.push(extra);
+        let after = found(&catalog, &line(more));
+        for finding in &before {
+            assert!(after.iter().any(|other| other.rule == finding.rule && other.tier >= finding.tier));
+        }
+    }
+}
+
+// Lowering.
+
+const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
+
+fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> Answer {
+    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
+}
+
+fn ignored() -> GitFacts {
+    GitFacts { root: Some(CWD.into()), ignored: true, ..GitFacts::default() }
+}
+
+fn clean() -> GitFacts {
+    GitFacts { root: Some(CWD.into()), tracked: true, clean: true, ..GitFacts::default() }
+}
+
+/// Answers about one path.
+fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers {
+    let mut answers = Answers::none();
+    answers.insert(Question::Path(path.into()), path_answer(kind, path, false));
+    answers.insert(Question::Git(path.into()), Answer::Git(git));
+    answers
+}
+
+/// Whether the findings of the last act are all lowered, and there is one.
+#[track_caller]
+fn lowered(acts: Vec<Act>, answers: &Answers) -> bool {
+    let last = acts.len() - 1;
+    let mut findings = found_with(&catalog(&[("one", LOWERED)]), &line(acts), answers);
+    findings.retain(|finding| finding.act == Some(last));
+    assert!(!findings.is_empty());
+    findings.iter().all(|finding| {
+        assert_eq!(finding.lowered.is_some(), finding.tier == Tier::Low);
+        finding.tier == Tier::Low && finding.weight == Weight(100)
+    })
+}
+
+fn generated() -> Answers {
+    world("/home/me/project/out-dir", PathKind::Directory, ignored())
+}
+
+#[test]
+fn what_is_generated_and_ignored_is_lowered() {
+    assert!(lowered(vec![removing(&["out-dir"])], &generated()));
+    assert!(lowered(vec![removing(&["out-dir/*"])], &generated()));
+    assert!(lowered(vec![program("unheard-of", &[]), removing(&["./out-dir/"])], &generated()));
+}
+
+#[test]
+fn what_is_generated_by_name_alone_is_not_lowered() {
+    let dir = "/home/me/project/out-dir";
+    let not = |answers: &Answers| assert!(!lowered(vec![removing(&["out-dir"])], answers));
+    not(&Answers::none());
+    not(&world(dir, PathKind::Directory, GitFacts { ignored: false, ..ignored() }));
+    not(&world(dir, PathKind::Directory, GitFacts { holds_repository: true, ..ignored() }));
+    not(&world(dir, PathKind::Directory, GitFacts { holds_tracked: true, ..ignored() }));
+    let mut link = generated();
+    link.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/home/me/other", true));
+    not(&link);
+    let mut elsewhere = generated();
+    elsewhere.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/data/x", false));
+    not(&elsewhere);
+    // Ignored, but nothing says that it can be made again.
+    let answers = world("/home/me/project/.env", PathKind::File, ignored());
+    assert!(!lowered(vec![removing(&[".env"])], &answers));
+}
+
+#[test]
+fn one_operand_that_counts_keeps_the_tier() {
+    assert!(!lowered(vec![removing(&["out-dir", "src"])], &generated()));
+    let catalog = catalog(&[("one", LOWERED)]);
+    let findings = found_with(&catalog, &line(vec![removing(&["out-dir", "src"])]), &generated());
+    assert_eq!(findings[0].touches, ["src"]);
+}
+
+#[test]
+fn an_answer_that_an_earlier_act_could_change_is_not_used() {
+    let moved = || {
+        let parent = program("mv", &["src", "out-dir"]);
+        let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
+        let to = Act { parent: Some(0), ..effect(Effect::Write, &["out-dir"]) };
+        vec![parent, from, to]
+    };
+    let git = |sub: &str| vec![Act { sub: vec![sub.into()], ..program("git", &[]) }];
+    let link = || vec![effect(Effect::Link, &["out-dir"])];
+    let ignore = || vec![effect(Effect::Append, &[".gitignore"])];
+    for before in [moved(), git("checkout"), git("stash"), link(), ignore()] {
+        let mut acts = before;
+        acts.push(removing(&["out-dir"]));
+        assert!(!lowered(acts, &generated()));
+    }
+    let mut unrelated = git("status");
+    unrelated.push(removing(&["out-dir"]));
+    assert!(lowered(unrelated, &generated()));
+}
+
+#[test]
+fn in_a_loop_what_is_written_later_may_come_first() {
+    let often = |act: Act| Act { conditional: true, ..act };
+    let link = effect(Effect::Link, &["out-dir"]);
+    let facts = line(vec![often(removing(&["out-dir"])), often(link)]);
+    let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
+    assert_eq!(findings[0].tier, Tier::High);
+}
+
+#[test]
+fn what_lies_in_the_temp_directory_is_lowered() {
+    let temp = world("/tmp/x", PathKind::Directory, GitFacts::default());
+    assert!(lowered(vec![removing(&["/tmp/x"])], &temp));
+    assert!(lowered(vec![removing(&["/tmp/x/*"])], &temp));
+    assert!(lowered(vec![removing(&["%"])], &Answers::none()));
+    assert!(lowered(vec![removing(&["%/x"])], &Answers::none()));
+    let top = world("/tmp", PathKind::Directory, GitFacts::default());
+    assert!(lowered(vec![effect(Effect::Delete, &["/tmp/build-*"])], &top));
+}
+
+#[test]
+fn the_temp_directory_itself_is_not_lowered() {
+    let top = world("/tmp", PathKind::Directory, GitFacts::default());
+    for text in ["/tmp", "/tmp/", "/tmp/*", "/tmp/.", "/tmp/x/..", "/tmp/$X"] {
+        assert!(!lowered(vec![removing(&[text])], &top), "{text}");
+    }
+    assert!(!lowered(vec![removing(&["/tmp/x"])], &Answers::none()));
+    let mut link = Answers::none();
+    link.insert(Question::Path("/tmp/x".into()), path_answer(PathKind::Directory, "/home/me", true));
+    assert!(!lowered(vec![removing(&["/tmp/x/"])], &link));
+}
+
+#[test]
+fn what_was_moved_into_the_temp_directory_is_not_lowered() {
+    let parent = program("mv", &["src", "/tmp/x"]);
+    let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
+    let to = Act { parent: Some(0), ..effect(Effect::Write, &["/tmp/x"]) };
+    let temp = world("/tmp/x", PathKind::Directory, GitFacts::default());
+    assert!(!lowered(vec![parent, from, to, removing(&["/tmp/x"])], &temp));
+}
+
+#[test]
+fn what_does_not_exist_is_lowered_unless_the_line_could_have_made_it() {
+    let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    assert!(lowered(vec![removing(&["x"])], &missing));
+    assert!(lowered(vec![effect(Effect::Write, &["y"]), removing(&["x"])], &missing));
+    assert!(!lowered(vec![program("unheard-of", &[]), removing(&["x"])], &missing));
+    assert!(!lowered(vec![removing(&["x"])], &world("/home/me/project/x", PathKind::Directory, GitFacts::default())));
+    assert!(!lowered(vec![removing(&["x"])], &Answers::none()));
+    // A wrapper around it has not run anything before it.
+    let sudo = Act { span: Span::new(0, 20), ..program("sudo", &["rm", "x"]) };
+    let inner = Act { span: Span::new(5, 20), wrappers: vec!["sudo".into()], ..removing(&["x"]) };
+    let facts = Facts { acts: vec![sudo, inner], ..Facts::default() };
+    assert_eq!(found_with(&catalog(&[("one", LOWERED)]), &facts, &missing)[0].tier, Tier::Low);
+}
+
+#[test]
+fn what_the_line_itself_made_is_lowered_when_nothing_was_brought_there() {
+    let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    assert!(lowered(vec![program("mkdir", &["x"]), removing(&["x"])], &missing));
+    assert!(lowered(vec![program("mkdir", &["x/y"]), program("make", &[]), removing(&["x"])], &missing));
+    let there = world("/home/me/project/x", PathKind::Directory, GitFacts::default());
+    assert!(!lowered(vec![program("mkdir", &["x"]), removing(&["x"])], &there));
+    let parent = program("mv", &["src", "x"]);
+    let from = Act { parent: Some(1), ..effect(Effect::Move, &["src"]) };
+    let to = Act { parent: Some(1), ..effect(Effect::Write, &["x"]) };
+    assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+    let parent = program("cp", &["src", "x"]);
+    let from = Act { parent: Some(1), ..effect(Effect::Load, &["src"]) };
+    let to = Act { parent: Some(1), ..effect(Effect::Write, &["x/a"]) };
+    assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+}
+
+#[test]
+fn a_tracked_clean_file_is_lowered_by_name_alone() {
+    let file = world("/home/me/project/a.txt", PathKind::File, clean());
+    let by_name = |texts: &[&str]| effect(Effect::Delete, texts);
+    assert!(lowered(vec![by_name(&["a.txt"])], &file));
+    assert!(!lowered(vec![removing(&["a.txt"])], &file));
+    assert!(!lowered(vec![by_name(&["*.txt"])], &file));
+    assert!(!lowered(vec![program("unheard-of", &[]), by_name(&["a.txt"])], &file));
+    assert!(!lowered(vec![effect(Effect::Write, &["a.txt"]), by_name(&["a.txt"])], &file));
+    let changed = world("/home/me/project/a.txt", PathKind::File, GitFacts { clean: false, ..clean() });
+    assert!(!lowered(vec![by_name(&["a.txt"])], &changed));
+    let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());
+    assert!(!lowered(vec![by_name(&["a.txt"])], &directory));
+}
+
+#[test]
+fn nothing_is_lowered_on_another_host_or_beside_what_cannot_be_understood() {
+    let remote = Some(Remote { kind: RemoteKind::Ssh, name: None });
+    assert!(!lowered(vec![Act { remote, ..removing(&["out-dir"]) }], &generated()));
+    let mut facts = line(vec![removing(&["out-dir"])]);
+    facts.opaque.push(Opaque { why: OpaqueReason::Code, detail: String::new(), span: Span::default() });
+    let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
+    assert!(findings.iter().all(|finding| finding.tier >= Tier::High));
+}
+
+#[test]
+fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
+    let rule = "program = \":delete\"\noperand = { class = [\"home\"] }";
+    let mut answers = Answers::none();
+    let path = "/home/me/project/link";
+    answers.insert(Question::Path(path.into()), path_answer(PathKind::Directory, "/home/me", true));
+    let hits =
+        |text: &str| !found_with(&catalog(&[("one", rule)]), &line(vec![removing(&[text])]), &answers).is_empty();
+    assert!(hits("link/"));
+    assert!(hits("link/*"));
+    assert!(!hits("link"));
+}
+
+#[test]
+fn a_harmless_act_asks_nothing() {
+    let answers = Answers::none();
+    let inquiry = Inquiry::new(&answers);
+    let acts =
+        vec![program("ls", &["-la"]), effect(Effect::Show, &["src/main.rs"]), effect(Effect::Write, &["out.txt"])];
+    let _ = find(&invocation("ls"), &line(acts), &Catalog::builtin(), &Policy::default(), &inquiry);
+    assert_eq!(inquiry.open(), []);
+}
