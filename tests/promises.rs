@@ -8,6 +8,8 @@ mod drawing;
 mod evidence;
 #[path = "promises/git.rs"]
 mod git;
+#[path = "promises/facts.rs"]
+mod facts;
 #[path = "promises/harness/mod.rs"]
 mod harness;
 #[path = "promises/identity.rs"]

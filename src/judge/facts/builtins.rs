@@ -218,17 +218,23 @@ impl Walker<'_> {
                 None => temporary(&field.value),
             },
         };
-        let stays = dir.is_some() && dir == old;
+        let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
+        let also: Vec<Option<String>> = if relative {
+            let from = std::mem::take(&mut state.also);
+            let text = target.and_then(|field| field.value.known_text());
+            let to = |dir: Option<String>| absolute(&State { cwd: dir, ..State::default() }, text.as_deref()?);
+            from.into_iter().map(to).collect()
+        } else {
+            Vec::new()
+        };
         let mut doubt = std::mem::take(&mut state.doubt);
-        state.move_to(dir);
-        if !stays && !doubt.contains(&old) {
+        if dir != old && !doubt.contains(&old) {
             doubt.push(old);
         }
-        if doubt.len() > 3 {
-            doubt = vec![None];
-        }
-        doubt.retain(|dir| *dir != state.cwd);
+        state.move_to(dir);
         state.doubt = doubt;
+        state.also = also;
+        state.forget_many_directories();
     }
 
     fn declare(&mut self, state: &mut State, frame: &Frame, builtin: &str, args: &[Field]) {

@@ -26,6 +26,8 @@ mod shells;
 mod split;
 mod state;
 mod streams;
+#[cfg(test)]
+mod testing;
 pub mod value;
 mod walk;
 mod wrappers;

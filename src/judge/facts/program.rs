@@ -148,16 +148,19 @@ impl Walker<'_> {
         }
     }
 
-    /// The directories in which a command runs where an earlier `cd` failed, when that may have been so.
+    /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
     fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<String>> {
-        if state.doubt.is_empty() || tier == Tier::Safe || state.errexit {
+        if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
             return Vec::new();
         }
-        let there = state.cwd.as_deref().and_then(|dir| self.inquiry.path(dir));
-        match there {
-            Some(facts) if facts.kind == super::question::PathKind::Directory => Vec::new(),
-            _ => state.doubt.clone(),
+        let mut dirs = state.also.clone();
+        if !state.errexit && !state.doubt.is_empty() {
+            let there = state.cwd.as_deref().and_then(|dir| self.inquiry.path(dir));
+            if there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
+                dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
+            }
         }
+        dirs
     }
 
     /// Effects by the program's description.
@@ -210,6 +213,10 @@ impl Walker<'_> {
 
     /// The taint of files that a program reads.
     fn loaded(&self, state: &State, reading: &Reading) -> Taint {
+        if state.streams.stdout.sink().is_none() {
+            // Nothing in the line reads it.
+            return Taint::default();
+        }
         let reads = reading.effects.iter().filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show));
         reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
             let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();

@@ -388,12 +388,6 @@ impl Walker<'_> {
             code => *code = Some(Code { language: language.to_owned(), text }),
         }
     }
-
-    /// Whether a path names a secret.
-    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
-        let _ = (state, path);
-        false
-    }
 }
 
 /// The shell whose grammar a program of this name reads.

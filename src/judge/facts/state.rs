@@ -13,6 +13,9 @@ use crate::judge::syntax::tree;
 /// The most values one variable is followed with; beyond it the variable is unknown.
 pub(super) const MAX_CHOICES: usize = 8;
 
+/// The most directories in which the shell may stand beside the one that is most likely.
+const MAX_DIRECTORIES: usize = 3;
+
 /// The longest text that a value is followed with, in bytes.
 pub(super) const MAX_TEXT: usize = 64 * 1024;
 
@@ -83,6 +86,8 @@ pub(super) struct State {
     pub cwd: Option<String>,
     /// Where the shell stands instead when an unguarded `cd` failed.
     pub doubt: Vec<Option<String>>,
+    /// Where else the shell may stand, because ways through the line differ.
+    pub also: Vec<Option<String>>,
     pub previous: Option<String>,
     pub stack: Vec<Option<String>>,
     pub last_argument: Option<Value>,
@@ -154,6 +159,7 @@ impl State {
             exported_functions: self.exported_functions.clone(),
             cwd: self.cwd.clone(),
             doubt: self.doubt.clone(),
+            also: self.also.clone(),
             previous: self.previous.clone(),
             streams: self.streams.clone(),
             chosen: self.chosen.clone(),
@@ -193,6 +199,28 @@ impl State {
         self.previous = self.cwd.take();
         self.cwd = dir;
         self.doubt.clear();
+        self.also.clear();
+    }
+
+    /// The directory is where an unguarded `cd` left it when it failed.
+    pub fn stay(&mut self) {
+        let mut dirs = std::mem::take(&mut self.doubt).into_iter();
+        if let Some(dir) = dirs.next() {
+            self.cwd = dir;
+            self.also.extend(dirs);
+            self.forget_many_directories();
+        }
+    }
+
+    /// More than a few directories are as good as unknown.
+    pub fn forget_many_directories(&mut self) {
+        self.also.retain(|dir| *dir != self.cwd);
+        self.doubt.retain(|dir| *dir != self.cwd);
+        if self.also.len() > MAX_DIRECTORIES || self.doubt.len() > MAX_DIRECTORIES {
+            self.cwd = None;
+            self.also.clear();
+            self.doubt.clear();
+        }
     }
 
     /// Makes this the state after either of two ways.
@@ -235,16 +263,17 @@ impl State {
         for (name, text) in &other.aliases {
             self.aliases.entry(name.clone()).or_insert_with(|| text.clone());
         }
-        if self.cwd != other.cwd {
-            self.cwd = None;
-            self.doubt.clear();
-        } else {
-            for dir in &other.doubt {
-                if !self.doubt.contains(dir) {
-                    self.doubt.push(dir.clone());
-                }
+        for dir in std::iter::once(&other.cwd).chain(&other.also) {
+            if *dir != self.cwd && !self.also.contains(dir) {
+                self.also.push(dir.clone());
             }
         }
+        for dir in &other.doubt {
+            if *dir != self.cwd && !self.doubt.contains(dir) {
+                self.doubt.push(dir.clone());
+            }
+        }
+        self.forget_many_directories();
         if self.last_argument != other.last_argument {
             self.last_argument = None;
         }

@@ -13,6 +13,7 @@ use super::act::{Act, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, Unkno
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
+use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
 use super::state::{Build as _, Defined, MAX_CHOICES, State, unknown};
 use super::streams::{Sink, SinkId, Stream};
@@ -106,6 +107,7 @@ pub(super) struct Walker<'a> {
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
+    placer: std::cell::OnceCell<Placer>,
     steps: u32,
     level: u32,
     limited: bool,
@@ -131,6 +133,7 @@ impl<'a> Walker<'a> {
             called: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,
+            placer: std::cell::OnceCell::new(),
             steps: BASE_STEPS.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)),
             level: 0,
             limited: false,
@@ -143,6 +146,12 @@ impl<'a> Walker<'a> {
             Request::Line(line) => line.shell.to_str().map(str::to_owned),
             Request::Argv(_) => None,
         }
+    }
+
+    /// Whether a value names a place of secrets.
+    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
+        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry).has(PathClass::Secret)
     }
 
     /// Takes one step. `false`: there are none left, and that is on record.
@@ -227,27 +236,36 @@ impl<'a> Walker<'a> {
             return;
         }
         let inner = frame.guarded();
+        // The states in which the list may end before its last pipeline.
+        let mut ends: Vec<State> = Vec::new();
         for (join, pipeline) in &item.rest {
             let before = state.clone();
             match join {
-                // What stood before succeeded: a `cd` in it went where it said.
-                Join::And => state.doubt.clear(),
-                Join::Or => {
-                    if let [dir] = state.doubt.as_slice() {
-                        state.cwd.clone_from(dir);
-                    } else if !state.doubt.is_empty() {
-                        state.cwd = None;
-                    }
+                Join::And => {
+                    // What stood before succeeded: a `cd` in it went where it said.
                     state.doubt.clear();
+                    self.pipeline(state, &inner, pipeline);
+                    ends.push(before);
+                }
+                Join::Or => {
+                    state.stay();
+                    for mut end in ends.drain(..) {
+                        end.stay();
+                        state.join(&end);
+                    }
+                    self.pipeline(state, &inner, pipeline);
+                    if leaves(pipeline) {
+                        *state = before;
+                        state.doubt.clear();
+                    } else {
+                        let after = std::mem::replace(state, before);
+                        state.join(&after);
+                    }
                 }
             }
-            self.pipeline(state, &inner, pipeline);
-            if *join == Join::Or && leaves(pipeline) {
-                *state = before;
-                state.doubt.clear();
-            } else {
-                state.join(&before);
-            }
+        }
+        for end in &ends {
+            state.join(end);
         }
     }
 
@@ -492,3 +510,6 @@ impl Frame {
         Self { dialect, ..self.clone() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! What the tests of this floor share: a small catalog, an invocation, and acts as text.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::act::{Act, Facts, Input, Verb};
+use super::question::{Answer, Answers, FileFacts, Inquiry, PathFacts, PathKind, Question};
+use super::work_out;
+use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
+use crate::judge::syntax::tree::Dialect;
+
+const PROGRAMS: &str = r#"
+family = "tests"
+about = "Programs for the tests of the walk."
+
+[[program]]
+name = ["rm"]
+options = ["-r|-R|--recursive", "-f|--force"]
+effects = [{ does = "delete", to = "operands", recursive = ["-r"] }]
+
+[[program]]
+name = ["sudo"]
+style = "posix"
+options = ["-u|--user=", "-s|--shell", "-i", "-E", "-n"]
+wraps = [{ root = true, assignments = true, bare_shell = true }]
+
+[[program]]
+name = ["env"]
+style = "posix"
+options = ["-i", "-u|--unset=", "-S|--split-string=", "-C|--chdir="]
+wraps = [{ assignments = true }, { inner = "line", from = "option:-S" }]
+
+[[program]]
+name = ["nice", "nohup", "setsid", "busybox", "stdbuf"]
+style = "posix"
+options = ["-n=", "-o="]
+wraps = [{}]
+
+[[program]]
+name = ["timeout"]
+style = "posix"
+options = ["-s=", "-k="]
+wraps = [{ skip = 1 }]
+
+[[program]]
+name = ["xargs"]
+style = "posix"
+options = ["-0", "-n=", "-I=", "-P=", "-r"]
+wraps = [{ adds = "input" }]
+
+[[program]]
+name = ["find"]
+style = "single-dash"
+options = ["-name=", "-type=", "-delete"]
+wraps = [{ from = "until:-exec|-execdir|-ok", adds = "found" }]
+
+[[program]]
+name = ["ssh"]
+style = "posix"
+options = ["-p=", "-i=", "-t"]
+wraps = [{ inner = "line", skip = 1, remote = "ssh", host = 0, bare_shell = true }]
+
+[[program]]
+name = ["bash", "sh", "dash"]
+style = "posix"
+options = ["-c", "-l", "-i", "-x", "-e", "-u", "-s", "-o=", "-O="]
+runs = { language = "shell", code = ["-c"], script_operand = true, stdin = true }
+
+[[program]]
+name = ["zsh"]
+style = "posix"
+options = ["-c", "-l", "-i", "-x", "-e", "-o="]
+runs = { language = "zsh", code = ["-c"], script_operand = true, stdin = true }
+
+[[program]]
+name = ["python", "python3"]
+style = "posix"
+options = ["-c=", "-m="]
+runs = { language = "python", code = ["-c"], script_operand = true, stdin = true }
+
+[[program]]
+name = ["curl", "wget"]
+options = ["-o|--output=", "-O|--output-document=", "-s", "-L", "-f", "-S"]
+output = "fetched"
+effects = [
+  { does = "fetch", to = "operands" },
+  { does = "write", to = "flag:-o" },
+  { does = "write", to = "flag:-O" },
+]
+
+[[program]]
+name = ["base64", "xxd"]
+tier = 0
+options = ["-d|--decode", "-r", "-p"]
+output = "decoded"
+
+[[program]]
+name = ["cat", "grep", "tr", "rev"]
+tier = 0
+effects = [{ does = "show", to = "operands" }]
+
+[[program]]
+name = ["echo", "printf", "true", "false", ":", "test", "[", "ls", "mktemp", "pwd", "cd"]
+tier = 0
+style = "none"
+
+[[program]]
+name = ["git"]
+style = "gnu"
+options = ["-C="]
+output = "own"
+effects = [{ does = "write", to = "last" }]
+
+[[program]]
+name = ["tee"]
+effects = [{ does = "write", to = "operands" }]
+"#;
+
+/// The catalog of the tests.
+pub(super) fn catalog() -> Catalog {
+    let mut catalog = Catalog::builtin();
+    let file = PatternFile { path: "tests.toml".into(), text: PROGRAMS.into(), layer: Layer::User };
+    catalog.add(&file).expect("the test catalog reads");
+    catalog
+}
+
+fn invocation(request: Request, env: &[(&str, &str)]) -> Invocation {
+    let pairs = [("HOME", "/home/dev"), ("USER", "dev"), ("PATH", "/usr/bin:/bin")];
+    let env: Environment =
+        pairs.iter().chain(env).map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+    Invocation {
+        request,
+        cwd: PathBuf::from("/home/dev/project"),
+        env,
+        home: Some(PathBuf::from("/home/dev")),
+        uid: 1000,
+        user: "dev".into(),
+        origin: Origin::Agent,
+        session: Session::default(),
+    }
+}
+
+/// A bash line.
+pub(super) fn line(text: &str) -> Invocation {
+    line_in(text, Dialect::Bash, &[])
+}
+
+/// A line for a shell, with more of an environment.
+pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Invocation {
+    let request = Request::Line(Line {
+        text: text.as_bytes().to_vec(),
+        dialect,
+        shell: PathBuf::from("/bin/bash"),
+        options: vec!["-c".into()],
+        positional: Vec::new(),
+    });
+    invocation(request, env)
+}
+
+/// Arguments without a shell.
+pub(super) fn argv(words: &[&str]) -> Invocation {
+    invocation(Request::Argv(words.iter().map(OsString::from).collect()), &[])
+}
+
+/// What a line comes to when the world has these files and no other.
+pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Facts {
+    let catalog = catalog();
+    let mut answers = Answers::none();
+    for _ in 0..4 {
+        let inquiry = Inquiry::new(&answers);
+        let facts = work_out(invocation, &catalog, &inquiry);
+        let open = inquiry.open();
+        if open.is_empty() {
+            return facts;
+        }
+        for question in open {
+            let answer = match &question {
+                Question::File(path) => match files.iter().find(|(name, _)| name == path) {
+                    Some((_, text)) => {
+                        Answer::File(FileFacts::Text { bytes: text.as_bytes().to_vec(), digest: [0; 32] })
+                    }
+                    None => Answer::File(FileFacts::Missing),
+                },
+                Question::Path(path) => Answer::Path(PathFacts {
+                    kind: if files.iter().any(|(name, _)| name == path) {
+                        PathKind::Directory
+                    } else {
+                        PathKind::Missing
+                    },
+                    canonical: path.clone(),
+                    symlink: false,
+                    bytes: 0,
+                }),
+                _ => Answer::Unavailable,
+            };
+            answers.insert(question, answer);
+        }
+    }
+    let inquiry = Inquiry::new(&answers);
+    work_out(invocation, &catalog, &inquiry)
+}
+
+/// What a line comes to.
+pub(super) fn facts(text: &str) -> Facts {
+    facts_with(&line(text), &[])
+}
+
+/// The programs that run, with their arguments: `rm -rf x`. Unknown parts are shown as `?`.
+pub(super) fn programs(facts: &Facts) -> Vec<String> {
+    facts.acts.iter().filter_map(program).collect()
+}
+
+fn program(act: &Act) -> Option<String> {
+    let Verb::Program { name, .. } = &act.verb else { return None };
+    let words = act.args.iter().map(|value| value.rough().replace(super::value::HOLE, "?"));
+    Some([name.clone()].into_iter().chain(words).collect::<Vec<_>>().join(" "))
+}
+
+/// The programs of a line other than the harmless ones that tests use for scaffolding.
+pub(super) fn telling(text: &str) -> Vec<String> {
+    let scaffold = ["echo", "printf", "true", ":", "cat", "test", "[", "cd"];
+    programs(&facts(text)).into_iter().filter(|p| !scaffold.contains(&p.split(' ').next().unwrap_or(""))).collect()
+}
+
+/// Everything of the facts, one line each, for messages.
+pub(super) fn dump(facts: &Facts) -> String {
+    let mut all = String::new();
+    for (id, act) in facts.acts.iter().enumerate() {
+        let what = program(act).unwrap_or_else(|| {
+            let on: Vec<String> = act.operands.iter().map(|operand| operand.value.rough().into_owned()).collect();
+            format!("{} {}", act.verb.key(), on.join(" "))
+        });
+        let input = match &act.input {
+            Input::Inherited => String::new(),
+            Input::Nothing => " <nothing".into(),
+            Input::Pipe(from) => format!(" <pipe{from:?}"),
+            Input::File(operand) => format!(" <{}", operand.value.rough()),
+            Input::Text(text) => format!(" <<{:?}", text.rough()),
+        };
+        let flags = [(act.root, " root"), (act.conditional, " perhaps"), (act.recursive, " recursive")];
+        let flags: String = flags.iter().filter(|(on, _)| *on).map(|(_, name)| *name).collect();
+        let extra = act.disguise.map(|d| format!(" {d:?}")).unwrap_or_default();
+        all.push_str(&format!(
+            "{id}: {what}{input} >{:?} feeds{:?} in{:?} taint{}{flags}{extra} cwd={} {}..{}\n",
+            act.output,
+            act.feeds,
+            act.wrappers,
+            act.taint.0,
+            act.cwd.as_deref().unwrap_or("?"),
+            act.span.start,
+            act.span.end
+        ));
+    }
+    for opaque in &facts.opaque {
+        all.push_str(&format!(
+            "opaque {:?}: {} {}..{}\n",
+            opaque.why, opaque.detail, opaque.span.start, opaque.span.end
+        ));
+    }
+    all
+}

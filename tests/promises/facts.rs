@@ -1,0 +1,116 @@
+//! What a line would do is worked out as bash does it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use guard::judge::facts::act::{Facts, Verb};
+use guard::judge::facts::question::{Answers, Inquiry};
+use guard::judge::facts::work_out;
+use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use guard::judge::rules::catalog::Catalog;
+use guard::judge::syntax::tree::Dialect;
+use proptest::prelude::*;
+
+const SNIPPETS: &str = include_str!("../samples/evasion.txt");
+
+fn invocation(text: &str) -> Invocation {
+    let env: Environment = [("PATH", "/usr/bin:/bin"), ("HOME", "/home/dev")]
+        .into_iter()
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .collect();
+    Invocation {
+        request: Request::Line(Line {
+            text: text.as_bytes().to_vec(),
+            dialect: Dialect::Bash,
+            shell: PathBuf::from("/bin/bash"),
+            options: vec!["-c".into()],
+            positional: Vec::new(),
+        }),
+        cwd: PathBuf::from("/home/dev/project"),
+        env,
+        home: Some(PathBuf::from("/home/dev")),
+        uid: 1000,
+        user: "dev".into(),
+        origin: Origin::Agent,
+        session: Session::default(),
+    }
+}
+
+fn facts(text: &str) -> Facts {
+    work_out(&invocation(text), &Catalog::builtin(), &Inquiry::new(&Answers::none()))
+}
+
+/// The arguments of every act of this program, unknown parts as `?`.
+fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
+    facts
+        .acts
+        .iter()
+        .filter(|act| matches!(&act.verb, Verb::Program { name, .. } if name == program))
+        .map(|act| {
+            act.args.iter().map(|value| value.known().map_or("?".to_owned(), |text| text.into_owned())).collect()
+        })
+        .collect()
+}
+
+/// A folder whose `rm` only writes down its arguments.
+struct StandIn {
+    folder: tempfile::TempDir,
+}
+
+impl StandIn {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temp folder");
+        let rm = folder.path().join("rm");
+        fs::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n").expect("the stand-in");
+        fs::set_permissions(&rm, fs::Permissions::from_mode(0o755)).expect("its mode");
+        fs::create_dir(folder.path().join("work")).expect("a work folder");
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The argument lists that bash gave the stand-in.
+    fn run(&self, snippet: &str) -> Vec<String> {
+        let log = self.path().join("log");
+        let _ = fs::remove_file(&log);
+        // The pipes end when the last process that it started does, background ones too.
+        Command::new("timeout")
+            .args(["10", "bash", "-c", snippet])
+            .current_dir(self.path().join("work"))
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path().display()))
+            .env("STAND_IN_LOG", &log)
+            .stdin(Stdio::null())
+            .output()
+            .expect("bash runs");
+        fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+}
+
+#[test]
+fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
+    let stand_in = StandIn::new();
+    let mut missed = Vec::new();
+    let mut ran = 0;
+    for snippet in SNIPPETS.split("\n%%\n") {
+        let really = stand_in.run(snippet);
+        if really.is_empty() {
+            continue;
+        }
+        ran += 1;
+        let facts = facts(snippet);
+        let seen: Vec<String> = acts_of(&facts, "rm").iter().map(|args| args.join(" ")).collect();
+        for args in &really {
+            if !seen.contains(args) {
+                missed.push(format!("{snippet:?}: bash ran rm {args:?}; seen {seen:?}, opaque {:?}", facts.opaque));
+            }
+        }
+    }
+    assert!(ran > 150, "only {ran} snippets ran the stand-in: the oracle is broken");
+    assert!(missed.is_empty(), "{} missed:\n{}", missed.len(), missed.join("\n"));
+}
