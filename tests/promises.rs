@@ -6,10 +6,10 @@ mod config;
 mod drawing;
 #[path = "promises/evidence.rs"]
 mod evidence;
-#[path = "promises/git.rs"]
-mod git;
 #[path = "promises/facts.rs"]
 mod facts;
+#[path = "promises/git.rs"]
+mod git;
 #[path = "promises/harness/mod.rs"]
 mod harness;
 #[path = "promises/identity.rs"]

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use guard::judge::facts::act::{Facts, Verb};
-use guard::judge::facts::question::{Answers, Inquiry};
+use guard::judge::facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
 use guard::judge::facts::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
 use guard::judge::syntax::tree::Dialect;
-use proptest::prelude::*;
 
 const SNIPPETS: &str = include_str!("../samples/evasion.txt");
 
@@ -39,8 +38,26 @@ fn invocation(text: &str) -> Invocation {
     }
 }
 
+/// In a world without files.
 fn facts(text: &str) -> Facts {
-    work_out(&invocation(text), &Catalog::builtin(), &Inquiry::new(&Answers::none()))
+    let (invocation, catalog) = (invocation(text), Catalog::builtin());
+    let mut answers = Answers::none();
+    for _ in 0..4 {
+        let inquiry = Inquiry::new(&answers);
+        let facts = work_out(&invocation, &catalog, &inquiry);
+        let open = inquiry.open();
+        if open.is_empty() {
+            return facts;
+        }
+        for question in open {
+            let answer = match question {
+                Question::File(_) => Answer::File(FileFacts::Missing),
+                _ => Answer::Unavailable,
+            };
+            answers.insert(question, answer);
+        }
+    }
+    work_out(&invocation, &catalog, &Inquiry::new(&answers))
 }
 
 /// The arguments of every act of this program, unknown parts as `?`.
@@ -92,13 +109,12 @@ impl StandIn {
     }
 }
 
-#[test]
-fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
-    let stand_in = StandIn::new();
+/// Every argument list that bash gives the stand-in is seen, and at least `least` snippets give it one.
+fn check_all(snippets: &str, least: usize) {
     let mut missed = Vec::new();
     let mut ran = 0;
-    for snippet in SNIPPETS.split("\n%%\n") {
-        let really = stand_in.run(snippet);
+    for snippet in snippets.trim_end().split("\n%%\n") {
+        let really = StandIn::new().run(snippet);
         if really.is_empty() {
             continue;
         }
@@ -111,6 +127,11 @@ fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
             }
         }
     }
-    assert!(ran > 150, "only {ran} snippets ran the stand-in: the oracle is broken");
-    assert!(missed.is_empty(), "{} missed:\n{}", missed.len(), missed.join("\n"));
+    assert!(ran >= least, "only {ran} snippets ran the stand-in: the oracle is broken");
+    assert!(missed.is_empty(), "{} of {ran} missed:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
+    check_all(SNIPPETS, 150);
 }
