@@ -10,6 +10,8 @@ mod evidence;
 mod facts;
 #[path = "promises/git.rs"]
 mod git;
+#[path = "promises/exec.rs"]
+mod exec;
 #[path = "promises/harness/mod.rs"]
 mod harness;
 #[path = "promises/identity.rs"]

@@ -158,8 +158,8 @@ impl Alarm {
     fn restore(&self) {
         if self.pending {
             // Blocked still: it stays pending, as it was.
-            // SAFETY: sends a signal to this thread alone.
-            unsafe { libc::raise(libc::SIGALRM) };
+            // SAFETY: sends a signal to this process alone.
+            unsafe { libc::kill(libc::getpid(), libc::SIGALRM) };
         }
         if self.remaining > Duration::ZERO {
             // What ran out meanwhile goes off as soon as can be: zero would mean never.

@@ -2,12 +2,18 @@
 //!
 //! The command shares guard's process group. What the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, a hang-up) reaches both;
 //! what somebody sends to guard's process alone must be passed on. The two are told apart by who the sender is: a
-//! process, or the kernel. A signal that a process sent to the whole group is passed on too, since it cannot be told from
+//! process, or the kernel. One of the kernel's goes to guard alone, too: the hang-up of a terminal, where guard leads the
+//! session. A signal that a process sent to the whole group is passed on too, since it cannot be told from
 //! one that was meant for guard: twice is harmless where never is not.
 
 use std::ffi::{c_int, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
+
+use nix::fcntl::OFlag;
+use nix::unistd::pipe2;
 
 use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, set_disposition, set_mask};
 
@@ -15,6 +21,10 @@ use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, set_disposition, set
 static WAITING: AtomicU64 = AtomicU64::new(0);
 /// The command. What it sends to its parent is not sent back to it.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
+/// Guard leads the session: the kernel tells nobody else that the terminal is gone.
+static LEADS: AtomicBool = AtomicBool::new(false);
+/// Where a handler knocks, so that a rest ends whichever thread took the signal. -1: nobody rests.
+static DOOR: AtomicI32 = AtomicI32::new(-1);
 
 /// Signals that are left alone: they cannot be caught, belong to faults of guard itself, are ignored by default, or are
 /// how guard learns of the command.
@@ -35,7 +45,7 @@ const fn is_relayed(signal: c_int) -> bool {
     )
 }
 
-/// Notes a signal. Atomics only, as a handler must.
+/// Notes a signal. Atomics and one system call only, as a handler must.
 extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_void) {
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid struct, and `si_pid` is there for signals from kill.
     let is_from_a_process = unsafe {
@@ -44,8 +54,16 @@ extern "C" fn note(signal: c_int, about: *mut libc::siginfo_t, _context: *mut c_
             None => false,
         }
     };
-    if signal != libc::SIGCHLD && is_from_a_process {
+    let is_for_guard_alone = is_from_a_process || (signal == libc::SIGHUP && LEADS.load(SeqCst));
+    if signal != libc::SIGCHLD && is_for_guard_alone {
         WAITING.fetch_or(bit(signal), SeqCst);
+    }
+    let door = DOOR.load(SeqCst);
+    if door >= 0 {
+        let before = errno();
+        // SAFETY: writes one byte from a live buffer. A full pipe has been knocked at enough.
+        unsafe { libc::write(door, [0_u8].as_ptr().cast(), 1) };
+        set_errno(before);
     }
 }
 
@@ -62,14 +80,25 @@ unsafe fn is_sent(about: &libc::siginfo_t) -> bool {
 }
 
 /// Guard's signals during a wait. Every signal is blocked but while it rests.
-pub(super) struct Relay(());
+pub(super) struct Relay {
+    /// What the handlers knock at, from inside.
+    inside: OwnedFd,
+    _outside: OwnedFd,
+}
 
 impl Relay {
     /// Blocks all signals and makes guard note them. Signals that come from here on are kept.
-    pub fn start() -> Self {
+    ///
+    /// # Errors
+    /// There are no descriptors left.
+    pub fn start() -> io::Result<Self> {
+        let (inside, outside) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         set_mask(&full_mask());
         WAITING.store(0, SeqCst);
         COMMAND.store(0, SeqCst);
+        // SAFETY: asks for numbers, touches no memory.
+        LEADS.store(unsafe { libc::getsid(0) == libc::getpid() }, SeqCst);
+        DOOR.store(outside.as_raw_fd(), SeqCst);
         for signal in 1..=LAST_SIGNAL {
             if is_relayed(signal) {
                 listen(signal);
@@ -77,7 +106,7 @@ impl Relay {
         }
         // An ignored SIGCHLD would have the kernel throw away how the command ended.
         listen(libc::SIGCHLD);
-        Self(())
+        Ok(Self { inside, _outside: outside })
     }
 
     /// Names the command that signals are for.
@@ -93,8 +122,15 @@ impl Relay {
 
     /// Waits until a signal comes. One that came since the last rest ends it at once.
     pub fn rest(&self) {
-        // SAFETY: the set is valid; it always returns with EINTR.
-        unsafe { libc::sigsuspend(&mask_of(0)) };
+        let mut door = libc::pollfd { fd: self.inside.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut knocks = [0_u8; 64];
+        set_mask(&mask_of(0));
+        // SAFETY: both are valid for the calls; the pipe does not block.
+        unsafe {
+            libc::poll(&mut door, 1, -1);
+            set_mask(&full_mask());
+            while libc::read(self.inside.as_raw_fd(), knocks.as_mut_ptr().cast(), knocks.len()) > 0 {}
+        }
     }
 
     /// Stops guard as the command was stopped, until somebody continues it.
@@ -102,9 +138,9 @@ impl Relay {
         if signal != libc::SIGSTOP {
             set_disposition(signal, libc::SIG_DFL);
         }
-        // SAFETY: sends a signal to this process alone, which takes it in the rest below at the latest.
-        unsafe { libc::kill(libc::getpid(), signal) };
-        // Delivered here; returns when the process is continued. In an orphaned group the system drops all stops but
+        // SAFETY: sends a signal to this thread, which stops the process.
+        unsafe { libc::raise(signal) };
+        // Delivered here at the latest; returns when the process is continued. In an orphaned group the system drops all stops but
         // SIGSTOP, and then it returns at once.
         set_mask(&mask_of(!bit(signal)));
         set_mask(&full_mask());
@@ -116,8 +152,30 @@ impl Relay {
     /// Guard goes on by itself: signals are let through again, and still only noted, so that the result of a command
     /// that a Ctrl-C ended is written down in peace.
     pub fn end(self) {
+        DOOR.store(-1, SeqCst);
         set_mask(&mask_of(0));
     }
+}
+
+#[cfg(target_os = "macos")]
+fn error_place() -> *mut c_int {
+    // SAFETY: the C library's own accessor.
+    unsafe { libc::__error() }
+}
+#[cfg(not(target_os = "macos"))]
+fn error_place() -> *mut c_int {
+    // SAFETY: the C library's own accessor.
+    unsafe { libc::__errno_location() }
+}
+
+fn errno() -> c_int {
+    // SAFETY: the place is this thread's own and always valid.
+    unsafe { *error_place() }
+}
+
+fn set_errno(number: c_int) {
+    // SAFETY: as above.
+    unsafe { *error_place() = number };
 }
 
 fn listen(signal: c_int) {

@@ -66,7 +66,7 @@ fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecEr
     // Both ends are closed on exec: that the command started shows in the end of the pipe.
     let (from_child, to_parent) = pipe2(OFlag::O_CLOEXEC).map_err(|error| spawn_error("pipe", error.into()))?;
     let before = current_mask();
-    let relay = Relay::start();
+    let relay = Relay::start().map_err(|error| spawn_error("pipe", error))?;
     // A child does not inherit an alarm: what runs for this process is given to the command.
     let mut inherited = inherited.clone();
     inherited.hold_alarm();
