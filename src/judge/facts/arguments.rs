@@ -4,6 +4,7 @@
 //! a single program: programs are described in the pattern files.
 
 mod inner;
+mod options;
 mod scan;
 
 use super::act::{Effect, Flag, Operand, Remote, Value};

@@ -6,6 +6,7 @@
 pub use super::class::{PathClass, PathClasses};
 
 mod normal;
+mod reader;
 mod system;
 
 use std::cell::OnceCell;

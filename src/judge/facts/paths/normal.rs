@@ -2,7 +2,8 @@
 //!
 //! No link is followed: `a/../b` is `b` whatever `a` is, as the shell's own `cd` has it.
 
-use crate::judge::facts::act::{Piece, UnknownReason, Value};
+use super::reader::Reader;
+use crate::judge::facts::act::Value;
 use crate::judge::facts::value::HOLE;
 use crate::judge::rules::glob;
 
@@ -46,7 +47,7 @@ pub struct NormalPath {
 }
 
 impl Component {
-    fn plain(text: &str) -> Self {
+    pub(super) fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), glob: None, unknown: false }
     }
 
@@ -61,7 +62,7 @@ impl Component {
     }
 
     /// Matches nearly every name there is.
-    fn is_everything(&self) -> bool {
+    pub(super) fn is_everything(&self) -> bool {
         let Some(pattern) = &self.glob else { return false };
         if self.unknown || !pattern.contains('*') {
             return false;
@@ -165,215 +166,9 @@ pub fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
-struct Reader<'a> {
-    cwd: Option<&'a str>,
-    home: Option<&'a str>,
-    start: Option<Start>,
-    components: Vec<Component>,
-    current: Option<Component>,
-    slash: bool,
-    globbed: bool,
-    dynamic: bool,
-    found: bool,
-}
-
-impl<'a> Reader<'a> {
-    const fn new(cwd: Option<&'a str>, home: Option<&'a str>) -> Self {
-        Self {
-            cwd,
-            home,
-            start: None,
-            components: Vec::new(),
-            current: None,
-            slash: false,
-            globbed: false,
-            dynamic: false,
-            found: false,
-        }
-    }
-
-    fn piece(&mut self, piece: &Piece, first: bool) {
-        match piece {
-            Piece::Text(text) => self.text(text, first),
-            Piece::Glob(pattern) => self.glob(pattern),
-            Piece::Unknown(unknown) => match &unknown.why {
-                UnknownReason::Temporary if self.start.is_none() && self.current.is_none() => {
-                    self.start = Some(Start::Temporary);
-                }
-                // Part of a name under a known start, or unknown altogether.
-                UnknownReason::Temporary => self.hole(false),
-                UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
-                    self.text(self.home.unwrap_or_default(), true);
-                }
-                UnknownReason::Found(Some(start)) if first => {
-                    self.text(start, true);
-                    self.end_component();
-                    self.found = true;
-                    self.dynamic = true;
-                }
-                _ => self.hole(true),
-            },
-        }
-    }
-
-    fn hole(&mut self, dynamic: bool) {
-        self.dynamic |= dynamic;
-        if self.start.is_none() && self.current.is_none() {
-            // It may hold any number of names, an absolute path, or nothing.
-            self.start = Some(Start::Unknown);
-            return;
-        }
-        let current = self.current();
-        current.text.push(HOLE);
-        current.unknown = true;
-    }
-
-    fn current(&mut self) -> &mut Component {
-        if self.start.is_none() {
-            self.begin_relative();
-        }
-        self.current.get_or_insert_with(|| Component::plain(""))
-    }
-
-    fn begin_relative(&mut self) {
-        self.start = Some(Start::Unknown);
-        match self.cwd {
-            Some(cwd) if cwd.starts_with('/') => {
-                self.start = Some(Start::Root);
-                for name in names(cwd) {
-                    self.components.push(Component::plain(name));
-                }
-            }
-            _ => self.dynamic = true,
-        }
-    }
-
-    fn text(&mut self, text: &str, first: bool) {
-        let mut text = text;
-        if first && text.starts_with('~') {
-            let (user, rest) = text.split_once('/').map_or((text, ""), |(user, rest)| (user, rest));
-            if let Some(home) = self.home_of(&user[1..]) {
-                self.start = Some(Start::Root);
-                self.components.extend(names(&home).map(Component::plain));
-                self.slash = text.len() > user.len();
-                text = rest;
-            }
-        }
-        for (index, part) in text.split('/').enumerate() {
-            if index > 0 {
-                if self.start.is_none() && self.current.is_none() {
-                    self.start = Some(Start::Root);
-                }
-                self.end_component();
-                self.slash = true;
-            }
-            if !part.is_empty() {
-                self.slash = false;
-                let current = self.current();
-                current.text.push_str(part);
-                if let Some(pattern) = &mut current.glob {
-                    escape(part, pattern);
-                }
-            }
-        }
-    }
-
-    fn home_of(&self, user: &str) -> Option<String> {
-        match user {
-            "" => self.home.map(ToOwned::to_owned),
-            "root" => Some("/root".to_owned()),
-            // `~+` and `~-` are directories of the shell.
-            "+" => self.cwd.map(ToOwned::to_owned),
-            user if user.starts_with(['-', '+']) => None,
-            user => Some(format!("/home/{user}")),
-        }
-    }
-
-    fn glob(&mut self, pattern: &str) {
-        self.globbed = true;
-        // An extended glob (`!(x)`, `@(a|b)`) is taken to match anything.
-        let extended = pattern.contains('(');
-        if extended {
-            self.glob_part(pattern, "*");
-            return;
-        }
-        for (index, part) in pattern.split('/').enumerate() {
-            if index > 0 {
-                if self.start.is_none() && self.current.is_none() {
-                    self.start = Some(Start::Root);
-                }
-                self.end_component();
-                self.slash = true;
-            }
-            if !part.is_empty() {
-                self.glob_part(part, part);
-            }
-        }
-    }
-
-    fn glob_part(&mut self, text: &str, pattern: &str) {
-        self.slash = false;
-        let current = self.current();
-        let mut all = current.glob.take().unwrap_or_else(|| {
-            let mut escaped = String::new();
-            escape(&current.text, &mut escaped);
-            escaped
-        });
-        all.push_str(pattern);
-        current.glob = Some(all);
-        current.text.push_str(text);
-    }
-
-    fn end_component(&mut self) {
-        let Some(current) = self.current.take() else { return };
-        let plain = current.glob.is_none() && !current.unknown;
-        match current.text.as_str() {
-            "." if plain => self.slash = true,
-            ".." if plain => {
-                self.slash = true;
-                match self.components.pop() {
-                    // What an unknown name leaves when one is taken away is not known.
-                    Some(last) if last.unknown => {
-                        self.start = Some(Start::Unknown);
-                        self.components.clear();
-                    }
-                    Some(_) => {}
-                    None if self.start == Some(Start::Root) => {}
-                    None => {
-                        self.start = Some(Start::Unknown);
-                        self.dynamic = true;
-                    }
-                }
-            }
-            _ => self.components.push(current),
-        }
-    }
-
-    fn finish(mut self) -> Option<NormalPath> {
-        let ended_in_name = self.current.is_some();
-        self.end_component();
-        let slash = self.slash || !ended_in_name && self.start.is_some();
-        let mut path = NormalPath {
-            start: self.start?,
-            components: self.components,
-            everything: false,
-            slash,
-            globbed: self.globbed,
-            dynamic: self.dynamic,
-            found: self.found,
-        };
-        path.respell();
-        while path.components.last().is_some_and(Component::is_everything) {
-            path.components.pop();
-            path.everything = true;
-        }
-        Some(path)
-    }
-}
-
 impl NormalPath {
     /// Other names of the same place: `/proc/self/root/…`, macOS's `/private/…`.
-    fn respell(&mut self) {
+    pub(super) fn respell(&mut self) {
         if self.start != Start::Root {
             return;
         }
@@ -387,20 +182,10 @@ impl NormalPath {
     }
 }
 
-/// Adds literal text to a glob.
-fn escape(text: &str, pattern: &mut String) {
-    for c in text.chars() {
-        if matches!(c, '*' | '?' | '[' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::facts::act::{Taint, Unknown};
+    use crate::judge::facts::act::{Piece, Taint, Unknown, UnknownReason};
 
     fn unknown(why: UnknownReason) -> Piece {
         Piece::Unknown(Unknown { why, taint: Taint::default() })

@@ -358,7 +358,10 @@ fn a_rule_can_be_switched_off_but_never_at_tier_four() {
 
 #[test]
 fn adding_an_act_never_takes_a_finding_away() {
-    let catalog = catalog(&[("one", ZAP), ("two", "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"missing\"]")]);
+    let catalog = catalog(&[
+        ("one", ZAP),
+        ("two", "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"missing\"]"),
+    ]);
     let acts = vec![zap(&["a"]), removing(&["out-dir"]), effect(Effect::Write, &["x"])];
     let before = found(&catalog, &line(acts.clone()));
     for extra in [zap(&["b"]), removing(&["/"]), effect(Effect::Move, &["out-dir"]), program("own", &[])] {
