@@ -8,6 +8,7 @@
 
 pub mod app;
 pub mod channel;
+pub mod cli;
 pub mod config;
 pub mod exec;
 pub mod judge;

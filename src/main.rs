@@ -1,1 +1,55 @@
-fn main() {}
+//! The street door: what was typed is read, done, and ends in an exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use guard::app::road::Road;
+use guard::app::run::Wanted;
+use guard::app::{check, config, demo, exit, explain, run};
+use guard::cli::{self, Call, Verb, Wrong};
+use guard::exec::preserve;
+
+fn main() -> ExitCode {
+    let inherited = preserve::capture_at_start();
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let code = match cli::read(&arguments) {
+        Call::Run { argv, yes } => run::run(Wanted::Argv(argv), yes, inherited),
+        Call::Shell { call, yes } => run::run(Wanted::Line(call), yes, inherited),
+        Call::Verb(verb) => do_verb(&verb),
+        Call::ShortHelp => printed(cli::SHORT_HELP),
+        Call::Wrong(wrong) => explain_wrong(&wrong),
+    };
+    ExitCode::from(code)
+}
+
+fn do_verb(verb: &Verb) -> u8 {
+    let done = match verb {
+        Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
+        Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
+        Verb::Config(args) => Road::open()
+            .map_err(|error| error.to_string())
+            .and_then(|road| config::run(args, &road.config, &road.broken).map_err(|error| error.to_string())),
+        Verb::Demo => demo::run().map_err(|error| error.to_string()),
+    };
+    done.unwrap_or_else(|why| run::failed(&why))
+}
+
+fn printed(text: &str) -> u8 {
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => exit::ALLOW,
+        Err(error) => run::failed(&error.to_string()),
+    }
+}
+
+/// Help and version go to standard output with 0; everything else is a usage error.
+fn explain_wrong(wrong: &Wrong) -> u8 {
+    match wrong {
+        Wrong::Clap(error) => {
+            // What cannot be printed cannot be reported either.
+            let _ = error.print();
+            if error.use_stderr() { exit::FAILED } else { exit::ALLOW }
+        }
+        Wrong::Shell(error) => run::failed(&error.to_string()),
+        Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
+    }
+}

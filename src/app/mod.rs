@@ -1,3 +1,11 @@
 //! One file per verb: the only floor that knows the order of things.
 
+pub mod ask;
+pub mod check;
 pub mod config;
+pub mod demo;
+pub mod exit;
+pub mod explain;
+pub mod road;
+pub mod run;
+pub mod shell;

@@ -10,15 +10,21 @@
 use std::collections::BTreeMap;
 
 use facts::act::Facts;
-use facts::question::{Answer, Answers, FileFacts, Question};
-use risk::Risk;
+use facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
+use invocation::Invocation;
+use policy::Policy;
+use risk::{Risk, Tier};
+use rules::catalog::Catalog;
 
 pub mod approved;
+pub mod behaviour;
+pub mod context;
 pub mod facts;
 pub mod invocation;
 pub mod policy;
 pub mod risk;
 pub mod rules;
+pub mod shape;
 pub mod syntax;
 pub mod tier;
 
@@ -39,6 +45,20 @@ pub struct Judgment {
     pub shape: Option<String>,
     /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper.
     pub may_grant: bool,
+}
+
+/// Judges one invocation with the answers at hand. The same values give the same judgment, always.
+#[must_use]
+pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
+    let inquiry = Inquiry::new(answers);
+    let facts = facts::work_out(invocation, catalog, &inquiry);
+    let mut findings = Vec::<risk::Finding>::new();
+    findings.retain(|finding| finding.tier == Tier::Critical || !policy.disabled_rules.contains(&finding.rule));
+    let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
+    let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
+    let risk = Risk::join(base, findings, context);
+    let (shape, may_grant) = shape::of(&facts, &risk, catalog);
+    Judgment { risk, shape, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
 }
 
 impl Judgment {

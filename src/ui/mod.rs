@@ -13,6 +13,7 @@ pub mod card;
 pub mod command;
 pub mod explain;
 mod foot;
+pub mod json;
 pub mod parts;
 pub mod style;
 pub mod verdict;

@@ -1,0 +1,132 @@
+//! `guard check`: judging without running.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::exit;
+use super::explain::ExplainError;
+use super::road::Road;
+use crate::judge::invocation::{Invocation, Request};
+use crate::judge::policy::Decision;
+use crate::ui::json::Verdict;
+use crate::ui::style::{self, Look};
+use crate::ui::verdict;
+
+/// The arguments of `guard check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The command string to judge; read from standard input when it is `-`
+    #[arg(required_unless_present_any = ["batch", "argv"], conflicts_with = "batch", allow_hyphen_values = true)]
+    command: Option<OsString>,
+    /// Print the verdict as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Read JSON Lines ({"command": …} or {"argv": […]}, optional "cwd") and print a verdict for each, in order
+    #[arg(long)]
+    batch: bool,
+    /// A program and its arguments, judged as they are
+    #[arg(last = true, conflicts_with_all = ["command", "batch"])]
+    argv: Vec<OsString>,
+}
+
+/// One line of a batch.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    cwd: Option<PathBuf>,
+}
+
+/// Judges, prints, and returns the exit code.
+///
+/// # Errors
+/// There is no one to judge for, or standard input or output failed.
+pub fn run(args: &CheckArgs) -> Result<u8, ExplainError> {
+    let road = Road::open()?;
+    if args.batch {
+        return batch(&road);
+    }
+    let request = match &args.command {
+        Some(command) if command == "-" => {
+            let mut text = Vec::new();
+            io::Read::read_to_end(&mut io::stdin().lock(), &mut text)?;
+            road.plain_line(OsString::from_vec(text))?
+        }
+        Some(command) => road.plain_line(command.clone())?,
+        None => Request::Argv(args.argv.clone()),
+    };
+    let invocation = road.caller.invocation(request);
+    let judged = road.judge(&invocation);
+    let command = invocation.display();
+    let threshold = road.policy().thresholds.of(invocation.origin);
+    let mut out = io::stdout().lock();
+    if args.json {
+        let verdict = Verdict::new(&command, invocation.origin, threshold, &judged.judgment, &judged.decision);
+        serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
+        out.write_all(b"\n")?;
+    } else {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+        let line = verdict::verdict(&judged.decision, &judged.judgment.risk);
+        out.write_all(style::render(&[line], &look).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(code(&judged.decision))
+}
+
+/// The exit code of a decision that is not carried out.
+pub(super) const fn code(decision: &Decision) -> u8 {
+    match decision {
+        Decision::Run(_) => exit::ALLOW,
+        Decision::Ask(_) => exit::ASK,
+        Decision::Refuse(_) => exit::DENY,
+    }
+}
+
+/// Judges every line. The exit code says whether all lines could be read, not how they were judged.
+fn batch(road: &Road) -> Result<u8, ExplainError> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut failed = false;
+    let mut base: Invocation = road.caller.invocation(Request::Argv(Vec::new()));
+    let cwd = base.cwd.clone();
+    for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
+        let line = line?;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let row = serde_json::from_slice::<Row>(&line).map_err(|error| error.to_string()).and_then(|row| {
+            let request = match (row.command, row.argv) {
+                (Some(command), None) => road.plain_line(command.into()).map_err(|error| error.to_string()),
+                (None, Some(argv)) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
+                _ => Err("give either \"command\" or \"argv\"".to_owned()),
+            }?;
+            Ok((request, row.cwd))
+        });
+        match row {
+            Ok((request, folder)) => {
+                base.request = request;
+                base.cwd.clone_from(folder.as_ref().unwrap_or(&cwd));
+                let judged = road.judge(&base);
+                let command = base.display();
+                let threshold = road.policy().thresholds.of(base.origin);
+                let verdict = Verdict::new(&command, base.origin, threshold, &judged.judgment, &judged.decision);
+                serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
+            }
+            Err(error) => {
+                failed = true;
+                let place = number + 1;
+                let error = format!("line {place}: {error}");
+                serde_json::to_writer(&mut out, &serde_json::json!({ "error": error, "decision": "deny" }))
+                    .map_err(io::Error::from)?;
+            }
+        }
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(if failed { exit::FAILED } else { exit::ALLOW })
+}

@@ -1,0 +1,14 @@
+//! Exit codes of `guard -- …` and `guard -c …`. A command that ran gives its own.
+
+/// It may run (`guard check`).
+pub const ALLOW: u8 = 0;
+/// A person would be asked (`guard check`).
+pub const ASK: u8 = 1;
+/// It would be refused (`guard check`).
+pub const DENY: u8 = 2;
+/// guard itself failed, or was called wrongly.
+pub const FAILED: u8 = 125;
+/// Refused, or found and not executable.
+pub const REFUSED: u8 = 126;
+/// Not found.
+pub const NOT_FOUND: u8 = 127;

@@ -1,0 +1,67 @@
+//! `guard explain`: how a command is judged, drawn.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+
+use clap::Args;
+
+use super::ask;
+use super::check::code;
+use super::road::{Road, RoadError};
+use crate::judge::invocation::Request;
+use crate::ui::card::CardView;
+use crate::ui::explain::{self, ExplainView};
+use crate::ui::parts::parts;
+use crate::ui::style::{self, Look};
+
+/// The arguments of `guard explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The command string to explain
+    #[arg(required_unless_present = "argv", allow_hyphen_values = true)]
+    command: Option<OsString>,
+    /// A program and its arguments, explained as they are
+    #[arg(last = true, conflicts_with = "command")]
+    argv: Vec<OsString>,
+}
+
+/// Draws the explanation; the exit code is that of `guard check`.
+///
+/// # Errors
+/// There is no one to judge for, or standard output cannot be written.
+pub fn run(args: &ExplainArgs) -> Result<u8, ExplainError> {
+    let road = Road::open()?;
+    let request = match &args.command {
+        Some(command) => road.plain_line(command.clone())?,
+        None => Request::Argv(args.argv.clone()),
+    };
+    let invocation = road.caller.invocation(request);
+    let judged = road.judge(&invocation);
+    let threshold = road.policy().thresholds.of(invocation.origin);
+    let card = CardView {
+        evidence: ask::evidence(&road, &invocation, &judged.judgment),
+        ..CardView::new(&invocation, judged.judgment.risk.clone(), threshold)
+    };
+    let view = ExplainView {
+        parts: parts(&card.command, &judged.judgment),
+        outcome: explain::outcome(&judged.decision),
+        card,
+    };
+    let terminal = io::stdout().is_terminal();
+    let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
+    let columns = if terminal { crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()) } else { 80 };
+    let text = style::render(&explain::explain(&view, columns, &look), &look);
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(code(&judged.decision))
+}
+
+/// Why nothing is explained.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

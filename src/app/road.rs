@@ -1,0 +1,190 @@
+//! The main road up to the decision: who is asking, under which policy and rules, what the command would
+//! do, and what is to happen with it.
+//!
+//! `guard -- …`, `guard -c …`, `guard check` and `guard explain` all walk it; only the first two go on to
+//! asking and running. What may not enter: printing, and anything that runs a command.
+
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use crate::config::{self, Loaded, Roots};
+use crate::judge::approved::Grant;
+use crate::judge::facts::question::Answers;
+use crate::judge::invocation::{Invocation, Line, Request};
+use crate::judge::policy::{Decision, Policy, Standing, decide};
+use crate::judge::risk::Tier;
+use crate::judge::rules::catalog::{self, Catalog};
+use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
+use crate::store::{Paths, Store, StoreError};
+use crate::world::World;
+use crate::world::identity::{Caller, IdentityError};
+use crate::world::shell::{self, NoShell};
+
+/// Everything that is known before a command is.
+#[derive(Debug)]
+pub struct Road {
+    pub caller: Caller,
+    pub config: Loaded,
+    pub catalog: Catalog,
+    /// What is wrong with the configuration or a pattern file, a sentence each. The policy is tightened then.
+    pub problems: Vec<String>,
+    /// Those of pattern files alone.
+    pub broken: Vec<String>,
+    store: OnceCell<Result<Store, StoreError>>,
+}
+
+/// A command, judged and decided on.
+#[derive(Debug)]
+pub struct Judged {
+    pub judgment: Judgment,
+    pub decision: Decision,
+}
+
+/// Why there is no road.
+#[derive(Debug, Error)]
+pub enum RoadError {
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    NoShell(#[from] NoShell),
+    #[error("guard does not run setuid or setgid: what it decides would be another account's decision")]
+    Setuid,
+}
+
+impl Road {
+    /// Finds out who is asking and reads configuration and rules.
+    ///
+    /// # Errors
+    /// [`RoadError`]: nothing can be judged then.
+    pub fn open() -> Result<Self, RoadError> {
+        if nix::unistd::getuid() != nix::unistd::geteuid() || nix::unistd::getgid() != nix::unistd::getegid() {
+            return Err(RoadError::Setuid);
+        }
+        let caller = Caller::of_this_process()?;
+        let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
+        let mut config = config::load(&roots);
+        let (catalog, broken) = catalog(&config);
+        if !config.policy.disabled_rules.is_empty() || !config.grants.is_empty() {
+            config.check_rules(|id| catalog.rule(id).map(|rule| rule.tier));
+        }
+        if !broken.is_empty() {
+            config.fail_closed();
+        }
+        let problems = config.problems.iter().map(ToString::to_string).chain(broken.iter().cloned()).collect();
+        Ok(Self { caller, config, catalog, problems, broken, store: OnceCell::new() })
+    }
+
+    /// A command string for the account's real shell.
+    ///
+    /// # Errors
+    /// [`RoadError::NoShell`] when there is none.
+    pub fn line(&self, text: Vec<u8>, options: Vec<OsString>, positional: Vec<OsString>) -> Result<Request, RoadError> {
+        let shell = shell::find(&self.caller.account, &self.caller.env, &self.caller.cwd)?;
+        Ok(Request::Line(Line { text, dialect: shell.dialect, shell: shell.path, options, positional }))
+    }
+
+    /// A command string as `-c` gives it.
+    ///
+    /// # Errors
+    /// [`RoadError::NoShell`] when there is none.
+    pub fn plain_line(&self, text: OsString) -> Result<Request, RoadError> {
+        self.line(text.into_vec(), vec!["-c".into()], Vec::new())
+    }
+
+    /// The policy as it holds.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.config.policy
+    }
+
+    /// Judges a command, weighs it against the session's past, and decides.
+    #[must_use]
+    pub fn judge(&self, invocation: &Invocation) -> Judged {
+        let mut judgment = judge_here(invocation, &self.catalog, self.policy());
+        let mut standing = Standing::default();
+        let mut grants: Vec<Grant> = Vec::new();
+        if behaviour::concerns(&judgment.risk) {
+            standing = self.standing(invocation);
+            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy());
+            if judgment.risk.tier >= Tier::Medium {
+                grants = self.grants(invocation);
+            }
+        }
+        let decision = decide(invocation, &judgment, self.policy(), &standing, &grants);
+        Judged { judgment, decision }
+    }
+
+    /// The record, opened when it is first needed.
+    ///
+    /// # Errors
+    /// Why it cannot be opened; the same each time.
+    pub fn store(&self) -> Result<&Store, &StoreError> {
+        self.store.get_or_init(|| Paths::standard().and_then(|paths| Store::open(&paths))).as_ref()
+    }
+
+    /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
+    pub fn standing(&self, invocation: &Invocation) -> Standing {
+        let known = self.store().ok().map(|store| store.standing(&invocation.session.root, Timestamp::now()));
+        known.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// The grants in force: of the configuration, then of the record. Without a record there are none of its.
+    fn grants(&self, invocation: &Invocation) -> Vec<Grant> {
+        let mut grants = self.config.grants.clone();
+        if let Ok(store) = self.store() {
+            let stored = store.grants_in_force(&invocation.session.id, &invocation.display(), Timestamp::now());
+            grants.extend(stored.unwrap_or_default());
+        }
+        grants
+    }
+}
+
+/// The built-in rules and those of the configured layers, and what is wrong with any file.
+fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
+    let mut broken = Vec::new();
+    let mut catalog = Catalog::builtin();
+    for file in &config.pattern_files {
+        let layer = match file.layer {
+            config::Layer::BuiltIn => continue,
+            config::Layer::Machine => catalog::Layer::Machine,
+            config::Layer::User if file.only_tightens => catalog::Layer::Project,
+            config::Layer::User => catalog::Layer::User,
+            config::Layer::Redirected | config::Layer::Project => catalog::Layer::Project,
+        };
+        match std::fs::read_to_string(&file.path) {
+            Ok(text) => {
+                let file = catalog::PatternFile { layer, path: file.path.display().to_string(), text };
+                if let Err(problems) = catalog.add(&file) {
+                    broken.extend(problems.iter().map(ToString::to_string));
+                }
+            }
+            Err(error) => broken.push(format!("{}: {error}", file.path.display())),
+        }
+    }
+    (catalog, broken)
+}
+
+/// Judges with the world's answers: round by round, until nothing is asked or the rounds are used up. What is
+/// still open then keeps its stricter reading.
+#[must_use]
+pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -> Judgment {
+    let mut answers = Answers::none();
+    let mut judgment = judge(invocation, catalog, policy, &answers);
+    let mut world = None;
+    for _ in 0..MAX_ROUNDS {
+        if judgment.questions.is_empty() {
+            break;
+        }
+        let world = world.get_or_insert_with(|| World::new(invocation));
+        for question in judgment.questions.drain(..) {
+            let answer = world.answer(&question);
+            answers.insert(question, answer);
+        }
+        judgment = judge(invocation, catalog, policy, &answers);
+    }
+    judgment
+}

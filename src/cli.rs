@@ -1,0 +1,161 @@
+//! The command line: what was typed becomes a [`Call`].
+//!
+//! What may not enter: doing any of it. The two calls that every command passes through (`guard -- …`
+//! and `guard -c …`) are read by hand, so that nothing is built for them that they do not need; clap
+//! reads the verbs, and knows all of it for the help, the man page and the completions.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::app::shell::{ShellCall, ShellCallError};
+use crate::app::{check, config, explain};
+
+/// What guard is asked to do.
+#[derive(Debug)]
+pub enum Call {
+    /// `guard [--yes] -- program arguments…`
+    Run { argv: Vec<OsString>, yes: bool },
+    /// `guard [--yes] -c 'commands'`, with a shell's other options.
+    Shell { call: ShellCall, yes: bool },
+    /// A verb.
+    Verb(Box<Verb>),
+    /// Bare `guard`: the short help.
+    ShortHelp,
+    /// The arguments are wrong: what clap or the shell's option reader says of them.
+    Wrong(Wrong),
+}
+
+/// Why the arguments are no call. `--help` and `--version` come this way too.
+#[derive(Debug)]
+pub enum Wrong {
+    Clap(clap::Error),
+    Shell(ShellCallError),
+    /// `--` without a command.
+    NoCommand,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes: the command's own when it ran; 126 refused, 127 not found, 125 guard itself failed.
+guard check: 0 allow, 1 ask, 2 deny.
+
+Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml and .guard/patterns/ in a
+project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db.";
+
+/// Understands each command before it runs, asks a person when it should, and records every decision.
+#[derive(Debug, Parser)]
+#[command(name = "guard", version, after_help = AFTER_HELP, arg_required_else_help = false)]
+#[command(override_usage = "guard [--yes] -- PROGRAM [ARGUMENT]...\n       \
+                            guard [--yes] [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       \
+                            guard VERB")]
+pub struct Cli {
+    /// Your own yes in advance, up to tier 3 and only from your own terminal
+    #[arg(long)]
+    pub yes: bool,
+    /// A command string; the shell's other options (-l, -e, -o pipefail, …) may stand in front of it
+    #[arg(short = 'c', value_name = "COMMANDS", allow_hyphen_values = true)]
+    pub commands: Option<OsString>,
+    /// A program and its arguments, run as they are with no shell in between
+    #[arg(last = true, value_name = "PROGRAM [ARGUMENT]...")]
+    pub argv: Vec<OsString>,
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Judge a command without running it: exit 0 allow, 1 ask, 2 deny
+    Check(check::CheckArgs),
+    /// Judge a command and draw how: the parts, what each does, which rule, why this score
+    Explain(explain::ExplainArgs),
+    /// Show and check the configuration
+    Config(config::ConfigArgs),
+    /// Show the main job on real commands, in a scratch project that is made for it
+    Demo,
+}
+
+/// What bare `guard` prints.
+pub const SHORT_HELP: &str = "\
+guard understands each command before it runs, asks a person when it should, and records every decision.
+
+  guard -- rm -rf build            run one command, arguments as given
+  guard -c 'make clean && ls'      run a command string with your shell; as an agent's shell: SHELL=/path/to/guard
+  guard check 'git push --force'   judge without running
+
+guard demo shows it in a scratch project. guard --help lists everything.
+";
+
+/// Reads the arguments after guard's own name.
+#[must_use]
+pub fn read(arguments: &[OsString]) -> Call {
+    let (yes, rest) = match arguments.split_first() {
+        None => return Call::ShortHelp,
+        Some((first, rest)) if first == "--yes" => (true, rest),
+        Some(_) => (false, arguments),
+    };
+    let Some(first) = rest.first() else { return with_clap(arguments) };
+    if first == "--" {
+        return match rest.get(1..) {
+            Some(argv) if !argv.is_empty() => Call::Run { argv: argv.to_vec(), yes },
+            _ => Call::Wrong(Wrong::NoCommand),
+        };
+    }
+    if is_shell_option(first) {
+        return match ShellCall::read(rest) {
+            Ok(call) => Call::Shell { call, yes },
+            Err(error) => Call::Wrong(Wrong::Shell(error)),
+        };
+    }
+    with_clap(arguments)
+}
+
+/// Whether a first argument is a shell's option rather than guard's own.
+fn is_shell_option(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    let own = matches!(bytes, b"-h" | b"--help" | b"-V" | b"--version" | b"--yes");
+    !own && bytes.len() > 1 && matches!(bytes[0], b'-' | b'+')
+}
+
+/// Reads a verb. Only the verb that is named is built; anything else gets the whole command, for its help and errors.
+fn with_clap(arguments: &[OsString]) -> Call {
+    let named = arguments.first().and_then(|name| name.to_str());
+    let rest = arguments.get(1..).unwrap_or_default();
+    let verb = match named {
+        Some("check") => one("guard check", rest, Verb::Check),
+        Some("explain") => one("guard explain", rest, Verb::Explain),
+        _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
+            .and_then(|cli| cli.verb.ok_or_else(|| missing_verb())),
+    };
+    match verb {
+        Ok(verb) => Call::Verb(Box::new(verb)),
+        Err(error) => Call::Wrong(Wrong::Clap(error)),
+    }
+}
+
+fn missing_verb() -> clap::Error {
+    Cli::command()
+        .error(clap::error::ErrorKind::MissingSubcommand, "say what to do: -- PROGRAM, -c 'COMMANDS' or a verb")
+}
+
+fn one<A: Args + FromArgMatches>(
+    name: &'static str,
+    rest: &[OsString],
+    verb: impl FnOnce(A) -> Verb,
+) -> Result<Verb, clap::Error> {
+    let about = Cli::command_for_about(name);
+    let command = A::augment_args(clap::Command::new(name).about(about));
+    let words = [OsStr::new(name)].into_iter().chain(rest.iter().map(OsString::as_os_str));
+    let matches = command.try_get_matches_from(words)?;
+    A::from_arg_matches(&matches).map(verb)
+}
+
+impl Cli {
+    /// The one-line description of a verb that is read on its own.
+    fn command_for_about(name: &str) -> &'static str {
+        match name {
+            "guard check" => "Judge a command without running it: exit 0 allow, 1 ask, 2 deny",
+            _ => "Judge a command and draw how: the parts, what each does, which rule, why this score",
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The circumstances of RISK.md: production, root, ssh, outside the project, a protected branch, a
+//! disguise, a trusted folder.
+//!
+//! What may not enter: opinions about programs (those are rules), and anything that was done earlier in
+//! the session (that is [`super::behaviour`]).
+
+use std::borrow::Cow;
+
+use super::facts::act::{Act, Effect, Facts, RemoteKind, Verb};
+use super::facts::paths::{PathClass, Placer};
+use super::facts::question::Inquiry;
+use super::invocation::Invocation;
+use super::policy::Policy;
+use super::risk::{Circumstance, CircumstanceFact, Finding, Tier};
+use super::rules::catalog::Catalog;
+use super::rules::glob;
+
+/// What holds for the acts that do anything. A command that only reads has no circumstances.
+#[must_use]
+pub fn circumstances(
+    invocation: &Invocation,
+    facts: &Facts,
+    findings: &[Finding],
+    catalog: &Catalog,
+    policy: &Policy,
+    inquiry: &Inquiry<'_>,
+) -> Vec<Circumstance> {
+    let raised = findings.iter().any(|finding| finding.tier >= Tier::Medium);
+    let acting = |act: &&Act| act.tier >= Tier::Low || matches!(act.verb, Verb::Effect(_));
+    let mut all = Vec::new();
+    let mut add = |fact, detail: Option<String>| {
+        if let Some(weight) = policy.weights.get(&fact) {
+            all.push(Circumstance { fact, weight: *weight, detail });
+        }
+    };
+    if let Some(name) = production(facts, policy) {
+        add(CircumstanceFact::Production, Some(name));
+    }
+    if !facts.acts.iter().any(|act| acting(&act)) && !raised {
+        return all;
+    }
+    if raised && invocation.uid == 0 || facts.acts.iter().filter(acting).any(|act| act.root) {
+        add(CircumstanceFact::Root, None);
+    }
+    let ssh = |act: &&Act| act.remote.as_ref().is_some_and(|remote| remote.kind == RemoteKind::Ssh);
+    if let Some(act) = facts.acts.iter().filter(acting).find(ssh) {
+        add(CircumstanceFact::Ssh, act.remote.as_ref().and_then(|remote| remote.name.clone()));
+    }
+    let outside = outside(invocation, facts, catalog, inquiry);
+    if outside.is_some() {
+        add(CircumstanceFact::OutsideProject, outside);
+    }
+    if facts.acts.iter().any(|act| act.disguise.is_some()) {
+        add(CircumstanceFact::Disguise, None);
+    }
+    if raised {
+        if let Some(branch) = protected_branch(invocation, facts, findings, policy, inquiry) {
+            add(CircumstanceFact::ProtectedBranch, Some(branch));
+        }
+        let cwd = invocation.cwd.to_string_lossy();
+        if policy.trusted_folders.iter().any(|folder| trusted(folder, &cwd)) {
+            add(CircumstanceFact::TrustedFolder, None);
+        }
+    }
+    all
+}
+
+/// Whether a folder is the trusted one or lies below it.
+fn trusted(folder: &str, cwd: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    glob::text(folder, cwd) || glob::text(&format!("{folder}/*"), cwd)
+}
+
+/// The name by which a changing act targets production.
+fn production(facts: &Facts, policy: &Policy) -> Option<String> {
+    let names = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| policy.production.iter().any(|known| known.eq_ignore_ascii_case(word)))
+    };
+    let changes = |act: &&Act| act.tier >= Tier::Low && !act.dry_run && act.parent.is_none();
+    for act in facts.acts.iter().filter(changes) {
+        let remote = act.remote.as_ref().and_then(|remote| remote.name.as_deref()).map(Cow::Borrowed);
+        let targets = act.targets.iter().filter_map(|value| value.known());
+        if let Some(name) = targets.chain(remote).find(|text| names(text)) {
+            return Some(name.into_owned());
+        }
+    }
+    None
+}
+
+/// The protected branch that a git act of a finding falls on: named as an operand, or the current one.
+fn protected_branch(
+    invocation: &Invocation,
+    facts: &Facts,
+    findings: &[Finding],
+    policy: &Policy,
+    inquiry: &Inquiry<'_>,
+) -> Option<String> {
+    let protected = |name: &str| policy.protected_branches.iter().any(|glob| glob::text(glob, name));
+    let acts = findings.iter().filter(|finding| finding.tier >= Tier::Medium).filter_map(|finding| finding.act);
+    for act in acts.filter_map(|id| facts.acts.get(id)) {
+        let act = act.parent.and_then(|id| facts.acts.get(id)).unwrap_or(act);
+        if !matches!(&act.verb, Verb::Program { name, .. } if name == "git") {
+            continue;
+        }
+        for operand in &act.operands {
+            let Some(text) = operand.value.known() else { continue };
+            let branch = text.trim_start_matches('+').rsplit(':').next().unwrap_or_default();
+            let branch = branch.trim_start_matches("refs/heads/");
+            if protected(branch) {
+                return Some(branch.to_owned());
+            }
+        }
+        let moves_head = matches!(act.sub.first().map(String::as_str), Some("push" | "reset" | "rebase" | "commit"));
+        let named = act.sub.first().is_some_and(|sub| sub == "push") && act.operands.len() > 1;
+        if moves_head && !named {
+            let cwd = act.cwd.clone().unwrap_or_else(|| invocation.cwd.to_string_lossy().into_owned());
+            let branch = inquiry.repository(&cwd).and_then(|repository| repository.branch.clone());
+            if let Some(branch) = branch.filter(|branch| protected(branch)) {
+                return Some(branch);
+            }
+        }
+    }
+    None
+}
+
+/// The first place outside the project that an act changes.
+fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Option<String> {
+    const CHANGING: [Effect; 6] =
+        [Effect::Write, Effect::Append, Effect::Delete, Effect::Move, Effect::Permit, Effect::Link];
+    let placer = Placer::new(invocation);
+    facts
+        .acts
+        .iter()
+        .filter(|act| act.remote.is_none() && matches!(act.verb, Verb::Effect(effect) if CHANGING.contains(&effect)))
+        .flat_map(|act| act.operands.iter().map(move |operand| (act, operand)))
+        .find(|(act, operand)| {
+            let classes = placer.classes(&operand.value, act.cwd.as_deref(), catalog, inquiry);
+            classes.has(PathClass::Outside) && !classes.has(PathClass::Sink)
+        })
+        .map(|(_, operand)| operand.value.pattern().unwrap_or_else(|| "a place that is not known".to_owned()))
+}

@@ -1,0 +1,106 @@
+//! The verdict as one JSON object. Fields may be added; these never change meaning.
+
+use serde::Serialize;
+
+use crate::judge::Judgment;
+use crate::judge::invocation::Origin;
+use crate::judge::policy::{Decision, Refusal};
+use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Tier, Weight};
+
+/// A verdict on one command.
+#[derive(Debug, Serialize)]
+pub struct Verdict<'a> {
+    pub command: &'a str,
+    pub tier: Tier,
+    pub score: Weight,
+    pub origin: Origin,
+    pub threshold: Weight,
+    pub reversibility: Reversibility,
+    /// `allow`, `ask` or `deny`.
+    pub decision: &'static str,
+    /// What settled it: the basis of an allow, the kind of a denial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<&'static str>,
+    pub findings: Vec<FindingView<'a>>,
+    pub context: Vec<CircumstanceView<'a>>,
+}
+
+/// A finding in a verdict.
+#[derive(Debug, Serialize)]
+pub struct FindingView<'a> {
+    pub rule: &'a str,
+    pub tier: Tier,
+    pub weight: Weight,
+    pub reversibility: Reversibility,
+    pub reason: &'a str,
+    pub instead: Option<&'a str>,
+    /// First byte, and the byte after the last, in `command`.
+    pub span: [u32; 2],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub touches: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowered: Option<&'a str>,
+}
+
+/// A circumstance in a verdict.
+#[derive(Debug, Serialize)]
+pub struct CircumstanceView<'a> {
+    pub fact: CircumstanceFact,
+    pub weight: Weight,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<&'a str>,
+}
+
+impl<'a> Verdict<'a> {
+    /// The verdict on `command`.
+    #[must_use]
+    pub fn new(
+        command: &'a str,
+        origin: Origin,
+        threshold: Weight,
+        judgment: &'a Judgment,
+        decision: &Decision,
+    ) -> Self {
+        let risk = &judgment.risk;
+        Self {
+            command,
+            tier: risk.tier,
+            score: risk.score,
+            origin,
+            threshold,
+            reversibility: risk.reversibility,
+            decision: decision.name(),
+            settled_by: match decision {
+                Decision::Run(cleared) => Some(cleared.basis().name()),
+                Decision::Ask(_) => None,
+                Decision::Refuse(refusal) => Some(Refusal::kind(refusal)),
+            },
+            findings: risk.findings.iter().map(FindingView::new).collect(),
+            context: risk
+                .context
+                .iter()
+                .map(|circumstance| CircumstanceView {
+                    fact: circumstance.fact,
+                    weight: circumstance.weight,
+                    detail: circumstance.detail.as_deref(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl<'a> FindingView<'a> {
+    fn new(finding: &'a Finding) -> Self {
+        Self {
+            rule: &finding.rule,
+            tier: finding.tier,
+            weight: finding.weight,
+            reversibility: finding.reversibility,
+            reason: &finding.reason,
+            instead: finding.instead.as_deref(),
+            span: [finding.span.start, finding.span.end],
+            touches: &finding.touches,
+            lowered: finding.lowered.as_deref(),
+        }
+    }
+}
