@@ -39,7 +39,9 @@ pub fn circumstances(
     if !facts.acts.iter().any(|act| acting(&act)) && !raised {
         return all;
     }
-    if raised && invocation.uid == 0 || facts.acts.iter().filter(acting).any(|act| act.root) {
+    // Who is root anyway adds it to what is flagged alone: a container's everyday work is not a circumstance.
+    let elevated = facts.acts.iter().filter(acting).any(|act| act.root);
+    if if invocation.uid == 0 { raised } else { elevated } {
         add(CircumstanceFact::Root, None);
     }
     let ssh = |act: &&Act| act.remote.as_ref().is_some_and(|remote| remote.kind == RemoteKind::Ssh);
