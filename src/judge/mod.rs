@@ -52,7 +52,7 @@ pub struct Judgment {
 pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
     let inquiry = Inquiry::new(answers);
     let facts = facts::work_out(invocation, catalog, &inquiry);
-    let mut findings = Vec::<risk::Finding>::new();
+    let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
     findings.retain(|finding| finding.tier == Tier::Critical || !policy.disabled_rules.contains(&finding.rule));
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
