@@ -6,12 +6,12 @@ mod config;
 mod drawing;
 #[path = "promises/evidence.rs"]
 mod evidence;
+#[path = "promises/exec.rs"]
+mod exec;
 #[path = "promises/facts.rs"]
 mod facts;
 #[path = "promises/git.rs"]
 mod git;
-#[path = "promises/exec.rs"]
-mod exec;
 #[path = "promises/harness/mod.rs"]
 mod harness;
 #[path = "promises/identity.rs"]

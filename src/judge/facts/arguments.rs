@@ -117,6 +117,13 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     let runs = sub.map_or(program.runs.as_ref(), |sub| sub.runs.as_ref().or(program.runs.as_ref()));
     let code = runs.map(|runs| code(runs, &scan, &operands)).unwrap_or_default();
     let effects = sub.map(|sub| sub.effects.as_slice()).unwrap_or_default().iter().chain(&program.effects);
+    let effects: Vec<&EffectSpec> = effects.fold(Vec::new(), |mut all, spec| {
+        // Layers may describe the same effect more than once.
+        if !all.contains(&spec) {
+            all.push(spec);
+        }
+        all
+    });
     let here = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or_default();
     let mut derived: Vec<Derived> = Vec::new();
     for spec in effects {
@@ -162,10 +169,10 @@ fn any_given(flags: &[Flag], tests: &[FlagTest]) -> bool {
 }
 
 /// The values of the flags of these names.
-fn values<'f>(flags: &'f [Flag], names: &'f [String]) -> impl Iterator<Item = (&'f Value, Span)> {
+fn values<'f>(flags: &'f [Flag], names: &'f [impl AsRef<str>]) -> impl Iterator<Item = (&'f Value, Span)> {
     flags
         .iter()
-        .filter(|flag| names.iter().any(|name| same_flag(name, &flag.name)))
+        .filter(|flag| names.iter().any(|name| same_flag(name.as_ref(), &flag.name)))
         .filter_map(|flag| flag.value.as_ref().map(|value| (value, flag.span)))
 }
 

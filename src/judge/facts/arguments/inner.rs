@@ -1,6 +1,6 @@
 //! The commands that a wrapper runs.
 
-use super::scan::{Scan, assignment};
+use super::scan::{Enclosed, Scan, assignment};
 use super::{Arg, InnerCommand, InnerText, values};
 use crate::judge::facts::act::{Operand, Piece, Remote, RemoteKind, Value};
 use crate::judge::invocation::quote;
@@ -11,25 +11,40 @@ use crate::judge::syntax::tree::Span;
 /// All commands that the arguments hold, by the wraps of the program and of its subcommand.
 pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
     let mut found = Vec::new();
+    // Layers may describe the same wrapping more than once: each command is taken once.
     let mut took_operands = false;
+    let mut taken: Vec<&Enclosed<'_>> = Vec::new();
+    let mut options: Vec<&str> = Vec::new();
     let wraps: Vec<&Wrap> = scan.wraps().filter(|wrap| scan.is_on(wrap)).collect();
     for wrap in &wraps {
         let before = found.len();
         match &wrap.from {
             WrapFrom::Operands if took_operands => continue,
-            WrapFrom::Operands => found.extend(operands(wrap, scan)),
+            WrapFrom::Operands => {
+                found.extend(operands(wrap, scan));
+                took_operands = found.len() > before;
+            }
             WrapFrom::Option(names) => {
                 let appends = wraps.iter().any(|other| other.from == WrapFrom::Operands);
-                took_operands |= option(wrap, names, appends, scan, &mut found);
+                let fresh: Vec<&str> =
+                    names.iter().map(String::as_str).filter(|name| !options.contains(name)).collect();
+                took_operands |= option(wrap, &fresh, appends, scan, &mut found);
+                options.extend(fresh);
             }
             WrapFrom::Until(words) => {
                 for enclosed in scan.enclosed.iter().filter(|enclosed| words.contains(&enclosed.word)) {
-                    found.extend(command(wrap, scan, enclosed.args));
+                    if !taken.iter().any(|other| std::ptr::eq(*other, enclosed)) {
+                        taken.push(enclosed);
+                        found.extend(command(wrap, scan, enclosed.args));
+                    }
                 }
             }
             WrapFrom::After(word) => {
                 for enclosed in scan.enclosed.iter().filter(|enclosed| enclosed.word == *word) {
-                    found.extend(command(wrap, scan, enclosed.args));
+                    if !taken.iter().any(|other| std::ptr::eq(*other, enclosed)) {
+                        taken.push(enclosed);
+                        found.extend(command(wrap, scan, enclosed.args));
+                    }
                 }
             }
         }
@@ -41,6 +56,7 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
     if found.iter().any(|inner| inner.what != InnerText::BareShell) {
         found.retain(|inner| inner.what != InnerText::BareShell);
     }
+    found.dedup_by(|one, other| one.what == InnerText::BareShell && other.what == InnerText::BareShell);
     found
 }
 
@@ -56,7 +72,7 @@ fn operands(wrap: &Wrap, scan: &Scan<'_>) -> Option<InnerCommand> {
 }
 
 /// Commands in option values. Whether the operands were used up with it.
-fn option(wrap: &Wrap, names: &[String], appends: bool, scan: &Scan<'_>, found: &mut Vec<InnerCommand>) -> bool {
+fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &Scan<'_>, found: &mut Vec<InnerCommand>) -> bool {
     let rest: Vec<Arg> = scan.operands.iter().filter_map(|index| scan.args.get(*index)).cloned().collect();
     let mut used = false;
     for (value, span) in values(&scan.flags, names) {
