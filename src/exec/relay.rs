@@ -7,13 +7,10 @@
 //! one that was meant for guard: twice is harmless where never is not.
 
 use std::ffi::{c_int, c_void};
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
-
-use nix::fcntl::OFlag;
-use nix::unistd::pipe2;
 
 use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, set_disposition, set_mask};
 
@@ -82,8 +79,8 @@ unsafe fn is_sent(about: &libc::siginfo_t) -> bool {
 /// Guard's signals during a wait. Every signal is blocked but while it rests.
 pub(super) struct Relay {
     /// What the handlers knock at, from inside.
-    inside: OwnedFd,
-    _outside: OwnedFd,
+    inside: PipeReader,
+    _outside: PipeWriter,
 }
 
 impl Relay {
@@ -92,7 +89,14 @@ impl Relay {
     /// # Errors
     /// There are no descriptors left.
     pub fn start() -> io::Result<Self> {
-        let (inside, outside) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+        // Closed on exec, as all that the standard library opens.
+        let (inside, outside) = io::pipe()?;
+        for end in [inside.as_raw_fd(), outside.as_raw_fd()] {
+            // SAFETY: sets a flag on a descriptor that is open.
+            if unsafe { libc::fcntl(end, libc::F_SETFL, libc::O_NONBLOCK) } == -1 {
+                return Err(io::Error::last_os_error());
+            }
+        }
         set_mask(&full_mask());
         WAITING.store(0, SeqCst);
         COMMAND.store(0, SeqCst);

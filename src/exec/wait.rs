@@ -1,13 +1,11 @@
 //! Guard waits for the command, in the same process group, and afterwards ends as it did.
 
 use std::ffi::c_int;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, fork, pipe2};
+use nix::unistd::{ForkResult, fork};
 
 use super::ExecError;
 use super::prepare::Prepared;
@@ -64,7 +62,7 @@ pub fn wait(approved: Approved, _receipt: Receipt, inherited: &Inherited) -> Res
 fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecError> {
     let mut command = Prepared::new(invocation, inherited)?;
     // Both ends are closed on exec: that the command started shows in the end of the pipe.
-    let (from_child, to_parent) = pipe2(OFlag::O_CLOEXEC).map_err(|error| spawn_error("pipe", error.into()))?;
+    let (from_child, to_parent) = io::pipe().map_err(|error| spawn_error("pipe", error))?;
     let before = current_mask();
     let relay = Relay::start().map_err(|error| spawn_error("pipe", error))?;
     // A child does not inherit an alarm: what runs for this process is given to the command.
@@ -101,7 +99,7 @@ const fn spawn_error(what: &'static str, source: io::Error) -> ExecError {
 }
 
 /// The child: puts everything back and becomes the command, or says why it cannot.
-fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &OwnedFd) -> ! {
+fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
     // The pipe may have one of the numbers that were closed at the start, which `restore` would close: it is then the
     // runtime's own descriptor that holds the number, so it never does.
     inherited.restore();
@@ -114,10 +112,10 @@ fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &Own
 }
 
 /// Why the command did not start; `None` when it did.
-fn failure(from_child: OwnedFd) -> Option<c_int> {
+fn failure(mut from_child: PipeReader) -> Option<c_int> {
     let mut number = [0; size_of::<c_int>()];
     // All signals are blocked, so that nothing interrupts it.
-    File::from(from_child).read_exact(&mut number).ok().map(|()| c_int::from_ne_bytes(number))
+    from_child.read_exact(&mut number).ok().map(|()| c_int::from_ne_bytes(number))
 }
 
 /// Waits for the command's end, passing on signals and stopping with it.
@@ -202,7 +200,7 @@ mod tests {
     /// Waits for a command in a process of its own, as guard is one, and returns what it wrote and how it ended.
     fn through(request: Request, prepare: impl FnOnce(&mut Inherited)) -> (Vec<u8>, ExitStatus) {
         let invocation = invocation(request);
-        let (read, write) = pipe2(OFlag::O_CLOEXEC).unwrap();
+        let (mut read, write) = io::pipe().unwrap();
         // SAFETY: the C library makes allocation safe after fork, and nothing here holds a lock of the harness.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
@@ -223,7 +221,7 @@ mod tests {
             ForkResult::Parent { child } => {
                 drop(write);
                 let mut output = Vec::new();
-                File::from(read).read_to_end(&mut output).unwrap();
+                read.read_to_end(&mut output).unwrap();
                 let mut status = 0;
                 // SAFETY: `status` is valid.
                 assert_eq!(unsafe { libc::waitpid(child.as_raw(), &mut status, 0) }, child.as_raw());

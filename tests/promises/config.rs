@@ -4,10 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use guard::config::keys::{KEYS, Kind, Stricter};
 use guard::config::{self, Layer, Loaded, Roots};
 use guard::judge::approved::{GrantId, Place, Until, What};
 use guard::judge::policy::{Mode, Policy, Preset, Record};
 use guard::judge::risk::{CircumstanceFact, Tier, Weight};
+use proptest::prelude::*;
 
 /// A machine, a home and a project in a folder of their own.
 struct House {
@@ -656,4 +658,87 @@ fn the_machines_folder_is_no_setting_and_under_sudo_the_environment_names_no_hom
     assert_eq!(roots.named, Some(PathBuf::from("/x/guard")));
     assert_eq!(of(&[("XDG_CONFIG_HOME", "x"), ("HOME", "/h")], 1000).named, Some(PathBuf::from("/h/.config/guard")));
     assert_eq!(of(&[("HOME", "/h"), ("SUDO_UID", "1000")], 0).named, None);
+}
+
+/// A line that sets some key, within its range or a little beyond.
+fn setting() -> impl Strategy<Value = String> {
+    let entry =
+        prop::sample::select(vec!["main", "prod", "/srv/a", "/srv/b", "a.b", "!main", "!prod", "!/srv/a", "!*"]);
+    let settable: Vec<_> =
+        KEYS.iter().filter(|row| !matches!(row.kind, Kind::Tables(_) | Kind::Names | Kind::LockOnly)).collect();
+    let key = prop::sample::select(settable);
+    (key, 0..1000_i64, prop::collection::vec(entry, 0..3)).prop_map(|(row, place, words)| {
+        let value = match row.kind {
+            Kind::Word(known) => format!("\"{}\"", known[usize::try_from(place).unwrap() % known.len()]),
+            Kind::Weight(low, high) => {
+                let span = i64::from(high - low + 20);
+                #[expect(clippy::cast_precision_loss, reason = "small")]
+                let value = (i64::from(low) - 10 + place % span) as f64 / 100.0;
+                format!("{value:.2}")
+            }
+            Kind::Whole(..) => (place % 70).to_string(),
+            Kind::Flag => (place % 2 == 0).to_string(),
+            _ => format!("{words:?}"),
+        };
+        format!("{} = {value}", row.name)
+    })
+}
+
+/// A file that sets some keys, each once.
+fn file() -> impl Strategy<Value = String> {
+    prop::collection::vec(setting(), 0..8).prop_map(|lines| {
+        let mut seen = std::collections::BTreeSet::new();
+        lines
+            .into_iter()
+            .filter(|line| seen.insert(line.split(' ').next().unwrap().to_owned()))
+            .collect::<Vec<_>>()
+            .join("\n")
+    })
+}
+
+/// Each value of `after` is at least as strict as that of `before`.
+fn assert_not_laxer(before: &Policy, after: &Policy, what: &str) {
+    // The preset is a name; what it set is compared.
+    for row in KEYS.iter().filter(|row| row.name != "preset") {
+        if let (Some(before), Some(after)) = (row.key.get(before), row.key.get(after)) {
+            assert!(!row.loosens(before, after), "{}: {before} became {after}\n{what}", row.name);
+        }
+        if let (Some(before), Some(after)) = (row.key.list(before), row.key.list(after)) {
+            let (all, some) = if row.stricter == Stricter::Higher { (after, before) } else { (before, after) };
+            assert!(some.iter().all(|word| all.contains(word)), "{}: {before:?} became {after:?}\n{what}", row.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_project_file_ever_loosens_anything(user in file(), project in file()) {
+        let house = House::new();
+        house.user(&user);
+        let without = house.load();
+        house.project(&project);
+        let with = house.load();
+        assert_not_laxer(&without.policy, &with.policy, &format!("user:\n{user}\nproject:\n{project}"));
+        prop_assert!(with.problems.len() >= without.problems.len());
+    }
+
+    #[test]
+    fn no_user_file_ever_loosens_what_the_machine_locks(machine in file(), user in file()) {
+        let house = House::new();
+        house.machine(&format!("locked = [\"*\"]\n{machine}"));
+        let without = house.load();
+        house.user(&user);
+        let with = house.load();
+        assert_not_laxer(&without.policy, &with.policy, &format!("machine:\n{machine}\nuser:\n{user}"));
+    }
+
+    #[test]
+    fn whatever_the_bytes_loading_ends_and_never_in_a_laxer_policy(text in ".{0,200}", key in "[a-z_.]{1,12}") {
+        let house = House::new();
+        house.project(&format!("{key} = {text}\n"));
+        let loaded = house.load();
+        assert_not_laxer(&Policy::default(), &loaded.policy, &text);
+    }
 }
