@@ -109,6 +109,9 @@ impl StandIn {
     }
 }
 
+/// Snippets of which it is only said that the command is not known.
+const HONESTLY_UNKNOWN: &[&str] = &["a=$(if true; then echo rm; else echo ls; fi); $a x"];
+
 /// Every argument list that bash gives the stand-in is seen, and at least `least` snippets give it one.
 fn check_all(snippets: &str, least: usize) {
     let mut missed = Vec::new();
@@ -121,8 +124,14 @@ fn check_all(snippets: &str, least: usize) {
         ran += 1;
         let facts = facts(snippet);
         let seen: Vec<String> = acts_of(&facts, "rm").iter().map(|args| args.join(" ")).collect();
+        // An argument that is not known stands for any.
+        let covers = |seen: &String, args: &String| {
+            let (seen, args): (Vec<&str>, Vec<&str>) = (seen.split(' ').collect(), args.split(' ').collect());
+            seen.len() == args.len() && seen.iter().zip(&args).all(|(seen, arg)| *seen == "?" || seen == arg)
+        };
+        let honest = HONESTLY_UNKNOWN.contains(&snippet) && !facts.opaque.is_empty();
         for args in &really {
-            if !seen.contains(args) {
+            if !honest && !seen.iter().any(|seen| covers(seen, args)) {
                 missed.push(format!("{snippet:?}: bash ran rm {args:?}; seen {seen:?}, opaque {:?}", facts.opaque));
             }
         }
@@ -134,4 +143,9 @@ fn check_all(snippets: &str, least: usize) {
 #[test]
 fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
     check_all(SNIPPETS, 150);
+}
+
+#[test]
+fn commands_that_are_assembled_on_the_way_are_seen() {
+    check_all(include_str!("../samples/assembly.txt"), 180);
 }

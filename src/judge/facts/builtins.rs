@@ -76,6 +76,14 @@ impl Builtin {
         matches!(self, Self::Eval | Self::Source | Self::Exec | Self::Command | Self::Trap)
     }
 
+    /// Some of its arguments may be names of variables with subscripts.
+    fn names_variables(self) -> bool {
+        matches!(
+            self,
+            Self::Declare | Self::Export | Self::Unset | Self::Read | Self::Printf | Self::Test | Self::Mapfile
+        )
+    }
+
     /// It changes variables of the shell for good.
     pub fn sets(self) -> bool {
         matches!(self, Self::Export | Self::Declare | Self::Set | Self::Unset | Self::Eval | Self::Source)
@@ -93,6 +101,12 @@ impl Walker<'_> {
         args: &[Field],
         span: Span,
     ) -> bool {
+        if builtin.names_variables() {
+            // A subscript in a name is evaluated, with what it substitutes.
+            for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
+                self.embedded(state, frame, text.split_once('=').map_or(&text, |(name, _)| name));
+            }
+        }
         match builtin {
             Builtin::Cd => self.cd(state, args),
             Builtin::Pushd => {
@@ -179,16 +193,7 @@ impl Walker<'_> {
                     self.compute(state, frame, &field.value);
                 }
             }
-            Builtin::Test => {
-                // `-v` and the numeric operators evaluate subscripts.
-                for field in args {
-                    if let Some(text) = field.value.known_text()
-                        && text.contains('[')
-                    {
-                        self.embedded(state, frame, &text);
-                    }
-                }
-            }
+            Builtin::Test => {}
             Builtin::Hash => {
                 if let [option, path, names @ ..] = args
                     && option.value.is("-p")
@@ -201,7 +206,11 @@ impl Walker<'_> {
                     }
                 }
             }
-            Builtin::Shopt => {}
+            Builtin::Shopt => {
+                if args.iter().any(|field| field.value.is("lastpipe")) {
+                    state.lastpipe = args.iter().any(|field| field.value.is("-s"));
+                }
+            }
         }
         // What these print comes from what they run; the others print nothing that is followed.
         builtin.runs()

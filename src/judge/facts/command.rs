@@ -74,13 +74,13 @@ impl Walker<'_> {
         }
         let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
         let effects = self.redirects(state, frame, &simple.redirects);
-        let readers = std::mem::replace(&mut self.readers, outer_readers);
         let act = if fields.is_empty() {
             self.bare_redirects(state, simple);
             None
         } else {
             self.run(state, frame, fields.clone(), env, span, Lookup::Shell)
         };
+        let readers = std::mem::replace(&mut self.readers, outer_readers);
         self.redirect_acts(state, frame, effects, act);
         self.read_back(state, frame, readers);
         if let Some(outer) = outer

@@ -245,7 +245,7 @@ impl Walker<'_> {
     }
 
     /// What unquoted expansions are split at.
-    fn separators(&mut self, state: &State) -> String {
+    pub fn separators(&mut self, state: &State) -> String {
         const DEFAULT: &str = " \t\n";
         match state.variables.get("IFS") {
             None => DEFAULT.to_owned(),
@@ -282,7 +282,8 @@ impl Walker<'_> {
             }
             return None;
         };
-        // A shell evaluates what a named variable holds, substitutions in subscripts included.
+        // A shell evaluates subscripts in it once more, and what a named variable holds.
+        self.embedded(state, frame, &text);
         let mut numbers: Vec<(String, i64)> = Vec::new();
         let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for name in text.split(|c| !name_char(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())) {
@@ -324,7 +325,7 @@ impl Walker<'_> {
 
     /// Walks the substitutions that stand in text which a shell expands once more.
     pub fn embedded(&mut self, state: &mut State, frame: &Frame, text: &str) {
-        if text.contains("$(") || text.contains('`') || text.contains("${") {
+        if text.contains("$(") || text.contains('`') {
             let line = format!(": \"{}\"", text.replace('"', "\\\""));
             self.text(state, frame, &line);
         }

@@ -113,13 +113,13 @@ impl Walker<'_> {
             return;
         }
         match &parameter.operation {
-            None => push_held(held, quoted, out),
+            None => push_held(held, quoted, &self.joiner(state), out),
             Some(ParameterOp::Default { colon, word }) => {
                 if is_missing(&held, *colon) {
                     self.operand(state, frame, word, quoted, out);
                 } else {
                     self.perhaps_operand(state, frame, &held, word);
-                    push_held(held, quoted, out);
+                    push_held(held, quoted, &self.joiner(state), out);
                 }
             }
             Some(ParameterOp::AssignDefault { colon, word }) => {
@@ -129,14 +129,14 @@ impl Walker<'_> {
                     push_expanded(&value, quoted, out);
                 } else {
                     self.perhaps_operand(state, frame, &held, word);
-                    push_held(held, quoted, out);
+                    push_held(held, quoted, &self.joiner(state), out);
                 }
             }
             Some(ParameterOp::Error { colon, word }) => {
                 if is_missing(&held, *colon) {
                     self.single(state, &frame.perhaps(), word);
                 }
-                push_held(held, quoted, out);
+                push_held(held, quoted, &self.joiner(state), out);
             }
             Some(ParameterOp::Alternative { colon, word }) => {
                 if is_missing(&held, *colon) {
@@ -159,9 +159,14 @@ impl Walker<'_> {
                         }
                     }
                 };
-                push_held(held, quoted, out);
+                push_held(held, quoted, &self.joiner(state), out);
             }
         }
+    }
+
+    /// What stands between the arguments in `"$*"`: the first separator.
+    fn joiner(&mut self, state: &State) -> String {
+        self.separators(state).chars().take(1).collect()
     }
 
     fn held(&mut self, state: &mut State, frame: &Frame, parameter: &Parameter) -> Held {
@@ -415,7 +420,7 @@ fn length(held: &Held) -> Atom {
     }
 }
 
-fn push_held(held: Held, quoted: bool, out: &mut Vec<Atom>) {
+fn push_held(held: Held, quoted: bool, joiner: &str, out: &mut Vec<Atom>) {
     match held {
         Held::Unset => {
             out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
@@ -424,7 +429,7 @@ fn push_held(held: Held, quoted: bool, out: &mut Vec<Atom>) {
         Held::Many(values, star) => {
             for (index, value) in values.iter().enumerate() {
                 if index > 0 {
-                    out.push(if star && quoted { Atom::Text(" ".to_owned(), Quote::Quoted) } else { Atom::Break });
+                    out.push(if star && quoted { Atom::Text(joiner.to_owned(), Quote::Quoted) } else { Atom::Break });
                 }
                 push_expanded(value, quoted, out);
             }

@@ -55,7 +55,7 @@ impl Walker<'_> {
             }
             None => false,
         };
-        if !wrote && !builtin.is_some_and(Builtin::runs) {
+        if !wrote {
             if !reading.inner.is_empty() {
                 self.inner(state, frame, name, &reading, env, span);
             }
@@ -87,7 +87,10 @@ impl Walker<'_> {
         disguise: Option<Disguise>,
     ) -> usize {
         let (input_text, input_taint, decoded) = self.stdin_of(state);
-        let carried = words.iter().fold(input_taint.and(input_text.taint()), |all, arg| all.and(arg.value.taint()));
+        // A program that is given operands seldom reads what nobody feeds it.
+        let unfed = matches!(state.streams.stdin, Stream::Inherited) && !reading.operands.is_empty();
+        let fed = if unfed { Taint::default() } else { input_taint.and(input_text.taint()) };
+        let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
         let taint = match reading.output {
             OutputTaint::Copies => carried.and(self.loaded(state, reading)),
             OutputTaint::Own => Taint::default(),
@@ -166,8 +169,16 @@ impl Walker<'_> {
     /// Effects by the program's description.
     fn effects(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
-        for derived in &reading.effects {
+        for (index, derived) in reading.effects.iter().enumerate() {
             let Derived { effect, on, recursive } = derived;
+            // Two layers may describe one program the same way.
+            let same = |other: &Derived| {
+                (other.effect, other.recursive) == (*effect, *recursive)
+                    && other.on.iter().map(|on| &on.value).eq(on.iter().map(|on| &on.value))
+            };
+            if reading.effects.iter().take(index).any(same) {
+                continue;
+            }
             let id = self.effect(state, frame, *effect, on.clone(), *recursive, Some(parent), span, taint);
             if let (Some(dry_run), Some(act)) =
                 (self.facts.acts.get(parent).map(|act| act.dry_run), self.facts.acts.get_mut(id))
@@ -183,16 +194,37 @@ impl Walker<'_> {
     /// Remembers what a program wrote to the files that it names.
     fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
-        let stdin_text = reading.operands.len() == derived.on.len() && reading.output == OutputTaint::Copies;
-        let text = if stdin_text { self.stdin_of(state).0 } else { Value::default() };
-        let text = if text.is_dynamic() || text.pieces.is_empty() {
-            // A copy of a file that the line wrote carries what that file holds.
-            let copied = reading.operands.first().filter(|first| !derived.on.iter().any(|on| on.value == first.value));
-            copied
-                .and_then(|source| self.content_of(state, &source.value))
-                .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, taint))
-        } else {
-            text
+        let fetches = reading.effects.iter().any(|derived| derived.effect == Effect::Fetch);
+        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
+        let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
+        let read = reading
+            .effects
+            .iter()
+            .filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show | Effect::Move | Effect::Link));
+        let sources: Vec<&Value> = reading
+            .operands
+            .iter()
+            .chain(read.flat_map(|derived| &derived.on))
+            .map(|operand| &operand.value)
+            .filter(|value| !is_target(value))
+            .collect();
+        let copies = reading.output == OutputTaint::Copies && !fetches;
+        let text = match sources.as_slice() {
+            // A filter with a file to write.
+            [] if copies => self.stdin_of(state).0,
+            // A copy holds what its source does, which may have to be looked up when it is run.
+            [source, rest @ ..] if copies && rest.iter().all(|other| other == source) => {
+                match self.content_of(state, source) {
+                    Some(text) => text,
+                    None => {
+                        for target in &derived.on {
+                            self.copied(state, frame, source, &target.value);
+                        }
+                        return;
+                    }
+                }
+            }
+            _ => unknown(UnknownReason::CommandOutput, taint),
         };
         for target in &derived.on {
             if let Some(key) = self.file_key(state, &target.value) {
@@ -206,6 +238,13 @@ impl Walker<'_> {
 
     /// What the line wrote to a file, when it did.
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
+        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces.as_slice() {
+            let [pipe] = self.pipes.as_slice() else { return None };
+            return self.sinks.get(*pipe).map(|sink| sink.text.clone());
+        }
+        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+            return Some(self.stdin_of(state).0);
+        }
         let key = self.file_key(state, path)?;
         let sink = *self.files.get(&key)?.contents.last()?;
         self.sinks.get(sink).map(|sink| sink.text.clone())
@@ -379,10 +418,16 @@ impl Walker<'_> {
             }
             "cat" if !values.is_empty() => {
                 let mut text = Value::default();
+                let mut pipes = self.pipes.iter();
                 for value in values {
-                    match value.known().as_deref() {
-                        Some("-") => text.push_value(&stdin),
-                        _ => text.push_value(&self.content_of(state, value)?),
+                    let is_pipe =
+                        |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
+                    if value.is("-") {
+                        text.push_value(&stdin);
+                    } else if value.pieces.iter().any(is_pipe) {
+                        text.push_value(&self.sinks.get(*pipes.next()?)?.text);
+                    } else {
+                        text.push_value(&self.content_of(state, value)?);
                     }
                 }
                 plain(text)

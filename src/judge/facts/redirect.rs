@@ -166,11 +166,26 @@ impl Walker<'_> {
         let written: &mut Written = self.files.entry(key).or_default();
         if !frame.conditional {
             written.contents.clear();
+            written.copies.clear();
         }
         if written.contents.len() < 16 {
             written.contents.push(sink);
         }
         sink
+    }
+
+    /// Remembers that a file is a copy of one that the line did not write.
+    pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
+        let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
+        let Some(key) = self.file_key(state, target) else { return };
+        let written: &mut Written = self.files.entry(key).or_default();
+        if !frame.conditional {
+            written.contents.clear();
+            written.copies.clear();
+        }
+        if written.copies.len() < 16 && !written.copies.contains(&path) {
+            written.copies.push(path);
+        }
     }
 
     /// The name by which a file is remembered: its path, or the one unknown that names it.

@@ -8,7 +8,7 @@ use super::frame::{Frame, Spans};
 use super::program::is_shell;
 use super::question::FileFacts;
 use super::redirect::absolute;
-use super::state::{Build as _, State};
+use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::invocation::Request;
@@ -76,6 +76,7 @@ impl Walker<'_> {
         let mut child = state.child(env);
         let mut inside = within(frame, name);
         inside.dialect = dialect(name, &source.language);
+        self.startup(&mut child, &inside, span);
         let mut positional = source.positional.iter().map(|operand| operand.value.clone());
         match &source.from {
             CodeFrom::Inline(value, at) => {
@@ -94,6 +95,18 @@ impl Walker<'_> {
                 child.positional = positional.collect();
                 self.stdin_code(&mut child, &inside, span);
             }
+        }
+    }
+
+    /// The file that a shell reads before anything else, where the line names it.
+    fn startup(&mut self, state: &mut State, frame: &Frame, span: Span) {
+        let name = if frame.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
+        let file = state.variables.get(name).and_then(|variable| match variable.values.first() {
+            Some(Bound::Scalar(value)) => Some(value.clone()),
+            _ => None,
+        });
+        if let Some(value) = file.filter(|value| !value.is_empty()) {
+            self.script_file(state, frame, &Operand { value, span }, span, None);
         }
     }
 
@@ -162,6 +175,16 @@ impl Walker<'_> {
         if known.as_deref() == Some("/dev/null") {
             return;
         }
+        let descriptor = known.as_deref().and_then(|path| {
+            path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse::<u32>().ok()
+        });
+        if let Some(number) = descriptor {
+            let stream = state.streams.get(number);
+            let outer = std::mem::replace(&mut state.streams.stdin, stream);
+            self.stdin_code(state, frame, span);
+            state.streams.stdin = outer;
+            return;
+        }
         if self.written_script(state, frame, &file.value, span, act) {
             return;
         }
@@ -170,11 +193,13 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, detail, span);
             return;
         };
-        match self.inquiry.file(&path) {
-            Some(FileFacts::Text { bytes, .. }) => {
-                let bytes = bytes.clone();
-                self.script_bytes(state, frame, &path, &bytes, span, act);
-            }
+        self.file_at(state, frame, &path, span, act);
+    }
+
+    /// Walks a file of the world as shell code.
+    fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
+        match self.inquiry.file(path) {
+            Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
             Some(FileFacts::Missing) => {}
             Some(FileFacts::TooLarge) => {
                 self.opaque(OpaqueReason::Limit, format!("{path} is too large to analyse"), span);
@@ -213,6 +238,9 @@ impl Walker<'_> {
                 Some(text) => self.script_text(state, &frame, &text, span, act),
                 None => self.read_value(state, &frame, &sink.text, span),
             }
+        }
+        for path in &written.copies {
+            self.file_at(state, frame, path, span, act);
         }
         !older
     }

@@ -102,6 +102,8 @@ pub(super) struct State {
     pub errexit: bool,
     /// `set -f`
     pub noglob: bool,
+    /// The last command of a pipeline runs in this shell.
+    pub lastpipe: bool,
 }
 
 impl State {

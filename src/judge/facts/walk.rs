@@ -83,6 +83,8 @@ fn argv_span(argv: &[std::ffi::OsString]) -> Span {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     pub contents: Vec<SinkId>,
+    /// Files that it is a copy of.
+    pub copies: Vec<String>,
 }
 
 /// Everything that is the same wherever in the line the walk stands.
@@ -278,6 +280,12 @@ impl<'a> Walker<'a> {
         let forked = frame.forked();
         let mut stdin = state.streams.stdin.clone();
         for (index, command) in pipeline.commands.iter().enumerate() {
+            if index == last && (state.lastpipe || frame.dialect == Dialect::Zsh) {
+                let outer = std::mem::replace(&mut state.streams.stdin, stdin);
+                self.command(state, &forked, command);
+                state.streams.stdin = outer;
+                return;
+            }
             let mut child = state.clone();
             child.streams.stdin = stdin;
             let sink = self.new_sink();

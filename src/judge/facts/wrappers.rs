@@ -1,12 +1,12 @@
 //! Wrappers: commands inside commands, as far as the descriptions of programs name them.
 
-use super::act::{RemoteKind, Taint, UnknownReason, Value};
+use super::act::{Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::Frame;
-use super::state::{Build as _, State, unknown};
+use super::state::{Build, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::Added;
@@ -26,7 +26,14 @@ impl Walker<'_> {
         env: &[(String, Value)],
         span: Span,
     ) {
-        for inner in &reading.inner {
+        for (index, inner) in reading.inner.iter().enumerate() {
+            // Two layers may describe one program the same way.
+            let same = |other: &InnerCommand| {
+                (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
+            };
+            if reading.inner.iter().take(index).any(same) {
+                continue;
+            }
             self.inner_command(state, frame, name, reading, inner, env, span);
         }
     }
@@ -61,12 +68,14 @@ impl Walker<'_> {
                 let start = found.and_then(|start| start.pattern()).filter(|start| !start.starts_with('-'));
                 vec![unknown(UnknownReason::Found(start.or(Some(".".to_owned()))), Taint::default())]
             }
-            Added::Input => input_words(&input.0, input.1),
+            Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
         };
+        // `find` puts what it found where the braces stand and nowhere else.
+        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && name == "find");
         match &inner.what {
             InnerText::Argv(args) => {
                 let mut fields: Vec<Field> = Vec::new();
-                for (index, arg) in args.iter().enumerate() {
+                for arg in args {
                     let placed = inner.replace.as_deref().map(|mark| placed(&arg.value, mark, &added));
                     match placed {
                         Some(values) => {
@@ -78,9 +87,8 @@ impl Walker<'_> {
                         }
                         None => fields.push(Field { value: arg.value.clone(), span: arg.span, disguise: None }),
                     }
-                    let _ = index;
                 }
-                if inner.replace.is_none() {
+                if appends {
                     let end = args.last().map_or(span, |arg| arg.span);
                     fields.extend(added.into_iter().map(|value| Field { value, span: end, disguise: None }));
                 }
@@ -93,7 +101,7 @@ impl Walker<'_> {
                     if let Some(value) = placed(&line, mark, &added).into_iter().next() {
                         line = value;
                     }
-                } else {
+                } else if appends {
                     for value in &added {
                         line.push_text(" ");
                         line.push_value(value);
@@ -108,23 +116,72 @@ impl Walker<'_> {
             }
             InnerText::BareShell => {
                 within.dialect = Dialect::Bash;
-                let known_remote = inner.remote.as_ref().is_some_and(|remote| remote.kind == RemoteKind::Ssh);
-                let _ = known_remote;
                 self.stdin_code(&mut child, &within, span);
             }
         }
     }
 }
 
+/// How standard input is cut into arguments.
+enum Separator {
+    /// At blanks, quotes and backslashes taken as in a shell.
+    Blanks,
+    /// Each line is one.
+    Lines,
+    /// At this character.
+    Char(char),
+}
+
+impl Separator {
+    fn of(reading: &Reading) -> Self {
+        let flag = |names: &[&str]| reading.flags.iter().find(|flag| names.contains(&flag.name.as_str()));
+        if flag(&["-0", "--null"]).is_some() {
+            return Self::Char('\0');
+        }
+        if let Some(flag) = flag(&["-d", "--delimiter"]) {
+            let text = flag.value.as_ref().and_then(Build::known_text).and_then(|text| super::output::escapes(&text));
+            return text.and_then(|text| text.chars().next()).map_or(Self::Lines, Self::Char);
+        }
+        if flag(&["-I", "-i", "--replace", "-J"]).is_some() { Self::Lines } else { Self::Blanks }
+    }
+}
+
 /// The words that come in on standard input, as far as they are known.
-fn input_words(text: &Value, taint: Taint) -> Vec<Value> {
+fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> {
     if let Some(known) = text.known() {
-        let words: Vec<Value> = known.split_whitespace().take(MAX_INPUT_WORDS + 1).map(Value::text).collect();
+        let words: Vec<String> = match separator {
+            Separator::Blanks => quoted_words(&known),
+            Separator::Lines => known.lines().map(|line| line.trim_start().to_owned()).collect(),
+            Separator::Char(c) => known.strip_suffix(*c).unwrap_or(&known).split(*c).map(str::to_owned).collect(),
+        };
         if words.len() <= MAX_INPUT_WORDS {
-            return words;
+            return words.into_iter().map(Value::text).collect();
         }
     }
     vec![unknown(UnknownReason::Input, taint.and(text.taint()))]
+}
+
+/// Words separated by blanks, with quotes and backslashes.
+fn quoted_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// A value with `mark` replaced by each of the added values in turn; itself where the mark does not stand in it.
