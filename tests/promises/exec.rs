@@ -1,7 +1,7 @@
 //! A command runs as it would have run without guard: the same surroundings, the same signals, the same end.
 //!
-//! Each promise compares a command that is started directly with the same command started through guard's own `exec`,
-//! both in its two ways: guard becomes the command, or waits for it.
+//! Each promise compares a command that is started directly with the same command started through guard: by the whole
+//! program, which becomes the command, and by its `exec` alone in both its ways, becoming the command and waiting for it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -32,17 +32,19 @@ const MARK: &str = "--- the command's own output ---\n";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Directly,
+    /// The program itself. All commands below are such that nobody need be asked.
+    Guard,
     Replacing,
     Waiting,
 }
 
-const THROUGH: [Way; 2] = [Way::Replacing, Way::Waiting];
+const THROUGH: [Way; 3] = [Way::Guard, Way::Replacing, Way::Waiting];
 
 /// What is started.
 #[derive(Clone, Debug)]
 enum What {
     Argv(Vec<OsString>),
-    /// By `sh -c`.
+    /// By `bash -c`.
     Line(String),
 }
 
@@ -67,8 +69,8 @@ fn process_that_runs() {
         Some("argv") => Request::Argv(words),
         _ => Request::Line(Line {
             text: words[0].as_bytes().to_vec(),
-            dialect: Dialect::Sh,
-            shell: "/bin/sh".into(),
+            dialect: Dialect::Bash,
+            shell: "/bin/bash".into(),
             options: vec!["-c".into()],
             positional: Vec::new(),
         }),
@@ -140,8 +142,16 @@ impl Place {
                 command
             }
             (Way::Directly, What::Line(text)) => {
-                let mut command = Command::new("/bin/sh");
-                command.arg0("sh").arg("-c").arg(text);
+                let mut command = Command::new("/bin/bash");
+                command.arg0("bash").arg("-c").arg(text);
+                command
+            }
+            (Way::Guard, what) => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_guard"));
+                match what {
+                    What::Argv(words) => command.arg("--").args(words),
+                    What::Line(text) => command.arg("-c").arg(text),
+                };
                 command
             }
             _ => {
@@ -161,6 +171,10 @@ impl Place {
             }
         };
         command.current_dir(self.folder.path());
+        // The record goes to this folder, in every way alike.
+        for (name, folder) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
+            command.env(name, self.file(folder));
+        }
         command
     }
 
