@@ -150,6 +150,23 @@ impl Watch {
         }
     }
 
+    /// Lets in what is pending, and whether a signal has arrived that must be looked at before anything that was typed.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(super) fn is_called(&self) -> nix::Result<bool> {
+        self.admit()?;
+        let urgent = FATAL.into_iter().chain([Signal::SIGTSTP, Signal::SIGCONT]);
+        let urgent = urgent.fold(0, |all, signal| all | bit(signal));
+        Ok(ARRIVED.load(Ordering::SeqCst) & urgent != 0)
+    }
+
+    /// Lets in what is pending.
+    fn admit(&self) -> nix::Result<()> {
+        let blocked = self.open.thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+        blocked.thread_set_mask()
+    }
+
     /// Stops the process as SIGTSTP found it, and returns when it goes on.
     ///
     /// # Errors
@@ -165,6 +182,8 @@ impl Watch {
         stop.thread_block()?;
         // SAFETY: `handler` is the handler of this watch, as the system gave it back.
         unsafe { sigaction(Signal::SIGTSTP, &handler) }?;
+        // The signal to go on is pending, and has done its work.
+        self.admit()?;
         self.take(Signal::SIGTSTP);
         self.take(Signal::SIGCONT);
         Ok(())

@@ -1,7 +1,7 @@
 //! What a key means: the conversation from card to answer, without a terminal and without a clock.
 
 use super::keys::Key;
-use super::terminal::Answer;
+use super::terminal::{Answer, NO};
 use crate::ui::card::Entry;
 
 /// What a key led to.
@@ -11,6 +11,8 @@ pub(super) enum Step {
     On,
     /// Another question is on the screen, which somebody must have the time to read.
     Turned,
+    /// Text came faster than a person types, and was thrown away.
+    Pasted,
     /// The first letter of the word: from now on the second timeout counts.
     Begun,
     /// Done.
@@ -70,11 +72,6 @@ impl Dialog {
         self.page
     }
 
-    /// Whether a single key would answer now.
-    pub(super) const fn is_one_key(&self) -> bool {
-        self.page.is_some() || matches!(self.at, At::Key | At::Confirm)
-    }
-
     /// The answer when the time is over: a no that was already given stays one, with the words so far.
     pub(super) fn denied(&self) -> Option<Answer> {
         match &self.at {
@@ -98,8 +95,7 @@ impl Dialog {
             At::Words(_) => usize::MAX,
         };
         if pasted || keys.len() > most {
-            self.hint = Some("pasted text is not an answer");
-            return Step::On;
+            return self.pasted();
         }
         for key in keys {
             match self.key(key) {
@@ -108,6 +104,12 @@ impl Dialog {
             }
         }
         Step::On
+    }
+
+    /// Something arrived that no person types.
+    pub(super) const fn pasted(&mut self) -> Step {
+        self.hint = Some("pasted text is not an answer");
+        Step::Pasted
     }
 
     /// One key.
@@ -227,11 +229,98 @@ impl Dialog {
     }
 }
 
-/// No, and nothing more.
-const NO: Answer = Answer::No { words: None };
-
 /// No, with words if there are any.
 fn no(words: &str) -> Answer {
     let words = words.trim();
     Answer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialog, Step};
+    use crate::channel::keys::Key;
+    use crate::channel::terminal::{Answer, NO};
+
+    fn critical() -> Dialog {
+        Dialog::new(Some("walnut".to_owned()), true, true)
+    }
+
+    #[test]
+    fn no_key_but_y_s_and_a_says_yes() {
+        let all = (0..=0x10_ffff).filter_map(char::from_u32).map(Key::Char);
+        let other = [
+            Key::Enter,
+            Key::Escape,
+            Key::Backspace,
+            Key::Interrupt,
+            Key::EndOfFile,
+            Key::Quit,
+            Key::Up,
+            Key::Down,
+            Key::PageUp,
+            Key::PageDown,
+            Key::Unknown,
+            Key::Report,
+            Key::Paste,
+        ];
+        for key in all.chain(other) {
+            let step = Dialog::new(None, true, true).keys(&[key]);
+            let yes = matches!(step, Step::Answered(Answer::Once | Answer::Session | Answer::Always));
+            assert_eq!(yes, matches!(key, Key::Char('y' | 'Y' | 's' | 'S')), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_granted_that_is_not_offered() {
+        let mut dialog = Dialog::new(None, false, false);
+        assert_eq!(dialog.keys(&[Key::Char('s')]), Step::On);
+        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::On);
+        assert_eq!(dialog.hint, Some("no grant is offered for this command"));
+        assert_eq!(dialog.line("s"), Step::On);
+        assert_eq!(dialog.line("a"), Step::On);
+    }
+
+    #[test]
+    fn a_standing_grant_takes_two_keys() {
+        let mut dialog = Dialog::new(None, true, true);
+        assert_eq!(dialog.keys(&[Key::Char('a'), Key::Char('y')]), Step::Pasted);
+        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::Turned);
+        assert_eq!(dialog.keys(&[Key::Char('y')]), Step::Answered(Answer::Always));
+    }
+
+    #[test]
+    fn only_the_whole_word_confirms_a_critical_command() {
+        for typed in ["walnu", "walnutt", "Walnut", "y", "", "s", "a", "walnut "] {
+            let mut dialog = critical();
+            for c in typed.chars() {
+                assert!(matches!(dialog.keys(&[Key::Char(c)]), Step::On | Step::Begun));
+            }
+            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(NO), "{typed}");
+        }
+        let mut dialog = critical();
+        assert_eq!(dialog.keys(&[Key::Char('x')]), Step::Begun);
+        assert_eq!(dialog.keys(&[Key::Backspace]), Step::On);
+        for c in "walnut".chars() {
+            assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On);
+        }
+        assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(Answer::Once));
+    }
+
+    #[test]
+    fn a_line_is_an_answer_only_as_a_whole() {
+        for (line, yes) in [("y", true), (" y ", true), ("yes", true), ("yy", false), ("y\ny", false), ("ok", false)] {
+            let step = Dialog::new(None, true, true).line(line);
+            assert_eq!(step == Step::Answered(Answer::Once), yes, "{line:?}");
+        }
+        assert_eq!(critical().line("y"), Step::Answered(NO));
+        assert_eq!(critical().line("walnut\n"), Step::Answered(Answer::Once));
+    }
+
+    #[test]
+    fn a_no_keeps_the_words_that_were_typed() {
+        let mut dialog = Dialog::new(None, true, true);
+        assert_eq!(dialog.keys(&[Key::Char('n')]), Step::Turned);
+        assert_eq!(dialog.keys(&[Key::Char('h'), Key::Char('i'), Key::Char('?')]), Step::On);
+        assert_eq!(dialog.denied(), Some(Answer::No { words: Some("hi?".to_owned()) }));
+    }
 }

@@ -146,3 +146,61 @@ const fn arrow(letter: u8) -> Key {
         _ => Key::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Decoder, Key};
+
+    /// The keys of bytes that arrive in these pieces, and of the silence after them.
+    fn keys(pieces: &[&[u8]]) -> Vec<Key> {
+        let mut decoder = Decoder::default();
+        let mut keys: Vec<Key> = pieces.iter().flat_map(|piece| decoder.feed(piece)).collect();
+        keys.extend(decoder.settle());
+        keys
+    }
+
+    #[test]
+    fn a_lone_escape_is_the_key() {
+        assert_eq!(keys(&[b"\x1b"]), [Key::Escape]);
+        assert_eq!(keys(&[b"\x1b\x1b"]), [Key::Escape, Key::Escape]);
+    }
+
+    #[test]
+    fn escape_and_a_letter_are_neither_escape_nor_the_letter() {
+        assert_eq!(keys(&[b"\x1by"]), [Key::Unknown]);
+        assert_eq!(keys(&[b"\x1b", b"y"]), [Key::Unknown]);
+    }
+
+    #[test]
+    fn a_sequence_is_one_key_however_it_arrives() {
+        assert_eq!(keys(&[b"\x1b[A"]), [Key::Up]);
+        assert_eq!(keys(&[b"\x1b", b"[", b"6", b"~"]), [Key::PageDown]);
+        assert_eq!(keys(&[b"\x1bOB"]), [Key::Down]);
+        assert_eq!(keys(&[b"\x1b[1;5y"]), [Key::Report]);
+        assert_eq!(keys(&[b"\x1b[200~y\x1b[201~"]), [Key::Paste]);
+        assert_eq!(keys(&[b"\x1b[200~", b"y", b"\x1b[20", b"1~"]), [Key::Paste]);
+        assert_eq!(keys(&[b"\x1b[200~y"]), [Key::Paste]);
+    }
+
+    #[test]
+    fn a_sequence_without_end_is_no_letter() {
+        let mut long = b"\x1b[".to_vec();
+        long.resize(100, b'1');
+        assert_eq!(keys(&[&long]), [Key::Unknown]);
+        assert_eq!(keys(&[b"\x1b[1;"]), [Key::Unknown]);
+    }
+
+    #[test]
+    fn letters_of_many_bytes_are_letters_and_broken_ones_are_none() {
+        assert_eq!(keys(&["é漢".as_bytes()]), [Key::Char('é'), Key::Char('漢')]);
+        assert_eq!(keys(&[b"\xc3", b"\xa9"]), [Key::Char('é')]);
+        assert_eq!(keys(&[b"\xff\xc3y"]), [Key::Unknown, Key::Unknown, Key::Char('y')]);
+    }
+
+    #[test]
+    fn the_keys_that_mean_no_are_told_apart() {
+        assert_eq!(keys(&[b"\r"]), [Key::Enter]);
+        assert_eq!(keys(&[b"\n"]), [Key::Enter]);
+        assert_eq!(keys(&[b"\x03\x04\x1c"]), [Key::Interrupt, Key::EndOfFile, Key::Quit]);
+    }
+}

@@ -96,3 +96,70 @@ fn is_own(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::Lock;
+
+    #[test]
+    fn a_second_lock_of_the_same_terminal_waits_and_another_terminal_does_not() {
+        let runtime = tempfile::tempdir().unwrap();
+        let first = Lock::open(0x8801, Some(runtime.path())).unwrap();
+        let second = Lock::open(0x8801, Some(runtime.path())).unwrap();
+        let other = Lock::open(0x8802, Some(runtime.path())).unwrap();
+        assert!(first.take(|| true).unwrap());
+        assert!(!second.take(|| true).unwrap());
+        assert!(other.take(|| true).unwrap());
+        drop(first);
+        assert!(second.take(|| true).unwrap());
+        second.release();
+        let third = Lock::open(0x8801, Some(runtime.path())).unwrap();
+        assert!(third.take(|| true).unwrap());
+    }
+
+    #[test]
+    fn the_lock_file_is_for_this_user_alone() {
+        let runtime = tempfile::tempdir().unwrap();
+        let _lock = Lock::open(0x8801, Some(runtime.path())).unwrap();
+        let folder = runtime.path().join("guard");
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&folder.join("tty-8801.lock")), 0o600);
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let runtime = tempfile::tempdir().unwrap();
+        let target = runtime.path().join("target");
+        std::fs::write(&target, "kept").unwrap();
+        drop(Lock::open(0x8801, Some(runtime.path())).unwrap());
+        let lock = runtime.path().join("guard/tty-8801.lock");
+        std::fs::remove_file(&lock).unwrap();
+        symlink(&target, &lock).unwrap();
+        assert!(Lock::open(0x8801, Some(runtime.path())).is_err());
+        std::fs::remove_file(&lock).unwrap();
+        std::fs::hard_link(&target, &lock).unwrap();
+        assert!(Lock::open(0x8801, Some(runtime.path())).is_err());
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_folder_is_not_followed() {
+        let runtime = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), runtime.path().join("guard")).unwrap();
+        assert!(Lock::open(0x8801, Some(runtime.path())).is_err());
+        assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_used() {
+        let runtime = tempfile::tempdir().unwrap();
+        let folder = runtime.path().join("guard");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(Lock::open(0x8801, Some(runtime.path())).is_err());
+    }
+}

@@ -4,9 +4,11 @@
 //! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
 
 mod alarm;
+mod asking;
 mod dialog;
 mod keys;
 mod lock;
 mod screen;
 pub mod terminal;
 mod tty;
+mod word;

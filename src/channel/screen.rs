@@ -4,6 +4,12 @@
 
 use crate::ui::style::{Line, Look};
 
+/// Asks the terminal to put brackets around what is pasted, so that it cannot be taken for typing.
+const PASTES_TOLD: &str = "\x1b[?2004h";
+
+/// And no longer: a shell asks for itself.
+const PASTES_UNTOLD: &str = "\x1b[?2004l";
+
 /// What is on the screen, as it was last drawn.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
@@ -18,6 +24,7 @@ impl Screen {
         let old = std::mem::take(&mut self.lines);
         if old.is_empty() {
             begin(columns, &mut out);
+            out.push_str(PASTES_TOLD);
         } else if old.len() == lines.len() {
             // Only what changed, bottom up or top down costs the same: go up once, and down line by line.
             if old == lines {
@@ -52,6 +59,7 @@ impl Screen {
         if !self.lines.is_empty() {
             up(self.lines.len() - 1, &mut out);
             out.push_str("\r\x1b[J");
+            out.push_str(PASTES_UNTOLD);
             self.lines.clear();
         }
         out
@@ -74,5 +82,58 @@ fn begin(columns: usize, out: &mut String) {
 fn up(lines: usize, out: &mut String) {
     if lines > 0 {
         out.push_str(&format!("\x1b[{lines}A"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use super::Screen;
+    use crate::ui::style::{Line, Look, Style};
+
+    fn lines(texts: &[&str]) -> Vec<Line> {
+        texts.iter().map(|text| Line::of(Style::Plain, text)).collect()
+    }
+
+    /// What a terminal of 20 × 6 shows after `before` and these drawings.
+    fn shown(before: &str, drawings: &[&[&str]], erase: bool) -> String {
+        let mut terminal = vt100::Parser::new(NonZeroU16::new(6).unwrap(), NonZeroU16::new(20).unwrap(), 0);
+        let mut screen = Screen::default();
+        terminal.process(before.as_bytes());
+        for drawing in drawings {
+            terminal.process(screen.draw(&lines(drawing), &Look::PLAIN, 20).as_bytes());
+        }
+        if erase {
+            terminal.process(screen.erase().as_bytes());
+        }
+        let rows: Vec<String> = terminal.screen().rows(0, 20).map(|row| row.trim_end().to_owned()).collect();
+        rows.join("\n").trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_drawing_begins_on_a_line_of_its_own() {
+        assert_eq!(shown("above\r\n", &[&["one", "two"]], false), "above\none\ntwo");
+        assert_eq!(shown("prompt> ", &[&["one", "two"]], false), "prompt>\none\ntwo");
+    }
+
+    #[test]
+    fn a_second_drawing_takes_the_place_of_the_first() {
+        assert_eq!(shown("above\r\n", &[&["one", "two"], &["one", "2"]], false), "above\none\n2");
+        assert_eq!(shown("above\r\n", &[&["one", "two"], &["1"]], false), "above\n1");
+        assert_eq!(shown("above\r\n", &[&["one"], &["1", "2", "3"]], false), "above\n1\n2\n3");
+        assert_eq!(shown("above\r\n", &[&["1", "2", "3"], &["1", "two", "3"]], false), "above\n1\ntwo\n3");
+    }
+
+    #[test]
+    fn a_drawing_at_the_bottom_moves_up_with_what_stood_there() {
+        let before = "1\r\n2\r\n3\r\n4\r\n5\r\n";
+        assert_eq!(shown(before, &[&["a", "b", "c"], &["a", "b", "C"]], false), "3\n4\n5\na\nb\nC");
+        assert_eq!(shown(before, &[&["a", "b", "c"]], true), "3\n4\n5");
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_drawing_that_was_erased() {
+        assert_eq!(shown("above\r\n", &[&["one", "two"]], true), "above");
     }
 }

@@ -71,8 +71,11 @@ impl Tty {
     }
 
     /// Whether this process is in the terminal's foreground group.
-    pub(super) fn is_foreground(&self) -> bool {
-        unistd::tcgetpgrp(&self.file).is_ok_and(|group| group == unistd::getpgrp())
+    ///
+    /// # Errors
+    /// When the terminal hung up.
+    pub(super) fn is_foreground(&self) -> io::Result<bool> {
+        Ok(unistd::tcgetpgrp(&self.file)? == unistd::getpgrp())
     }
 
     /// Columns and rows; 80 × 24 where the terminal does not know.
@@ -180,12 +183,14 @@ impl<'a> Modes<'a> {
         Ok(())
     }
 
-    /// Gives the modes back. If somebody else has set others meanwhile (a shell that took the terminal away), those
-    /// are left alone.
+    /// Gives the modes back, and throws away what was typed too late. Modes that somebody else has set meanwhile (a
+    /// shell that took the terminal away) are left alone, unless this process is still the one in front.
     pub(super) fn leave(&mut self) {
         if std::mem::take(&mut self.inside) {
+            let front = self.tty.is_foreground().unwrap_or(false);
             // A terminal that hung up has no modes to give back.
-            if termios::tcgetattr(self.tty).is_ok_and(|now| same(&now, &self.ours)) {
+            if termios::tcgetattr(self.tty).is_ok_and(|now| front || same(&now, &self.ours)) {
+                let _ = self.tty.flush_input();
                 let _ = set(self.tty, &self.before);
             }
             remember(None);

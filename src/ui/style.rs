@@ -186,3 +186,49 @@ pub fn render(lines: &[Line], look: &Look) -> String {
         all
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Look, Style};
+
+    /// The look in an environment.
+    fn look(variables: &[(&str, &str)], terminal: bool) -> Look {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Look::from_environment(variable, terminal)
+    }
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        assert!(look(&[("TERM", "xterm")], true).color);
+        assert!(!look(&[("TERM", "xterm")], false).color);
+        assert!(!look(&[("TERM", "dumb")], true).color);
+        assert!(!look(&[], true).color);
+        assert!(!look(&[("TERM", "xterm"), ("NO_COLOR", "1")], true).color);
+        assert!(look(&[("TERM", "xterm"), ("NO_COLOR", "")], true).color);
+        assert!(!look(&[("TERM", "xterm"), ("CLICOLOR", "0")], true).color);
+        assert!(look(&[("TERM", "xterm"), ("CLICOLOR_FORCE", "1")], false).color);
+        assert!(!look(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false).color);
+    }
+
+    #[test]
+    fn a_locale_that_is_named_and_not_utf_8_means_ascii() {
+        assert!(!look(&[], true).ascii);
+        assert!(!look(&[("LANG", "de_DE.UTF-8")], true).ascii);
+        assert!(!look(&[("LC_ALL", "C.utf8"), ("LANG", "C")], true).ascii);
+        assert!(look(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")], true).ascii);
+        assert!(look(&[("LANG", "de_DE.ISO-8859-1")], true).ascii);
+    }
+
+    #[test]
+    fn styles_are_closed_where_they_end() {
+        let line = Line::of(Style::Danger, "rm").with(Style::Plain, " x");
+        assert_eq!(line.render(&Look { color: true, ..Look::PLAIN }), "\x1b[1;4;31mrm\x1b[0m x");
+        assert_eq!(line.render(&Look::PLAIN), "rm x");
+    }
+
+    #[test]
+    fn a_line_takes_no_control_characters() {
+        assert_eq!(Line::of(Style::Plain, "a\x1b[2Jb\n").plain(), "a⟨ESC⟩[2Jb ");
+    }
+}

@@ -60,17 +60,18 @@ pub fn labelled(label: &Line, style: Style, text: &str, columns: usize) -> Vec<L
 pub fn styled(line: &Line, columns: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut last = Line::new();
-    let mut blank = false;
+    // The blank before the next word, in the style of what it follows.
+    let mut blank = None;
     for (style, text) in line.spans() {
         for word in text.split_inclusive(' ') {
             let bare = word.trim_end();
-            if last.width() > 0 && last.width() + usize::from(blank) + width(bare) > columns {
+            if last.width() > 0 && last.width() + usize::from(blank.is_some()) + width(bare) > columns {
                 lines.push(std::mem::take(&mut last));
-            } else if blank && last.width() > 0 {
-                last.push(*style, " ");
+            } else if let Some(style) = blank.filter(|_| last.width() > 0) {
+                last.push(style, " ");
             }
             last.push(*style, bare);
-            blank = word.ends_with(' ');
+            blank = word.ends_with(' ').then_some(*style);
         }
     }
     lines.push(last);
@@ -116,4 +117,45 @@ pub fn command(glyphs: &[Glyph], columns: usize) -> Vec<Row> {
         rows.push(Row { from, to: at });
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, command, prose, styled};
+    use crate::ui::style::{Line, Style};
+    use crate::ui::visible::glyphs;
+
+    /// A command in rows.
+    fn rows(text: &str, columns: usize) -> Vec<String> {
+        let all = glyphs(text.as_bytes(), &[], false);
+        command(&all, columns)
+            .into_iter()
+            .map(|Row { from, to }| all[from..to].iter().map(|glyph| glyph.shown.to_string()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn prose_breaks_at_blanks_and_long_words_anywhere() {
+        assert_eq!(prose("one two three", 8), ["one two", "three"]);
+        assert_eq!(prose("abcdefghij kl", 4), ["abcd", "efgh", "ij", "kl"]);
+        assert_eq!(prose("漢字漢字", 5), ["漢字", "漢字"]);
+        assert_eq!(prose("", 5), [""]);
+    }
+
+    #[test]
+    fn a_command_breaks_after_newlines_and_blanks() {
+        assert_eq!(rows("one two three four", 12), ["one two ", "three four"]);
+        assert_eq!(rows("one\ntwo", 12), ["one↵", "two"]);
+        assert_eq!(rows("one\n", 12), ["one↵"]);
+        assert_eq!(rows("a bcdefghijklmnop", 12), ["a bcdefghijk", "lmnop"]);
+        assert_eq!(rows("", 12), [""]);
+    }
+
+    #[test]
+    fn styled_words_keep_their_style() {
+        let line = Line::of(Style::Plain, "a very ").with(Style::Danger, "bad").with(Style::Plain, " thing");
+        let lines = styled(&line, 10);
+        assert_eq!(lines.iter().map(Line::plain).collect::<Vec<_>>(), ["a very bad", "thing"]);
+        assert!(lines[0].spans().contains(&(Style::Danger, "bad".to_owned())));
+    }
 }

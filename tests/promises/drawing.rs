@@ -80,7 +80,6 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
             reversibility: Reversibility::Irreversible,
             findings,
             context: Vec::new(),
-            ..Risk::default()
         },
         threshold: Weight(200),
         evidence: Vec::new(),

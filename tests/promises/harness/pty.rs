@@ -9,10 +9,12 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{OFlag, open};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::pty::{OpenptyResult, Winsize, openpty};
+use nix::pty::{Winsize, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
 use nix::sys::termios::{Termios, tcgetattr};
 use nix::unistd::Pid;
 
@@ -30,6 +32,8 @@ pub struct Terminal {
     screen: vt100::Parser,
     /// Everything that was ever written, raw.
     pub raw: Vec<u8>,
+    /// The modes of the terminal before the program began.
+    pub before: Termios,
 }
 
 /// Which of the three standard descriptors are the terminal; the others are `/dev/null`.
@@ -56,11 +60,17 @@ impl Terminal {
     /// Starts a program as the leader of a session on a terminal of this size.
     pub fn spawn_with(mut command: Command, columns: u16, rows: u16, on: OnTerminal) -> Self {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        let OpenptyResult { master, slave } = openpty(Some(&size), None).expect("a pseudo-terminal");
-        for fd in [&master, &slave] {
-            // SAFETY: sets a flag on a descriptor that is open.
-            assert_ne!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) }, -1);
-        }
+        // Both ends are closed on exec from the start: a program of another test must not keep this terminal open.
+        let flags = OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let master = posix_openpt(flags).expect("a pseudo-terminal");
+        grantpt(&master).expect("a terminal of our own");
+        unlockpt(&master).expect("a terminal that can be opened");
+        let name = ptsname_r(&master).expect("its name");
+        let slave = open(name.as_str(), flags, Mode::empty()).expect("its other end");
+        // SAFETY: TIOCSWINSZ reads one `winsize` through the pointer, which is valid for the call.
+        assert_ne!(unsafe { libc::ioctl(slave.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) }, -1);
+        let master = OwnedFd::from(master);
+        let before = tcgetattr(&slave).expect("a terminal has modes");
         let end = |terminal: bool| {
             if terminal { Stdio::from(slave.try_clone().expect("a copy of the descriptor")) } else { Stdio::null() }
         };
@@ -69,6 +79,9 @@ impl Terminal {
         // SAFETY: between fork and exec only system calls are made.
         unsafe {
             command.pre_exec(move || {
+                // A program that dies of SIGQUIT leaves no core behind.
+                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
                 if libc::setsid() == -1 || libc::ioctl(controlling, libc::TIOCSCTTY, 0) == -1 {
                     return Err(std::io::Error::last_os_error());
                 }
@@ -83,6 +96,7 @@ impl Terminal {
             status: None,
             screen: vt100::Parser::new(cells(rows), cells(columns), 1000),
             raw: Vec::new(),
+            before,
         }
     }
 
