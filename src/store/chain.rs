@@ -164,7 +164,7 @@ type Parts<'a> = (i64, Option<Link>, Vec<(&'a str, ValueRef<'a>)>);
 impl Layout {
     fn of(statement: &rusqlite::Statement<'_>) -> Self {
         let mut layout = Self { columns: Vec::new(), id: 0, hash: 0 };
-        for (position, name) in statement.column_names().into_iter().enumerate() {
+        for (position, name) in statement.column_names().enumerate() {
             match name {
                 "id" => layout.id = position,
                 "hash" => layout.hash = position,

@@ -152,16 +152,8 @@ impl Store {
         draft.integer("mark", behaviour::mark(row).map(i64::from));
 
         let append = |connection: &rusqlite::Connection| chain::append(connection, &draft);
-        let row = if risk.tier >= Tier::High { self.durably(append) } else { self.write(append) }?;
+        let row = if risk.tier >= Tier::High { self.write_durably(append) } else { self.write_alone(append) }?;
         Ok(Receipt::Recorded(row))
-    }
-
-    /// Writes, and waits until it is on the disk.
-    fn durably<T>(&self, work: impl FnMut(&rusqlite::Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        self.persist(|connection| connection.execute_batch("PRAGMA synchronous=FULL"))?;
-        let done = self.write(work)?;
-        self.persist(|connection| connection.execute_batch("PRAGMA synchronous=NORMAL"))?;
-        Ok(done)
     }
 }
 

@@ -21,8 +21,11 @@
 //! On file systems that several machines share, the log's shared memory does not exist; there a rollback journal
 //! and full waits for the disk are used, which is slower and right.
 //!
-//! The file is not closed before another program takes the process over: closing last would carry the log over into the
-//! file, which waits for the disk twice. The kernel drops the locks, and the next guard finds the log as it was left.
+//! Most guards write one row and become another program. They take the record for themselves for that moment
+//! (`write_alone`), which spares the shared memory; where somebody else has it open, they share it like everybody.
+//!
+//! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the log
+//! is long, and then it is emptied too, because every opening reads it through.
 
 mod behaviour;
 mod chain;
@@ -35,6 +38,8 @@ mod migrations;
 mod open;
 mod redact;
 
+use std::cell::OnceCell;
+
 pub use chain::{Audit, Fault, Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
 pub use error::StoreError;
@@ -42,10 +47,11 @@ pub use grants::{Ended, Listed, NewGrant};
 pub use open::Paths;
 pub use redact::redact;
 
-/// The record, open for reading and writing.
+/// The record, for reading and writing.
 pub struct Store {
-    connection: rusqlite::Connection,
     paths: Paths,
+    /// Opened when it is first needed.
+    shared: OnceCell<rusqlite::Connection>,
 }
 
 impl Store {

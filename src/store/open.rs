@@ -3,6 +3,7 @@
 //! The file is made with 0600 in a folder with 0700. Making it, bringing an old one up to date and opening one that is
 //! ready are one road: whatever was left half done by a process that was killed is completed by the next.
 
+use std::cell::OnceCell;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -19,11 +20,11 @@ use super::{Store, filesystem, migrations};
 /// How long other processes may keep the record locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Pages in the write-ahead log from which the next commit carries them over into the file.
+/// Bytes of the write-ahead log from which it is carried over into the file.
 ///
-/// Whoever opens the record first after all others have gone reads the log through, and nearly every guard is that one:
-/// a long log costs each command. Carrying over costs two waits for the disk: a short log costs one command in many.
-const LOG_PAGES: u32 = 64;
+/// Whoever opens the record after all others have gone reads the log through, and nearly every guard is that one: a long
+/// log costs each command. Carrying over waits for the disk: a short log costs one command in many.
+const LOG_LIMIT: u64 = 256 << 10;
 
 /// The files of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,59 +86,60 @@ impl Paths {
 }
 
 impl Store {
-    /// Opens the record for reading and writing, and makes it when there is none.
+    /// Opens the record, and makes it when there is none. The file itself is opened when it is first needed.
     ///
     /// # Errors
     /// Each with its cause and the remedy; see [`StoreError`].
     pub fn open(paths: &Paths) -> Result<Self, StoreError> {
-        let connection = match connect(paths) {
-            Err(_) if !paths.database().exists() => {
-                paths.make()?;
-                connect(paths)
-            }
-            answer => answer,
-        };
-        let connection = connection.map_err(|error| StoreError::from_sqlite(paths, error, Duration::ZERO))?;
-        let mut store = Self { connection, paths: paths.clone() };
-        store.prepare()?;
-        Ok(store)
+        if !paths.database().exists() {
+            paths.make()?;
+        }
+        Ok(Self { paths: paths.clone(), shared: OnceCell::new() })
     }
 
-    fn prepare(&mut self) -> Result<(), StoreError> {
-        let shared = filesystem::is_shared(&self.paths.folder);
-        let taken = self.persist(|connection| migrations::taken(connection))?;
+    /// The connection that shares the record with others.
+    fn connection(&self) -> Result<&Connection, StoreError> {
+        if let Some(connection) = self.shared.get() {
+            return Ok(connection);
+        }
+        let connection = self.persist_on(|| connect(&self.paths))?;
+        self.prepare(&connection)?;
+        Ok(self.shared.get_or_init(|| connection))
+    }
+
+    fn prepare(&self, connection: &Connection) -> Result<(), StoreError> {
+        let taken = self.persist_on(|| migrations::taken(connection))?;
         if taken > migrations::KNOWN {
             let path = self.paths.database();
             return Err(StoreError::Newer { path, found: taken, known: migrations::KNOWN });
         }
-        if shared {
+        if filesystem::is_shared(&self.paths.folder) {
             // A record that came from a local disk still has its log; on a shared one there must be none.
-            self.persist(|connection| {
-                connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL")
-            })?;
+            self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL"))?;
         } else {
             if taken == 0 {
-                self.persist(|connection| connection.execute_batch("PRAGMA journal_mode=WAL"))?;
+                self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=WAL"))?;
             }
-            self.persist(|connection| {
-                connection.execute_batch("PRAGMA synchronous=NORMAL")?;
-                connection.execute_batch(&format!("PRAGMA wal_autocheckpoint={LOG_PAGES}"))
-            })?;
+            self.persist_on(|| connection.execute_batch(RELAXED))?;
         }
         if taken < migrations::KNOWN {
-            self.persist(migrations::take)?;
+            self.persist_on(|| migrations::take(connection))?;
         }
         Ok(())
     }
 
-    /// Does something until the record is free for it, or patience ends.
-    ///
+    /// Does something with the record, until it is free for it or patience ends.
+    pub(super) fn persist<T>(&self, mut work: impl FnMut(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let connection = self.connection()?;
+        self.persist_on(|| work(connection))
+    }
+
     /// SQLite itself waits for locks, but not everywhere: not where two processes would wait for each other, and not
     /// while the log is being set up or recovered.
-    pub(super) fn persist<T>(&self, mut work: impl FnMut(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn persist_on<T>(&self, mut work: impl FnMut() -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let begun = Instant::now();
         loop {
-            match work(&self.connection) {
+            match work() {
                 Ok(done) => return Ok(done),
                 Err(error) if is_passing(&error) && begun.elapsed() < PATIENCE => {
                     // Unequal for each process, so that they do not meet again.
@@ -150,13 +152,83 @@ impl Store {
 
     /// Does something in one transaction that holds the write lock from its beginning.
     pub(super) fn write<T>(&self, mut work: impl FnMut(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        self.persist(|connection| {
-            let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        })
+        let connection = self.connection()?;
+        let done = self.persist_on(|| transact(connection, &mut work))?;
+        self.shorten_log(connection);
+        Ok(done)
     }
+
+    /// The same, and waits until it is on the disk.
+    pub(super) fn write_durably<T>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let before: i64 =
+            self.persist(|connection| connection.query_row("PRAGMA synchronous", [], |row| row.get(0)))?;
+        self.persist(|connection| connection.execute_batch("PRAGMA synchronous=FULL"))?;
+        let done = self.write(work)?;
+        self.persist(|connection| connection.execute_batch(&format!("PRAGMA synchronous={before}")))?;
+        Ok(done)
+    }
+
+    /// The same, as the only thing that this process does with the record: in the fast lane if that is free.
+    ///
+    /// The lane is SQLite's exclusive locking mode: nobody else has the record open for the moment, so the log's index
+    /// need not be shared and is kept in this process's own memory. It is closed at once, so that nobody waits for it.
+    pub(super) fn write_alone<T>(
+        &self,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        if self.shared.get().is_none() && !filesystem::is_shared(&self.paths.folder) {
+            let mut lane = || -> rusqlite::Result<Option<T>> {
+                let connection = connect(&self.paths)?;
+                connection.busy_timeout(Duration::ZERO)?;
+                connection.query_row("PRAGMA locking_mode=EXCLUSIVE", [], |_| Ok(()))?;
+                if migrations::taken(&connection)? != migrations::KNOWN {
+                    return Ok(None);
+                }
+                connection.execute_batch(RELAXED)?;
+                let done = transact(&connection, &mut work)?;
+                self.shorten_log(&connection);
+                Ok(Some(done))
+            };
+            // Whatever is in the way there is waited for, or told, on the shared road.
+            if let Ok(Some(done)) = lane() {
+                return Ok(done);
+            }
+        }
+        self.write(work)
+    }
+
+    /// Carries the log over into the file and empties it, when it has grown long.
+    ///
+    /// SQLite's own way (`wal_autocheckpoint`) carries over but leaves the emptying to the next writer of the same
+    /// process. Here every writer is a new process: the log would grow without end, and each would carry all of it
+    /// over again.
+    fn shorten_log(&self, connection: &Connection) {
+        let Ok(about) = std::fs::metadata(self.paths.beside("-wal")) else { return };
+        // While a reader keeps the log from being emptied, only one in many tries.
+        if about.len() < LOG_LIMIT || about.len() % LOG_LIMIT > LOG_LIMIT / 8 {
+            return;
+        }
+        // Whoever is at it now may go on: the next command tries again. The row itself is safe already.
+        let _ = connection.busy_timeout(Duration::ZERO);
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let _ = connection.busy_timeout(PATIENCE);
+    }
+}
+
+/// Commits wait for no disk; see the essay on locking.
+const RELAXED: &str = "PRAGMA synchronous=NORMAL";
+
+fn transact<T>(
+    connection: &Connection,
+    work: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
 }
 
 fn connect(paths: &Paths) -> rusqlite::Result<Connection> {
