@@ -16,6 +16,8 @@ mod git;
 mod harness;
 #[path = "promises/identity.rs"]
 mod identity;
+#[path = "promises/matching.rs"]
+mod matching;
 #[path = "promises/repositories.rs"]
 mod repositories;
 #[path = "promises/scene.rs"]

@@ -134,7 +134,7 @@ impl Placer {
             let whole = !path.found;
             let home = self.is_home(path);
             let top = system::is_top(path);
-            let temp = self.is_temp(path);
+            let temp = self.is_temp(path, inquiry);
             add(PathClass::Root, path.components.is_empty());
             add(PathClass::SystemTop, top);
             add(
@@ -204,19 +204,19 @@ impl Placer {
         system::TEMP.iter().copied().chain(self.temp.iter().map(String::as_str))
     }
 
-    /// In a temp directory, or one itself; the project and the homes never are, even where they lie in one.
+    /// In a temp directory, or one itself. The project, the homes and what holds them are not, wherever they lie. Asks
+    /// for the repository only where the work itself lies in a temp directory.
     #[must_use]
-    pub fn is_temp(&self, path: &NormalPath) -> bool {
+    pub fn is_temp(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> bool {
         if !self.temp_directories().any(|temp| path.relation(temp).within()) {
             return false;
         }
-        if self.is_temp_top(path) {
-            return true;
+        let holds = |place: &String| path.relation(place) != Relation::Apart;
+        if self.homes.iter().any(holds) {
+            return false;
         }
-        let holds_work = |place: &str| path.relation(place) != Relation::Apart;
-        let project = self.may_be_project(&self.cwd) && holds_work(&self.cwd);
-        let in_system_home = ["/var/root"].iter().any(|home| path.relation(home).within());
-        !project && !in_system_home && !self.homes.iter().any(|home| holds_work(home))
+        let works_here = self.temp_directories().any(|temp| is_within(&self.cwd, temp));
+        !(works_here && self.project(inquiry).as_ref().is_some_and(holds))
     }
 
     /// A home as a whole, or the directory of all homes.

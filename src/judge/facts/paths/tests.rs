@@ -153,6 +153,7 @@ fn temp_directories_do_not_swallow_a_project_or_a_home_in_them() {
     has("/tmp/x", &[PathClass::Temp]);
     has("/private/tmp/x", &[PathClass::Temp]);
     has("/scratch/tmp/x", &[PathClass::Temp]);
+    has("/tmp/*", &[PathClass::Temp, PathClass::Glob]);
     let answers = Answers::none();
     let inquiry = Inquiry::new(&answers);
     let mut inside = invocation("/tmp/work/home/project");
@@ -163,9 +164,20 @@ fn temp_directories_do_not_swallow_a_project_or_a_home_in_them() {
         classes.has(PathClass::Temp)
     };
     assert!(temp("/tmp/other"));
-    for text in ["x", "/tmp/work", "/tmp/work/home", "/tmp/work/home/y", "/tmp/work/home/project"] {
+    for text in ["x", "/tmp", "/tmp/*", "/tmp/work", "/tmp/work/home", "/tmp/work/home/y", "/tmp/work/home/project"] {
         assert!(!temp(text), "{text}");
     }
+}
+
+#[test]
+fn the_whole_repository_is_the_work_also_in_a_temp_directory() {
+    let mut answers = Answers::none();
+    let facts = RepositoryFacts { root: "/tmp/clone".into(), ..RepositoryFacts::default() };
+    answers.insert(Question::Repository("/tmp/clone/src".into()), Answer::Repository(Some(facts)));
+    let inquiry = Inquiry::new(&answers);
+    let placer = Placer::new(&invocation("/tmp/clone/src"));
+    let classes = placer.classes(&live("../docs"), Some("/tmp/clone/src"), &Catalog::builtin(), &inquiry);
+    assert!(classes.has(PathClass::Project) && !classes.has(PathClass::Temp));
 }
 
 #[test]

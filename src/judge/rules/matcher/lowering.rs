@@ -41,7 +41,11 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     if path.start == Start::Temporary {
         return !path.dynamic && !moved_into(view, path);
     }
-    if path.dynamic || path.start != Start::Root || !scene.placer.is_temp(path) || scene.placer.is_temp_top(path) {
+    if path.dynamic
+        || path.start != Start::Root
+        || !scene.placer.is_temp(path, scene.inquiry)
+        || scene.placer.is_temp_top(path)
+    {
         return false;
     }
     // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there.
@@ -55,7 +59,7 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let Some(text) = place(&asked) else { return false };
     let Some(facts) = scene.inquiry.path(&text) else { return false };
     let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|canonical| {
-        scene.placer.is_temp(&canonical) && (asked != *path || !scene.placer.is_temp_top(&canonical))
+        scene.placer.is_temp(&canonical, scene.inquiry) && (asked != *path || !scene.placer.is_temp_top(&canonical))
     });
     leads_there && !moved_into(view, path) && !linked(view, path)
 }
