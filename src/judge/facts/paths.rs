@@ -5,6 +5,7 @@
 
 pub use super::class::{PathClass, PathClasses};
 
+mod aim;
 mod normal;
 mod reader;
 mod system;
@@ -276,6 +277,9 @@ impl Placer {
         let mut classes = lists.classes(&text, &homes);
         if path.everything {
             classes = classes.and(lists.classes(&format!("{text}/*"), &homes));
+        }
+        if path.globbed && !path.dynamic {
+            classes = classes.and(lists.aimed_at(|listed| aim::aims_at(listed, path, &homes)));
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {
             classes = classes.with(PathClass::Generated);

@@ -20,7 +20,7 @@ use super::lazy::Lazy;
 use super::model::{Examples, HostClass, Match, Program, Rule};
 use super::problem::Problem;
 use super::source::{self, REGEX_SIZE_LIMIT};
-use crate::judge::facts::class::PathClasses;
+use crate::judge::facts::class::{PathClass, PathClasses};
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
@@ -274,6 +274,19 @@ impl Paths<'_> {
             .iter()
             .flat_map(|shelf| shelf.blob.path_candidates(path))
             .filter(|stored| covers(&stored.glob) && !stored.except.iter().any(|except| covers(except)))
+            .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
+    }
+
+    /// The classes of all lists with a glob for which `aimed` holds, where being named by a live glob is enough: not
+    /// those that make a place worth less.
+    #[must_use]
+    pub fn aimed_at(&self, aimed: impl Fn(&str) -> bool) -> PathClasses {
+        const LESSER: [PathClass; 3] = [PathClass::Generated, PathClass::Backup, PathClass::Log];
+        self.catalog
+            .shelves
+            .iter()
+            .flat_map(|shelf| shelf.blob.all_paths())
+            .filter(|stored| !LESSER.contains(&stored.class) && aimed(&stored.glob))
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 }

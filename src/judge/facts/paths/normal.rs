@@ -47,6 +47,11 @@ pub struct NormalPath {
 }
 
 impl Component {
+    /// The name `*`.
+    pub(super) fn everything() -> Self {
+        Self { text: "*".to_owned(), glob: Some("*".to_owned()), unknown: false }
+    }
+
     pub(super) fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), glob: None, unknown: false }
     }

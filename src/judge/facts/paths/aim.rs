@@ -1,0 +1,234 @@
+//! What a live glob aims at: `cat ~/.ssh/id*` and `cat /etc/shad?w` read what the lists name, though neither text is
+//! covered by a glob of theirs.
+//!
+//! A glob for files in general (`*.json`, `*`) aims at nothing, even where a listed name would match it.
+
+use super::normal::{Component, NormalPath, Start};
+use crate::judge::rules::glob;
+
+/// How many letters a name must begin with to aim at another.
+const AIMED: usize = 2;
+
+/// Whether a live glob aims at what a glob of a path list covers.
+pub(super) fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
+    // What lies anywhere below a directory is found by the text alone.
+    if path.start != Start::Root || listed.ends_with("**") {
+        return false;
+    }
+    let whole = Component::everything();
+    let names: Vec<&Component> = path.components.iter().chain(path.everything.then_some(&whole)).collect();
+    if let Some(rest) = listed.strip_prefix("~/") {
+        return below_homes(&names, homes).any(|names| same_place(rest, names));
+    }
+    if listed.starts_with('/') {
+        // Globs over all of a directory that everyone reads aim at nothing.
+        return !path.everything && same_place(listed.trim_start_matches('/'), &names);
+    }
+    let name = listed.rsplit('/').next().unwrap_or(listed);
+    let above: Vec<&str> = listed.split('/').filter(|part| *part != "**").collect();
+    let (Some(last), true) = (names.last(), above.len() <= names.len()) else { return false };
+    let tail = names.get(names.len() - above.len()..).unwrap_or_default();
+    begins_alike(name, last) && above.iter().zip(tail).all(|(listed, component)| meets(listed, component))
+}
+
+/// What follows the home directory, for every home that the path may lie in.
+fn below_homes<'a>(names: &'a [&'a Component], homes: &'a [&str]) -> impl Iterator<Item = &'a [&'a Component]> {
+    let below = move |home: &str| {
+        let mut rest = names;
+        for name in super::normal::names(home) {
+            let (first, others) = rest.split_first()?;
+            first.may_be(name).then_some(())?;
+            rest = others;
+        }
+        Some(rest)
+    };
+    let named =
+        names.first().is_some_and(|first| first.may_be("home") || first.may_be("Users")).then(|| names.get(2..));
+    homes.iter().copied().chain(["/root"]).filter_map(below).chain(named.flatten())
+}
+
+/// Whether every name of the path may be the listed one, with at least one of them written out.
+fn same_place(listed: &str, names: &[&Component]) -> bool {
+    let parts: Vec<&str> = listed.split('/').collect();
+    parts.len() == names.len()
+        && parts.iter().zip(names).all(|(listed, component)| meets(listed, component))
+        && (names.iter().any(|component| component.glob.is_none())
+            || parts.iter().zip(names).any(|(listed, component)| begins_alike(listed, component)))
+}
+
+/// Whether a listed name and a name of the path begin with the same letters, enough of them.
+fn begins_alike(listed: &str, component: &Component) -> bool {
+    let Some(pattern) = &component.glob else { return false };
+    let (listed, live) = (literal_start(listed), literal_start(pattern));
+    listed.len() >= AIMED && live.len() >= AIMED && (listed.starts_with(&live) || live.starts_with(&listed))
+}
+
+fn literal_start(pattern: &str) -> String {
+    let mut start = String::new();
+    let mut letters = pattern.chars();
+    while let Some(c) = letters.next() {
+        match c {
+            '*' | '?' | '[' => break,
+            '\\' => start.extend(letters.next()),
+            c => start.push(c),
+        }
+    }
+    start
+}
+
+/// Whether some name is covered both by a listed glob and by a name of the path.
+fn meets(listed: &str, component: &Component) -> bool {
+    match &component.glob {
+        None => glob::text(listed, &component.text),
+        Some(_) if component.unknown => false,
+        Some(pattern) => {
+            // A pattern that does not begin with a dot does not match a name that does.
+            (pattern.starts_with('.') || !listed.starts_with('.')) && overlap(listed, pattern)
+        }
+    }
+}
+
+/// One element of a glob.
+enum Element {
+    Any,
+    One,
+    Letter(char),
+}
+
+fn elements(pattern: &str) -> Vec<Element> {
+    let mut all = Vec::new();
+    let mut letters = pattern.chars();
+    while let Some(c) = letters.next() {
+        all.push(match c {
+            '*' => Element::Any,
+            '?' => Element::One,
+            '[' if letters.as_str().contains(']') => {
+                // A set is taken to hold whatever is asked for.
+                let _ = letters.by_ref().skip(1).find(|c| *c == ']');
+                Element::One
+            }
+            '\\' => letters.next().map_or(Element::One, Element::Letter),
+            c => Element::Letter(c),
+        });
+    }
+    all
+}
+
+/// Whether two globs have a name in common.
+fn overlap(one: &str, other: &str) -> bool {
+    let (one, other) = (elements(one), elements(other));
+    // reach[j]: the elements of `one` so far and the first j of `other` can cover the same text.
+    let mut reach = vec![false; other.len() + 1];
+    if let Some(first) = reach.first_mut() {
+        *first = true;
+    }
+    let through_stars = |reach: &mut Vec<bool>| {
+        for (index, element) in other.iter().enumerate() {
+            if matches!(element, Element::Any) && reach.get(index) == Some(&true) {
+                if let Some(next) = reach.get_mut(index + 1) {
+                    *next = true;
+                }
+            }
+        }
+    };
+    through_stars(&mut reach);
+    for element in &one {
+        let mut next = vec![false; other.len() + 1];
+        for (index, reached) in reach.iter().enumerate() {
+            let covers = |offset: usize| match (element, other.get(index + offset)) {
+                (_, None) => false,
+                (Element::Letter(one), Some(Element::Letter(other))) => one == other,
+                _ => true,
+            };
+            let mut set = |at: usize| {
+                if let Some(place) = next.get_mut(at) {
+                    *place = true;
+                }
+            };
+            if !reached {
+                continue;
+            }
+            match element {
+                // A star covers any number of what follows in the other.
+                Element::Any => (index..=other.len()).for_each(&mut set),
+                _ => {
+                    if matches!(other.get(index), Some(Element::Any)) {
+                        set(index);
+                    } else if covers(0) {
+                        set(index + 1);
+                    }
+                }
+            }
+        }
+        through_stars(&mut next);
+        reach = next;
+    }
+    reach.last() == Some(&true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::facts::act::{Piece, Value};
+
+    fn path(text: &str) -> NormalPath {
+        let mut value = Value::default();
+        for c in text.chars() {
+            value.push(if "*?".contains(c) { Piece::Glob(c.into()) } else { Piece::Text(c.into()) });
+        }
+        NormalPath::of(&value, Some("/home/me/project"), Some("/home/me")).unwrap()
+    }
+
+    #[test]
+    fn globs_overlap_when_a_name_fits_both() {
+        for (one, other, expected) in [
+            ("id_*", "id*", true),
+            ("id_*", "*rsa", true),
+            ("shadow", "sh?dow", true),
+            ("shadow", "s*w", true),
+            ("shadow", "s*x", false),
+            ("abc", "ab", false),
+            ("a*b", "*c", false),
+            ("[a-c]x", "bx", true),
+            ("", "*", true),
+            ("*", "*", true),
+        ] {
+            assert_eq!(overlap(one, other), expected, "{one} {other}");
+            assert_eq!(overlap(other, one), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn a_glob_that_begins_like_a_listed_name_aims_at_it() {
+        let homes = ["/home/me"];
+        for (listed, text) in [
+            ("~/.ssh/id_*", "~/.ssh/id*"),
+            ("~/.ssh/id_*", "~/.ssh/*"),
+            ("~/.ssh/id_*", "~/.s*/id_rsa"),
+            ("/etc/shadow", "/etc/shad*"),
+            ("/etc/shadow", "/etc/s?adow"),
+            (".env", ".env*"),
+            (".env.*", ".en?.local"),
+            ("**/credentials.json", "cred*"),
+        ] {
+            assert!(aims_at(listed, &path(text), &homes), "{text} aims at {listed}");
+        }
+    }
+
+    #[test]
+    fn a_glob_for_files_in_general_aims_at_nothing() {
+        let homes = ["/home/me"];
+        for (listed, text) in [
+            (".env", "*"),
+            ("credentials.json", "*.json"),
+            ("*.pem", "server*"),
+            ("*.pem", "*"),
+            ("/etc/shadow", "/etc/*"),
+            ("id_rsa", "i*"),
+            ("~/.ssh/id_*", "~/*"),
+            ("~/.netrc", "~/*"),
+        ] {
+            assert!(!aims_at(listed, &path(text), &homes), "{text} does not aim at {listed}");
+        }
+    }
+}
