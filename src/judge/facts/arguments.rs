@@ -152,7 +152,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
 
 fn sub_path(sub: Option<&Sub>, scan: &Scan<'_>) -> Vec<String> {
     match (sub, &scan.unknown_sub) {
-        (Some(sub), _) => sub.paths.first().cloned().unwrap_or_default(),
+        (Some(sub), _) => sub.canonical(&scan.sub_path).map(<[String]>::to_vec).unwrap_or_default(),
         (None, Some(word)) => vec![word.clone()],
         (None, None) => Vec::new(),
     }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::glob;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
@@ -226,8 +227,10 @@ pub enum Note {
 /// A program's description: how its arguments are read, and what it does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// Names without directories; the first is the canonical one. Globs are allowed (`python3.*`).
+    /// Names without directories, of all programs that are described alike. Globs are allowed (`python3.*`).
     pub names: Vec<String>,
+    /// Which of the names are other spellings of one: the spelling's index and that of the name it stands for.
+    pub aliases: Vec<(u16, u16)>,
     /// What a plain run of it is, when no rule says more.
     pub tier: Tier,
     pub style: Style,
@@ -245,11 +248,32 @@ pub struct Program {
     pub target: Option<Target>,
 }
 
-/// One subcommand.
+impl Program {
+    /// Whether both are names of one program, not only described alike.
+    #[must_use]
+    pub fn is_same(&self, one: &str, other: &str) -> bool {
+        let place = |name: &str| {
+            let known = |exact: bool| {
+                self.names.iter().position(|known| if exact { known == name } else { glob::text(known, name) })
+            };
+            known(true).or_else(|| known(false)).map(|index| stands_for(&self.aliases, index))
+        };
+        place(one).is_some_and(|one| place(other) == Some(one))
+    }
+}
+
+/// The index of the name that the name at `index` is another spelling of, itself when of none.
+fn stands_for(aliases: &[(u16, u16)], index: usize) -> usize {
+    aliases.iter().find(|(spelling, _)| usize::from(*spelling) == index).map_or(index, |(_, name)| usize::from(*name))
+}
+
+/// Subcommands that are described alike.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sub {
-    /// The path (`["remote", "remove"]`); several spellings of one subcommand: the first is canonical.
+    /// Their paths (`["remote", "remove"]`), all spellings of each.
     pub paths: Vec<Vec<String>>,
+    /// Which of the paths are other spellings of one: the spelling's index and that of the path it stands for.
+    pub aliases: Vec<(u16, u16)>,
     pub tier: Option<Tier>,
     pub options: Vec<OptionSpec>,
     pub dry_run: Vec<FlagTest>,
@@ -257,6 +281,15 @@ pub struct Sub {
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,
     pub output: Option<OutputTaint>,
+}
+
+impl Sub {
+    /// The canonical spelling of one of its paths.
+    #[must_use]
+    pub fn canonical(&self, path: &[String]) -> Option<&[String]> {
+        let index = self.paths.iter().position(|known| known == path)?;
+        self.paths.get(stands_for(&self.aliases, index)).map(Vec::as_slice)
+    }
 }
 
 /// How a program writes its options.

@@ -230,7 +230,8 @@ fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Resul
         problems.push(place.problem(&list.globs.span(), "paths: globs", "it is empty", "name a glob"));
     }
     for pattern in list.globs.get_ref().iter().chain(&list.except) {
-        if pattern.trim_matches(['*', '/', '~']).is_empty() {
+        let below_home = pattern.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        if below_home.unwrap_or(pattern).trim_matches(['*', '/']).is_empty() {
             problems.push(place.problem(
                 &list.globs.span(),
                 "paths: globs",

@@ -9,6 +9,8 @@ pub(super) struct Scan<'a> {
     pub program: &'a Program,
     pub args: &'a [Arg],
     pub sub: Option<&'a Sub>,
+    /// The path by which it was named.
+    pub sub_path: Vec<String>,
     /// The first operand, when the program has subcommands and it is none of them.
     pub unknown_sub: Option<String>,
     pub flags: Vec<Flag>,
@@ -58,6 +60,7 @@ impl<'a> Scan<'a> {
             program,
             args,
             sub: None,
+            sub_path: Vec::new(),
             unknown_sub: None,
             flags: Vec::new(),
             operands: Vec::new(),
@@ -226,6 +229,7 @@ impl<'a> Scan<'a> {
         }
         let taken = if let Some((length, sub)) = best {
             self.sub = Some(sub);
+            self.sub_path = words.get(..length).unwrap_or_default().to_vec();
             length
         } else {
             self.unknown_sub = words.into_iter().next();

@@ -175,7 +175,7 @@ fn git() -> Program {
         subs: vec![
             sub(&["push"], &["-f|--force", "--force-with-lease[=]"]),
             sub(&["remote"], &["-v"]),
-            sub(&["remote remove", "remote rm"], &[]),
+            Sub { aliases: vec![(1, 0)], ..sub(&["remote remove", "remote rm"], &[]) },
             sub(&["stash drop"], &["-q"]),
             Sub { tier: Some(Tier::Safe), ..sub(&["status"], &[]) },
         ],

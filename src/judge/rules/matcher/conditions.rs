@@ -43,7 +43,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.wrapped.is_empty() || is_wrapped(view, &when.wrapped))
         && (when.tainted.is_empty() || when.tainted.iter().any(|name| taint_of(act).has(taint(*name))))
         && (when.input.is_empty() || when.input.iter().any(|test| input_holds(view, *test)))
-        && when.env.iter().all(|test| env_holds(view, test))
+        && (when.env.is_empty() || when.env.iter().any(|test| env_holds(view, test)))
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
         && when.shown.is_none_or(|shown| shown == is_shown(view, act, &mut Vec::new()))
@@ -178,8 +178,7 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
 fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
     name == verb
         || glob::is_glob(verb) && glob::text(verb, name)
-        || !verb.starts_with(':')
-            && catalog.program(verb).is_some_and(|program| program.names.iter().any(|known| glob::text(known, name)))
+        || !verb.starts_with(':') && catalog.program(verb).is_some_and(|program| program.is_same(verb, name))
 }
 
 fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {

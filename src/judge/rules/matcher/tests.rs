@@ -16,7 +16,7 @@ const CWD: &str = "/home/me/project";
 fn catalog(rules: &[(&str, &str)]) -> Catalog {
     let mut text = String::from(
         "family = \"t\"\nabout = \"For tests.\"\n\
-         [[program]]\nname = [\"zap\", \"zapper\"]\noptions = [\"-f|--force\", \"-o|--out=\"]\n\
+         [[program]]\nname = \"zap|zapper\"\noptions = [\"-f|--force\", \"-o|--out=\"]\n\
          [[program.sub]]\nname = \"old new\"\n\
          [[program]]\nname = \"own\"\noutput = \"own\"\n\
          [[paths]]\nclass = \"generated\"\nglobs = [\"out-dir\", \"**/out-dir/**\"]\n",

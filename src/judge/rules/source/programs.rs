@@ -20,7 +20,8 @@ pub fn describe(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Program, Vec<Problem>> {
     let shape = given.get_ref();
-    let names = &shape.name.get_ref().0;
+    let (names, aliases) = spellings(&shape.name.get_ref().0);
+    let names = &names;
     let owner = format!("program {}", names.first().map_or("", String::as_str));
     let mut problems = Vec::new();
     let mut fault = |span: &Range<usize>, key: &str, what: &str, remedy: &str| {
@@ -31,6 +32,11 @@ pub fn describe(
     }
     if names.first().is_some_and(|name| glob::is_glob(name)) {
         fault(&shape.name.span(), "name", "the first name is a glob", "put a plain name first");
+    }
+    for (index, name) in names.iter().enumerate() {
+        if names.iter().take(index).any(|other| other == name) {
+            fault(&shape.name.span(), "name", &format!("`{name}` is named twice"), "keep one");
+        }
     }
     let mut base: Option<Cow<'_, Program>> = None;
     for name in names {
@@ -57,9 +63,20 @@ pub fn describe(
         }
     }
     let mut program = base.map_or_else(Program::default, Cow::into_owned);
-    for name in names {
-        if !program.names.contains(name) {
+    let number = |program: &mut Program, name: &String| {
+        let known = program.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
             program.names.push(name.clone());
+            program.names.len() - 1
+        })
+    };
+    for name in names {
+        number(&mut program, name);
+    }
+    for (spelling, name) in aliases {
+        let pair = [spelling, name].map(|index| names.get(index).map_or(0, |name| number(&mut program, name)));
+        if let [Ok(spelling), Ok(name)] = pair.map(u16::try_from) {
+            program.aliases.push((spelling, name));
         }
     }
     program.tier = shape.tier.unwrap_or(program.tier);
@@ -83,21 +100,54 @@ pub fn describe(
     }
     for sub in &shape.sub {
         let sub = body.sub(sub, &globals);
-        match program.subs.iter_mut().find(|known| known.paths.iter().any(|path| sub.paths.contains(path))) {
-            Some(known) => merge(known, sub),
-            None => program.subs.push(sub),
-        }
+        add_sub(&mut program.subs, sub);
     }
     if body.problems.is_empty() { Ok(program) } else { Err(body.problems) }
 }
 
-/// Extends the description of a subcommand.
-fn merge(known: &mut Sub, more: Sub) {
-    for path in more.paths {
-        if !known.paths.contains(&path) {
-            known.paths.push(path);
+/// The names of a list whose entries are `name` or `name|other spelling`, and which are other spellings of which.
+fn spellings(given: &[String]) -> (Vec<String>, Vec<(usize, usize)>) {
+    let (mut names, mut aliases) = (Vec::new(), Vec::new());
+    for entry in given {
+        let first = names.len();
+        for name in entry.split('|') {
+            if names.len() > first {
+                aliases.push((names.len(), first));
+            }
+            names.push(name.to_owned());
         }
     }
+    (names, aliases)
+}
+
+/// Adds a description of subcommands. Those that are described already keep what they have and get this in addition.
+fn add_sub(subs: &mut Vec<Sub>, sub: Sub) {
+    let mut rest = sub.clone();
+    for path in &sub.paths {
+        let Some(at) = subs.iter().position(|known| known.paths.contains(path)) else { continue };
+        rest.paths.retain(|other| other != path);
+        rest.aliases.clear();
+        let Some(known) = subs.get_mut(at) else { continue };
+        if known.paths.len() == 1 {
+            merge(known, sub.clone());
+            continue;
+        }
+        // Others are described together with this one: it gets a description of its own.
+        let mut own = Sub { paths: vec![path.clone()], aliases: Vec::new(), ..known.clone() };
+        if let Some(canonical) = known.canonical(path).filter(|canonical| *canonical != path.as_slice()) {
+            own.paths = vec![canonical.to_vec(), path.clone()];
+            own.aliases = vec![(1, 0)];
+        }
+        merge(&mut own, sub.clone());
+        subs.insert(at, own);
+    }
+    if !rest.paths.is_empty() {
+        subs.push(rest);
+    }
+}
+
+/// Extends the description of a subcommand.
+fn merge(known: &mut Sub, more: Sub) {
     known.tier = more.tier.or(known.tier);
     known.options.extend(more.options);
     known.dry_run.extend(more.dry_run);
@@ -122,9 +172,11 @@ impl Body<'_> {
 
     fn sub(&mut self, given: &At<SubShape>, globals: &[OptionSpec]) -> Sub {
         let shape = given.get_ref();
-        let names = &shape.name.get_ref().0;
+        let (names, aliases) = spellings(&shape.name.get_ref().0);
         let paths: Vec<Vec<String>> =
             names.iter().map(|name| name.split_whitespace().map(str::to_owned).collect()).collect();
+        let index = |index: usize| u16::try_from(index).unwrap_or(u16::MAX);
+        let aliases = aliases.into_iter().map(|(spelling, name)| (index(spelling), index(name))).collect();
         if paths.is_empty() || paths.iter().any(Vec::is_empty) {
             self.fault(&shape.name.span(), "sub: name", "it is empty", "name the subcommand: \"push\", \"stash drop\"");
         }
@@ -135,6 +187,7 @@ impl Body<'_> {
         let scope: Vec<&OptionSpec> = all.iter().collect();
         let sub = Sub {
             paths,
+            aliases,
             tier: shape.tier,
             options,
             dry_run: self.flags("dry_run", &shape.dry_run, &scope),

@@ -196,7 +196,7 @@ impl Check<'_> {
         when
     }
 
-    /// The keys that the rule is indexed by: every name of the programs it names.
+    /// The keys that the rule is indexed by: all spellings of the programs it names.
     fn verbs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<String> {
         let given = &shape.program.get_ref().0;
         let span = shape.program.span();
@@ -214,9 +214,12 @@ impl Check<'_> {
             }
         }
         let mut verbs = given.clone();
-        for name in programs.iter().flat_map(|program| &program.names) {
-            if !verbs.contains(name) {
-                verbs.push(name.clone());
+        for program in programs {
+            let meant = |name: &&String| given.iter().any(|verb| program.is_same(verb, name));
+            for name in program.names.iter().filter(meant) {
+                if !verbs.contains(name) {
+                    verbs.push(name.clone());
+                }
             }
         }
         verbs
@@ -229,12 +232,12 @@ impl Check<'_> {
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
             let described = programs.iter().flat_map(|program| &program.subs);
-            let canonical = described.clone().find(|sub| sub.paths.contains(&path)).and_then(|sub| sub.paths.first());
+            let canonical = described.clone().find_map(|sub| sub.canonical(&path));
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
             let verbs = &shape.program.get_ref().0;
             let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
             match canonical {
-                Some(canonical) => subs.push(canonical.clone()),
+                Some(canonical) => subs.push(canonical.to_vec()),
                 None if begins || described_elsewhere => subs.push(path),
                 None => {
                     let known: Vec<String> =
