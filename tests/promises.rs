@@ -1,3 +1,5 @@
+#[path = "promises/answering.rs"]
+mod answering;
 #[path = "promises/asking.rs"]
 mod asking;
 #[path = "promises/config.rs"]

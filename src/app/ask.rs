@@ -18,6 +18,7 @@ use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
 use crate::ui::style::Look;
+use crate::world::terminal::Situation;
 use crate::world::{World, evidence};
 
 /// How asking went.
@@ -44,7 +45,8 @@ pub struct Offer {
 /// Asks, where a person sits.
 pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Asked {
     let situation = &road.caller.terminal;
-    if !situation.is_person_here() {
+    // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
+    if !situation.is_person_here() && *situation != Situation::ForeignRawMode {
         let why = situation.to_string();
         let why = why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned();
         return Asked::No(Refusal::NoOne { why });
@@ -75,6 +77,9 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         Answer::Always => Asked::Yes { grant: always },
         Answer::No { words } => Asked::No(Refusal::Person { words }),
         Answer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
+        Answer::Closed(Closed::Interrupted(signal)) => {
+            Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
+        }
         Answer::Closed(Closed::Signal(signal)) => Asked::Killed {
             refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
             signal: signal as i32,

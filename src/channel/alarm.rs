@@ -36,10 +36,25 @@ const fn bit(signal: Signal) -> u64 {
     1 << signal as u64
 }
 
-/// Notes that a signal has arrived. An atomic store is all that is allowed here, and all that is needed.
-extern "C" fn note(number: libc::c_int) {
-    ARRIVED.fetch_or(1 << (number & 63), Ordering::SeqCst);
+/// Those of [`ARRIVED`] that a process sent; the others came from the terminal: somebody pressed a key.
+static SENT: AtomicU64 = AtomicU64::new(0);
+
+/// Notes that a signal has arrived, and from whom. Atomic stores are all that is allowed here, and all that is needed.
+extern "C" fn note(number: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    let bit = 1 << (number & 63);
+    // SAFETY: the system hands a handler that asks for it a pointer that is valid until the handler returns, or null.
+    let code = unsafe { info.as_ref() }.map_or(libc::SI_USER, |info| info.si_code);
+    if matches!(code, libc::SI_USER | libc::SI_QUEUE | SI_TKILL) {
+        SENT.fetch_or(bit, Ordering::SeqCst);
+    }
+    ARRIVED.fetch_or(bit, Ordering::SeqCst);
 }
+
+/// Sent to one thread of a process, as `raise` does.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const SI_TKILL: libc::c_int = libc::SI_TKILL;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const SI_TKILL: libc::c_int = libc::SI_USER;
 
 /// The time by a clock that goes on while the machine sleeps, where there is one.
 pub(super) fn now() -> Duration {
@@ -89,6 +104,7 @@ impl Watch {
         open.add(Signal::SIGTTIN);
         open.add(Signal::SIGTTOU);
         ARRIVED.store(0, Ordering::SeqCst);
+        SENT.store(0, Ordering::SeqCst);
         let mut watch = Self {
             mask,
             open,
@@ -97,7 +113,7 @@ impl Watch {
             since: now(),
             alarm_pending: mask.contains(Signal::SIGALRM) && is_pending(Signal::SIGALRM),
         };
-        let handler = SigAction::new(SigHandler::Handler(note), SaFlags::empty(), SigSet::all());
+        let handler = SigAction::new(SigHandler::SigAction(note), SaFlags::SA_SIGINFO, SigSet::all());
         for signal in WATCHED {
             // SAFETY: the handler stores to an atomic and does nothing else, which is safe in a signal handler.
             let before = unsafe { sigaction(signal, &handler) }?;
@@ -129,6 +145,11 @@ impl Watch {
             (lethal && !self.mask.contains(Signal::SIGALRM) && self.callers_alarm() == Some(Duration::ZERO))
                 .then_some(Signal::SIGALRM)
         })
+    }
+
+    /// Whether a key of the terminal sent this signal, and no process.
+    pub(super) fn was_typed(&self, signal: Signal) -> bool {
+        matches!(signal, Signal::SIGINT | Signal::SIGQUIT) && SENT.load(Ordering::SeqCst) & bit(signal) == 0
     }
 
     /// Waits until the terminal is ready, a signal arrives, or `timeout` passes.

@@ -116,9 +116,7 @@ impl<'a> Asking<'a> {
 
     /// One turn: look at clock, signals and foreground, draw, wait, read.
     fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<Answer>, Closed> {
-        if let Some(signal) = self.watch.fatal() {
-            return Err(Closed::Signal(signal));
-        }
+        self.look_for_the_end()?;
         if self.watch.take(Signal::SIGTSTP) {
             self.pause(modes)?;
             return Ok(None);
@@ -147,6 +145,15 @@ impl<'a> Asking<'a> {
             return Ok(None);
         }
         self.read(ready.read)
+    }
+
+    /// Whether a signal has come that ends the process.
+    fn look_for_the_end(&self) -> Result<(), Closed> {
+        match self.watch.fatal() {
+            Some(signal) if self.watch.was_typed(signal) => Err(Closed::Interrupted(signal)),
+            Some(signal) => Err(Closed::Signal(signal)),
+            None => Ok(()),
+        }
     }
 
     fn is_late(&self) -> bool {
@@ -332,9 +339,7 @@ impl<'a> Asking<'a> {
                     return Ok(());
                 }
                 self.watch.wait(self.tty.as_fd(), true, Duration::from_millis(100)).map_err(failed)?;
-                if let Some(signal) = self.watch.fatal() {
-                    return Err(Closed::Signal(signal));
-                }
+                self.look_for_the_end()?;
             }
         }
         Ok(())

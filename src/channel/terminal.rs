@@ -67,7 +67,11 @@ pub enum Closed {
     /// The terminal was closed while asking.
     #[error("the terminal was closed")]
     HungUp,
-    /// A signal came while asking. The terminal is restored; the caller should record, then die of it.
+    /// The person pressed the key of this signal (Ctrl-C, Ctrl-\\): a no that ends everything in the foreground. The
+    /// caller should record the no, then die of the signal.
+    #[error("interrupted by a person")]
+    Interrupted(Signal),
+    /// A signal was sent while asking. The caller should record that, then die of it.
     #[error("ended by {0}")]
     Signal(Signal),
     /// Something failed that should not.

@@ -5,7 +5,7 @@ use crate::judge::Judgment;
 use crate::judge::facts::act::{
     Act, Disguise, Effect, Facts, Input, Operand, Piece, RemoteKind, Source, Unknown, UnknownReason, Value, Verb,
 };
-use crate::judge::risk::Finding;
+use crate::judge::risk::{Finding, Tier};
 use crate::judge::syntax::tree::Span;
 
 /// The parts of a command: each program that would run, in the order of the text, inside the part that it stands in;
@@ -17,6 +17,8 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
     // What encloses comes before what it encloses; of two at one place, the one that was found first.
     programs.sort_by_key(|(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
+    // Where everything runs as root, the card says so once.
+    let root_is_news = programs.iter().any(|(_, act)| !act.root);
     let mut parts = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {
@@ -27,7 +29,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         let mut does: Vec<String> = Vec::new();
         let summary = summary(act, facts, &effects);
         does.push(summary);
-        does.extend(circumstances(act));
+        does.extend(circumstances(act, root_is_news));
         let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
         parts.push(PartView {
             depth: enclosing.len(),
@@ -94,20 +96,23 @@ fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
     };
     let name = std::iter::once(name).chain(act.sub.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(" ");
     if sentences.is_empty() {
-        let what = if name.contains(':') { "calls" } else { "runs" };
-        return format!("{what} {name}");
+        return match (act.tier, name.contains(':')) {
+            (_, true) => format!("calls {name}"),
+            (Tier::Safe, false) => format!("{name} changes nothing"),
+            (_, false) => format!("runs {name}"),
+        };
     }
     format!("{name} {}", sentences.join(", "))
 }
 
 /// How it runs: through what, as whom, where, whether at all.
-fn circumstances(act: &Act) -> Vec<String> {
+fn circumstances(act: &Act, root_is_news: bool) -> Vec<String> {
     let mut all = Vec::new();
     let mut how = Vec::new();
     if !act.wrappers.is_empty() {
         how.push(format!("through {}", act.wrappers.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>().join(", ")));
     }
-    if act.root {
+    if act.root && root_is_news {
         how.push("as root".to_owned());
     }
     if let Some(remote) = &act.remote {
@@ -121,9 +126,6 @@ fn circumstances(act: &Act) -> Vec<String> {
     }
     if act.dry_run {
         how.push("as a dry run".to_owned());
-    }
-    if act.conditional {
-        how.push("only if the line gets there".to_owned());
     }
     if !how.is_empty() {
         all.push(how.join(", "));

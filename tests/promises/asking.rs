@@ -117,7 +117,7 @@ fn process_that_asks() {
     assert_eq!(left.is_some(), variable(ALARM).is_some(), "the alarm that was running is not: {left:?}");
     std::fs::write(format!("{file}.new"), format!("{answer:?}")).unwrap();
     std::fs::rename(format!("{file}.new"), &file).unwrap();
-    if let Answer::Closed(Closed::Signal(signal)) = answer {
+    if let Answer::Closed(Closed::Signal(signal) | Closed::Interrupted(signal)) = answer {
         raise(signal).unwrap();
     }
 }
@@ -348,7 +348,7 @@ fn interrupt_and_quit_keys_end_it_as_the_signals_they_are() {
         let mut asked = Asked::new(&[]);
         asked.terminal.send(key);
         assert_eq!(ended(asked.terminal.wait_exit()), format!("signal {name}"));
-        assert_eq!(asked.answer(), format!("Closed(Signal({name}))"));
+        assert_eq!(asked.answer(), format!("Closed(Interrupted({name}))"));
     }
 }
 
@@ -356,7 +356,7 @@ fn interrupt_and_quit_keys_end_it_as_the_signals_they_are() {
 fn an_interrupt_that_the_caller_ignores_is_still_no_yes() {
     let mut asked = Asked::new(&[(IGNORE, "SIGINT")]);
     asked.terminal.send("\x03");
-    assert_eq!(asked.answer(), "Closed(Signal(SIGINT))");
+    assert_eq!(asked.answer(), "Closed(Interrupted(SIGINT))");
 }
 
 #[test]
