@@ -95,8 +95,14 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
     }
 }
 
+/// Only inside the project: elsewhere others make things too, and a place that is empty now need not be when the command
+/// runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     let Some(text) = place(path) else { return false };
+    let Some(project) = view.scene.placer.project(view.scene.inquiry) else { return false };
+    if !path.relation(&project).within() {
+        return false;
+    }
     let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     missing && untouched(view, path)
 }
