@@ -4,6 +4,8 @@ mod answering;
 mod asking;
 #[path = "promises/config.rs"]
 mod config;
+#[path = "promises/corpus.rs"]
+mod corpus;
 #[path = "promises/drawing.rs"]
 mod drawing;
 #[path = "promises/evidence.rs"]
