@@ -17,9 +17,10 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
     // What encloses comes before what it encloses; of two at one place, the one that was found first.
     programs.sort_by_key(|(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
-    // Where everything runs as root, the card says so once.
-    let root_is_news = programs.iter().any(|(_, act)| !act.root);
-    let mut parts = Vec::new();
+    // Where everything runs as root anyway, the card says so once.
+    let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
+    let mut parts: Vec<PartView> = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {
         while enclosing.pop_if(|outer| !encloses(*outer, act.span)).is_some() {}
@@ -31,13 +32,17 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         does.push(summary);
         does.extend(circumstances(act, root_is_news));
         let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
-        parts.push(PartView {
-            depth: enclosing.len(),
-            text: slice(command, act.span).to_vec(),
-            does,
-            findings: findings.iter().enumerate().filter(|(_, f)| about(f)).map(|(index, _)| index).collect(),
-        });
-        enclosing.push(act.span);
+        let found = findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(index, _)| index);
+        match parts.last_mut() {
+            // Several ways through the line can lead to one part.
+            Some(last) if spans.last() == Some(&act.span) && last.does == does => last.findings.extend(found),
+            _ => {
+                let text = slice(command, act.span).to_vec();
+                parts.push(PartView { depth: enclosing.len(), text, does, findings: found.collect() });
+                spans.push(act.span);
+                enclosing.push(act.span);
+            }
+        }
     }
     // A redirection without a program: `> file`.
     for (number, act) in facts.acts.iter().enumerate() {
@@ -45,19 +50,29 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
             parts.push(PartView {
                 depth: 0,
                 text: slice(command, act.span).to_vec(),
-                does: vec![format!("{} {}", verb_words(*effect), list(&act.operands))],
+                does: vec![effect_words(*effect, &act.operands)],
                 findings: about_act(findings, number),
             });
         }
     }
     for opaque in &facts.opaque {
         let at = |finding: &Finding| finding.act.is_none() && finding.span == opaque.span;
-        parts.push(PartView {
-            depth: 0,
-            text: slice(command, opaque.span).to_vec(),
-            does: vec![format!("cannot be understood: {}", opaque.detail)],
-            findings: findings.iter().enumerate().filter(|(_, f)| at(f)).map(|(index, _)| index).collect(),
-        });
+        let found = findings.iter().enumerate().filter(|(_, finding)| at(finding)).map(|(index, _)| index);
+        let does = format!("cannot be understood: {}", opaque.detail);
+        // The innermost part that it stands in.
+        let part = spans.iter().rposition(|span| *span == opaque.span || encloses(*span, opaque.span));
+        match part.and_then(|part| parts.get_mut(part)) {
+            Some(part) => {
+                part.does.push(does);
+                part.findings.extend(found);
+            }
+            None => parts.push(PartView {
+                depth: 0,
+                text: slice(command, opaque.span).to_vec(),
+                does: vec![does],
+                findings: found.collect(),
+            }),
+        }
     }
     parts
 }
@@ -81,10 +96,15 @@ fn slice(command: &[u8], span: Span) -> &[u8] {
 /// Its effects, or that it runs.
 fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
     let mut sentences: Vec<String> = Vec::new();
-    for effect in effects.iter().filter_map(|effect| facts.acts.get(*effect)) {
+    let effects = || effects.iter().filter_map(|effect| facts.acts.get(*effect));
+    for effect in effects() {
+        let named = |other: &Act| other.verb == effect.verb && !other.operands.is_empty();
+        if effect.operands.is_empty() && effects().any(named) {
+            continue;
+        }
         if let Verb::Effect(kind) = effect.verb {
             let all = if effect.recursive && kind == Effect::Delete { " and everything in it" } else { "" };
-            let sentence = format!("{} {}{all}", verb_words(kind), list(&effect.operands));
+            let sentence = format!("{}{all}", effect_words(kind, &effect.operands));
             if !sentences.contains(&sentence) {
                 sentences.push(sentence);
             }
@@ -92,7 +112,7 @@ fn summary(act: &Act, facts: &Facts, effects: &[usize]) -> String {
     }
     let name = match &act.verb {
         Verb::Program { name, .. } => name.as_str(),
-        Verb::Effect(effect) => return verb_words(*effect).to_owned(),
+        Verb::Effect(effect) => return effect_words(*effect, &act.operands),
     };
     let name = std::iter::once(name).chain(act.sub.iter().map(AsRef::as_ref)).collect::<Vec<_>>().join(" ");
     if sentences.is_empty() {
@@ -155,21 +175,22 @@ fn circumstances(act: &Act, root_is_news: bool) -> Vec<String> {
     all
 }
 
-/// An effect as a verb that an object follows.
-const fn verb_words(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Load => "reads",
-        Effect::Show => "prints",
-        Effect::Write => "overwrites",
-        Effect::Append => "adds to",
-        Effect::Delete => "deletes",
-        Effect::Move => "moves away",
-        Effect::Permit => "changes who may use",
-        Effect::Link => "links to",
-        Effect::Send => "sends to",
-        Effect::Fetch => "fetches from",
-        Effect::Execute => "runs",
-    }
+/// An effect and what it falls on.
+fn effect_words(effect: Effect, operands: &[Operand]) -> String {
+    let (on, alone) = match effect {
+        Effect::Load => ("reads", "reads files"),
+        Effect::Show => ("prints", "prints files"),
+        Effect::Write => ("overwrites", "writes files"),
+        Effect::Append => ("adds to", "adds to files"),
+        Effect::Delete => ("deletes", "deletes files"),
+        Effect::Move => ("moves away", "moves files"),
+        Effect::Permit => ("changes who may use", "changes who may use files"),
+        Effect::Link => ("links to", "makes links"),
+        Effect::Send => ("sends to", "sends data out"),
+        Effect::Fetch => ("fetches from", "fetches from the network"),
+        Effect::Execute => ("runs", "runs code"),
+    };
+    if operands.is_empty() { alone.to_owned() } else { format!("{on} {}", list(operands)) }
 }
 
 /// Operands in words, the first few by name.
@@ -179,7 +200,7 @@ fn list(operands: &[Operand]) -> String {
     if operands.len() > NAMED {
         names.push(format!("{} more", operands.len() - NAMED));
     }
-    if names.is_empty() { "something that is not named".to_owned() } else { names.join(", ") }
+    names.join(", ")
 }
 
 /// A value in words: what is known as it is, what is unknown by where it comes from.

@@ -43,6 +43,11 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
         let mark = Line::of(Style::Tier(first.tier), "• ");
         lines.extend(wrap::labelled(&mark, Style::Plain, &first.reason, columns));
         let mut under = first.rule.clone();
+        // What is less bad than the worst is named, and the explanation tells more of it.
+        if first.tier < view.risk.tier {
+            lines.extend(wrap::labelled(&label("  "), Style::Dim, &under, columns));
+            continue;
+        }
         if !group.touches.is_empty() {
             under.push_str(" · touches ");
             under.push_str(&group.touches.join(", "));
@@ -98,12 +103,12 @@ pub(super) fn signed(weight: Weight) -> String {
     if weight < Weight(0) { weight.to_string() } else { format!("+{weight}") }
 }
 
-/// Whether it can be undone, in words that follow "it".
+/// Whether it can be undone, in a few words.
 pub(super) const fn undo_words(reversibility: Reversibility) -> &'static str {
     match reversibility {
         Reversibility::ReadOnly => "changes nothing",
-        Reversibility::Soft => "is easily undone",
-        Reversibility::Hard => "is hard to undo",
+        Reversibility::Soft => "easily undone",
+        Reversibility::Hard => "hard to undo",
         Reversibility::Irreversible => "cannot be undone",
     }
 }

@@ -1,11 +1,14 @@
 //! What a person sees: cards, verdicts and explanations, drawn from values.
 
-use guard::judge::invocation::Origin;
-use guard::judge::policy::{Prompt, Refusal};
+use guard::judge::facts::question::Answers;
+use guard::judge::invocation::{Environment, Invocation, Line as CommandLine, Origin, Request, Session};
+use guard::judge::policy::{Policy, Prompt, Refusal};
 use guard::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
-use guard::judge::syntax::tree::Span;
+use guard::judge::rules::catalog::Catalog;
+use guard::judge::syntax::tree::{Dialect, Span};
 use guard::ui::card::{CardState, CardView, Entry, Size, card, plain};
 use guard::ui::explain::{ExplainView, PartView, explain};
+use guard::ui::parts::parts;
 use guard::ui::style::{Line, Look, render};
 use guard::ui::{verdict, visible};
 use proptest::prelude::*;
@@ -356,4 +359,47 @@ proptest! {
         let once = visible::text(&text).into_owned();
         prop_assert_eq!(visible::text(&once), once.as_str());
     }
+}
+
+/// The parts of a command as the judge sees it: how deep, what text, what it does.
+fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
+    let invocation = Invocation {
+        request: Request::Line(CommandLine {
+            text: command.as_bytes().to_vec(),
+            dialect: Dialect::Bash,
+            shell: "/bin/bash".into(),
+            options: vec!["-c".into()],
+            positional: Vec::new(),
+        }),
+        cwd: "/home/ada/work".into(),
+        env: Environment::default(),
+        home: Some("/home/ada".into()),
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin: Origin::Cli,
+        session: Session::default(),
+    };
+    let catalog = Catalog::builtin();
+    let judgment = guard::judge::judge(&invocation, &catalog, &Policy::default(), &Answers::default());
+    let parts = parts(command.as_bytes(), &judgment);
+    parts.into_iter().map(|part| (part.depth, String::from_utf8(part.text).unwrap(), part.does)).collect()
+}
+
+#[test]
+fn each_part_of_a_command_is_listed_with_what_it_does_inside_what_it_stands_in() {
+    let parts = parts_of("cd src && sudo rm -rf old > log; sh -c 'ls'");
+    let tree: Vec<(usize, &str)> = parts.iter().map(|(depth, text, _)| (*depth, text.as_str())).collect();
+    assert_eq!(tree, [(0, "cd src"), (0, "sudo rm -rf old > log"), (1, "rm -rf old"), (0, "sh -c 'ls'"), (1, "ls")]);
+    let does = |number: usize| parts[number].2.join("; ");
+    assert!(does(1).contains("overwrites log"), "{}", does(1));
+    assert_eq!(does(2), "rm deletes old and everything in it; through sudo, as root");
+    assert!(does(4).contains("through sh"), "{}", does(4));
+}
+
+#[test]
+fn what_cannot_be_understood_is_said_of_its_part() {
+    let parts = parts_of("echo a; $PROGRAM b");
+    let (_, text, does) = parts.last().unwrap();
+    assert_eq!(text, "$PROGRAM b");
+    assert!(does.iter().any(|does| does.starts_with("cannot be understood: ")), "{does:?}");
 }
