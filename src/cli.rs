@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{check, config, explain};
+use crate::app::{allow, check, config, explain, log, verify};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -71,6 +71,12 @@ pub enum Verb {
     Explain(explain::ExplainArgs),
     /// Show and check the configuration
     Config(config::ConfigArgs),
+    /// Show what was decided, by whom, and what came of it
+    Log(log::LogArgs),
+    /// Check that the record is as it was written: exit 0 when it is, 1 when not
+    Verify(verify::VerifyArgs),
+    /// List, give and take back standing grants
+    Allow(allow::AllowArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
-use guard::app::{check, config, demo, exit, explain, run};
+use guard::app::{allow, check, config, demo, exit, explain, log, run, verify};
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::exec::preserve;
 
@@ -29,6 +29,9 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Config(args) => Road::open()
             .map_err(|error| error.to_string())
             .and_then(|road| config::run(args, &road.config, &road.broken).map_err(|error| error.to_string())),
+        Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
+        Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
+        Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))

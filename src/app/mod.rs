@@ -1,11 +1,15 @@
 //! One file per verb: the only floor that knows the order of things.
 
+pub mod allow;
 pub mod ask;
 pub mod check;
 pub mod config;
 pub mod demo;
 pub mod exit;
 pub mod explain;
+pub mod log;
+pub mod moment;
 pub mod road;
 pub mod run;
 pub mod shell;
+pub mod verify;

@@ -21,7 +21,7 @@ use crate::judge::rules::catalog::{self, Catalog};
 use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
 use crate::store::{Paths, Store, StoreError};
 use crate::world::World;
-use crate::world::identity::{Caller, IdentityError};
+use crate::world::identity::{Account, Caller, IdentityError};
 use crate::world::shell::{self, NoShell};
 
 /// Everything that is known before a command is.
@@ -123,7 +123,23 @@ impl Road {
     /// # Errors
     /// Why it cannot be opened; the same each time.
     pub fn store(&self) -> Result<&Store, &StoreError> {
-        self.store.get_or_init(|| Paths::standard().and_then(|paths| Store::open(&paths))).as_ref()
+        self.store.get_or_init(|| self.paths().and_then(|paths| Store::open(&paths))).as_ref()
+    }
+
+    /// The files of the record.
+    ///
+    /// # Errors
+    /// There is no home to keep them in.
+    pub fn paths(&self) -> Result<Paths, StoreError> {
+        Paths::standard(self.caller.account.home.as_deref())
+    }
+
+    /// The record where there is one; none is made.
+    ///
+    /// # Errors
+    /// Something is there and cannot be used.
+    pub fn existing(&self) -> Result<Option<Store>, StoreError> {
+        Store::open_existing(&self.paths()?)
     }
 
     /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
@@ -141,6 +157,14 @@ impl Road {
         }
         grants
     }
+}
+
+/// The files of the record, for verbs that need nothing else of the road.
+///
+/// # Errors
+/// There is no home to keep them in.
+pub fn paths() -> Result<Paths, StoreError> {
+    Paths::standard(Account::of(nix::unistd::geteuid().as_raw()).home.as_deref())
 }
 
 /// The built-in rules and those of the configured layers, and what is wrong with any file.

@@ -89,6 +89,8 @@ fn with_a_person(
     let answer = Some(begun.elapsed());
     let grant = match asked {
         Asked::Yes { grant } => grant,
+        // Where nobody could be asked, nobody took time to answer.
+        Asked::No(refusal @ Refusal::NoOne { .. }) => return refuse(road, &invocation, judgment, &refusal, None),
         Asked::No(refusal) => return refuse(road, &invocation, judgment, &refusal, answer),
         Asked::Killed { refusal, signal } => {
             let _ = refuse(road, &invocation, judgment, &refusal, answer);

@@ -5,6 +5,7 @@
 
 mod alarm;
 mod asking;
+pub mod confirm;
 mod dialog;
 mod keys;
 mod lock;

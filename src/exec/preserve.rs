@@ -83,6 +83,8 @@ pub fn capture_at_start() -> Inherited {
         note();
         IGNORED.fetch_and(!bit(libc::SIGPIPE), Relaxed);
     }
+    // A limit on the size of files holds for the record too: there, a write beyond it is to be an error with a message.
+    set_disposition(libc::SIGXFSZ, libc::SIG_IGN);
     Inherited {
         argv0: None,
         ignored: IGNORED.load(Relaxed),

@@ -29,6 +29,13 @@ const SECRET: u8 = 8;
 /// How many of the last denials and prompts are looked at: more than any limit there is.
 const LAST: u32 = 256;
 
+/// The questions, each answered by the index over marked rows.
+pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
+pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
+pub(super) const FINDINGS: &str =
+    "SELECT id, findings FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
+pub(super) const TIMES: &str = "SELECT at FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
+
 /// What a row means for its session; `None` for most.
 pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
     let answer = match row.settled {
@@ -55,21 +62,18 @@ impl Store {
 }
 
 fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Result<Standing> {
-    let known = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
-    let highest: Option<u8> = connection.prepare(known)?.query_row([root], |row| row.get(0))?;
+    let highest: Option<u8> = connection.prepare(HIGHEST)?.query_row([root], |row| row.get(0))?;
     let Some(highest) = highest else { return Ok(Standing::default()) };
 
     let mut standing = Standing { secrets_read: highest >= SECRET, ..Standing::default() };
-    let approved = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
-    let mut approved = connection.prepare(approved)?;
+    let mut approved = connection.prepare(LAST_OF)?;
     let mut last_yes = 0;
     for mark in [ALLOWED_BY_PERSON, ALLOWED_BY_PERSON | SECRET] {
         let id: Option<i64> = approved.query_row(params![root, mark], |row| row.get(0)).optional()?.flatten();
         last_yes = last_yes.max(id.unwrap_or(0));
     }
 
-    let denied = "SELECT id, findings FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
-    let mut denied = connection.prepare(denied)?;
+    let mut denied = connection.prepare(FINDINGS)?;
     let mut rules = BTreeMap::new();
     for mark in [DENIED_BY_RULE, DENIED_BY_PERSON] {
         let mut rows = denied.query(params![root, mark, LAST])?;
@@ -90,8 +94,7 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
     standing.denied_rules = rules;
 
     let since = now.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN).as_millisecond();
-    let asked = "SELECT at FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
-    let mut asked = connection.prepare(asked)?;
+    let mut asked = connection.prepare(TIMES)?;
     for mark in [DENIED_BY_PERSON, ALLOWED_BY_PERSON, UNANSWERED, ALLOWED_BY_PERSON | SECRET] {
         let mut rows = asked.query(params![root, mark, LAST])?;
         while let Some(row) = rows.next()? {

@@ -105,10 +105,12 @@ fn link<'a>(before: Link, row: i64, columns: impl Iterator<Item = (&'a str, Valu
     Link(hash.finalize().into())
 }
 
+/// The last row, whatever their number.
+pub(super) const HEAD: &str = "SELECT id, hash FROM record ORDER BY id DESC LIMIT 1";
+
 /// The end of the chain; `None` when there is no row yet.
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<Head>> {
-    let sql = "SELECT id, hash FROM record ORDER BY id DESC LIMIT 1";
-    connection.prepare(sql)?.query_row([], |row| Ok(Head { row: row.get(0)?, link: Link(row.get(1)?) })).optional()
+    connection.prepare(HEAD)?.query_row([], |row| Ok(Head { row: row.get(0)?, link: Link(row.get(1)?) })).optional()
 }
 
 /// Appends a row and returns its number. To be called inside a transaction that holds the write lock, or two rows

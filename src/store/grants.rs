@@ -8,7 +8,7 @@
 //! checked that what is stored can be understood and bounded.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::Store;
 use super::chain::{self, Draft};
@@ -200,10 +200,14 @@ impl Stored {
 const SELECT: &str = "SELECT id, at, what, place, until, words, digest, user,
      (SELECT min(at) FROM record AS later WHERE later.about = record.id AND later.kind = 'revoked') FROM record";
 
+/// The grants of two scopes, the newest first.
+pub(super) fn in_scope() -> String {
+    format!("{SELECT} WHERE scope IN (?1, ?2) ORDER BY id DESC")
+}
+
 fn scoped(connection: &Connection, scopes: &[&str; 2]) -> rusqlite::Result<Vec<Stored>> {
-    let sql = format!("{SELECT} WHERE scope IN (?1, ?2) ORDER BY id DESC");
-    let mut statement = connection.prepare(&sql)?;
-    let rows = statement.query(params![scopes[0], scopes[1]])?;
+    let mut statement = connection.prepare(&in_scope())?;
+    let rows = statement.query(scopes)?;
     collect(connection, rows)
 }
 

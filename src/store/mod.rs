@@ -37,6 +37,7 @@ mod key;
 mod migrations;
 mod open;
 mod redact;
+mod rows;
 
 use std::cell::OnceCell;
 
@@ -46,10 +47,13 @@ pub use error::StoreError;
 pub use grants::{Ended, Listed, NewGrant};
 pub use open::Paths;
 pub use redact::redact;
+pub use rows::{Entry, Filter, Kind, ResultEntry};
 
 /// The record, for reading and writing.
 pub struct Store {
     paths: Paths,
+    /// The disk is this machine's own, so that there can be a write-ahead log.
+    log: bool,
     /// Opened when it is first needed.
     shared: OnceCell<rusqlite::Connection>,
 }

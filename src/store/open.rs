@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// log costs each command. Carrying over waits for the disk: a short log costs one command in many.
 const LOG_LIMIT: u64 = 256 << 10;
 
+/// The folder for data below a home.
+const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+
 /// The files of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
@@ -41,9 +44,18 @@ impl Paths {
 
     /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's folder for data (`~/.local/share/guard`).
     ///
+    /// `home` is the account's real home, from the account database. Where that holds a configuration of guard's, the
+    /// record stays there whatever the environment says, or setting a variable would begin a record without a past;
+    /// under sudo too, or root would leave files behind in the home of the account that called it.
+    ///
     /// # Errors
     /// There is no home directory.
-    pub fn standard() -> Result<Self, StoreError> {
+    pub fn standard(home: Option<&Path>) -> Result<Self, StoreError> {
+        if let Some(home) = home
+            && (std::env::var_os("SUDO_UID").is_some() || home.join(".config/guard").exists())
+        {
+            return Ok(Self::new(home.join(DATA).join("guard")));
+        }
         let directories = directories::BaseDirs::new().ok_or(StoreError::NoHome)?;
         Ok(Self::new(directories.data_dir().join("guard")))
     }
@@ -94,7 +106,20 @@ impl Store {
         if !paths.database().exists() {
             paths.make()?;
         }
-        Ok(Self { paths: paths.clone(), shared: OnceCell::new() })
+        let log = !filesystem::is_shared(&paths.folder);
+        Ok(Self { paths: paths.clone(), log, shared: OnceCell::new() })
+    }
+
+    /// Opens the record where there is one, and makes none.
+    ///
+    /// # Errors
+    /// Something is there and cannot be used.
+    pub fn open_existing(paths: &Paths) -> Result<Option<Self>, StoreError> {
+        match std::fs::symlink_metadata(paths.database()) {
+            Ok(_) => Self::open(paths).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::from_io(&paths.database(), error)),
+        }
     }
 
     /// The connection that shares the record with others.
@@ -113,14 +138,18 @@ impl Store {
             let path = self.paths.database();
             return Err(StoreError::Newer { path, found: taken, known: migrations::KNOWN });
         }
-        if filesystem::is_shared(&self.paths.folder) {
-            // A record that came from a local disk still has its log; on a shared one there must be none.
-            self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL"))?;
-        } else {
+        if self.log {
+            let log = || connection.execute_batch("PRAGMA journal_mode=WAL");
             if taken == 0 {
-                self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=WAL"))?;
+                self.persist_on(log)?;
+            } else {
+                // It has its log but for one that comes from a shared disk; that one works without it too.
+                let _ = log();
             }
             self.persist_on(|| connection.execute_batch(RELAXED))?;
+        } else {
+            // A record that came from a local disk still has its log; on a shared one there must be none.
+            self.persist_on(|| connection.execute_batch("PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=FULL"))?;
         }
         if taken < migrations::KNOWN {
             self.persist_on(|| migrations::take(connection))?;
@@ -179,7 +208,7 @@ impl Store {
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        if self.shared.get().is_none() && !filesystem::is_shared(&self.paths.folder) {
+        if self.shared.get().is_none() && self.log {
             let mut lane = || -> rusqlite::Result<Option<T>> {
                 let connection = connect(&self.paths)?;
                 connection.busy_timeout(Duration::ZERO)?;
@@ -246,4 +275,122 @@ fn is_passing(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::store::chain::{self, Draft};
+    use crate::store::{behaviour, grants, rows};
+
+    fn row() -> Draft<'static> {
+        let mut draft = Draft::default();
+        draft.text("kind", Some("intent"));
+        draft.integer("at", 1);
+        draft
+    }
+
+    fn journal(connection: &Connection) -> String {
+        connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn what_is_made_belongs_to_the_account_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path().join("a/guard"));
+        let store = Store::open(&paths).unwrap();
+        store.write(|connection| chain::append(connection, &row())).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(paths.folder()), 0o700);
+        for file in [paths.database(), paths.beside("-wal"), paths.beside("-shm")] {
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
+        }
+    }
+
+    #[test]
+    fn can_handle_future_schema() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path());
+        let store = Store::open(&paths).unwrap();
+        store.write(|connection| chain::append(connection, &row())).unwrap();
+        store.write(|connection| connection.pragma_update(None, "user_version", 99)).unwrap();
+        drop(store);
+        let fresh = Store::open(&paths).unwrap();
+        let newer = |error: &StoreError| matches!(error, StoreError::Newer { found: 99, known: 1, .. });
+        assert!(newer(&fresh.write(|connection| chain::append(connection, &row())).unwrap_err()));
+        assert!(newer(&fresh.write_alone(|connection| chain::append(connection, &row())).unwrap_err()));
+        assert!(newer(&fresh.head().unwrap_err()));
+    }
+
+    #[test]
+    fn a_record_that_comes_to_a_shared_disk_loses_its_log_and_no_row() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path());
+        let local = Store::open(&paths).unwrap();
+        local.write_alone(|connection| chain::append(connection, &row())).unwrap();
+        assert_eq!(journal(local.connection().unwrap()), "wal");
+        drop(local);
+        let shared = Store { paths: paths.clone(), log: false, shared: OnceCell::new() };
+        shared.write_alone(|connection| chain::append(connection, &row())).unwrap();
+        shared.write_durably(|connection| chain::append(connection, &row())).unwrap();
+        assert_eq!(journal(shared.connection().unwrap()), "truncate");
+        assert_eq!(shared.persist(|c| c.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0))).unwrap(), 2);
+        drop(shared);
+        let local = Store::open(&paths).unwrap();
+        local.write_alone(|connection| chain::append(connection, &row())).unwrap();
+        let audit = local.verify().unwrap();
+        assert_eq!((audit.rows, audit.faults.len()), (4, 0));
+        assert_eq!(journal(local.connection().unwrap()), "wal");
+    }
+
+    #[test]
+    fn the_log_stays_short_though_every_writer_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path());
+        for _ in 0..300 {
+            Store::open(&paths).unwrap().write_alone(|connection| chain::append(connection, &row())).unwrap();
+            assert!(std::fs::metadata(paths.beside("-wal")).unwrap().len() < LOG_LIMIT + (64 << 10));
+        }
+        assert_eq!(Store::open(&paths).unwrap().verify().unwrap().rows, 300);
+    }
+
+    #[test]
+    fn the_lane_is_left_when_somebody_shares_the_record_and_the_row_is_written_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = Paths::new(folder.path());
+        let other = Store::open(&paths).unwrap();
+        other.write(|connection| chain::append(connection, &row())).unwrap();
+        let alone = Store::open(&paths).unwrap();
+        alone.write_alone(|connection| chain::append(connection, &row())).unwrap();
+        assert!(alone.shared.get().is_some());
+        assert_eq!(other.head().unwrap().unwrap().row, 2);
+    }
+
+    #[test]
+    fn what_is_asked_on_the_way_is_answered_by_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(folder.path())).unwrap();
+        let in_scope = grants::in_scope();
+        for question in [
+            chain::HEAD,
+            behaviour::HIGHEST,
+            behaviour::LAST_OF,
+            behaviour::FINDINGS,
+            behaviour::TIMES,
+            rows::RESULT,
+            &in_scope,
+        ] {
+            let plan: Vec<String> = store
+                .persist(|connection| {
+                    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {question}"))?;
+                    let nothing = vec![rusqlite::types::Null; statement.parameter_count()];
+                    statement.query_map(rusqlite::params_from_iter(nothing), |row| row.get(3))?.collect()
+                })
+                .unwrap();
+            let scans = plan.iter().any(|step| step.starts_with("SCAN") && question.contains("WHERE"));
+            assert!(!scans, "{question}: {plan:?}");
+        }
+    }
 }

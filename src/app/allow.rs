@@ -1,0 +1,278 @@
+//! `guard allow`: standing grants, given, listed and taken back.
+//!
+//! A grant is given by a person at their own terminal, who has read in words what it covers. What may not enter: deciding
+//! what a grant may cover at all, which is the judge's.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use jiff::{Timestamp, Zoned};
+
+use super::log::table::{end_of, place};
+use super::road::{Road, RoadError};
+use super::{exit, moment};
+use crate::channel::confirm::confirm;
+use crate::judge::approved::{Place, Until, What};
+use crate::judge::invocation::Invocation;
+use crate::judge::risk::Tier;
+use crate::store::{Ended, Listed, NewGrant, StoreError};
+use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::visible;
+
+/// The arguments of `guard allow`.
+#[derive(Debug, Args)]
+pub struct AllowArgs {
+    #[command(subcommand)]
+    what: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the grants in force
+    List {
+        /// Those that have ended too
+        #[arg(long)]
+        all: bool,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a grant: exactly this command, in this folder, for this session
+    Add(AddArgs),
+    /// Take a grant back
+    Remove {
+        /// The number of the grant, as `guard allow list` shows it
+        id: i64,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    /// The command string
+    #[arg(required_unless_present = "rule", allow_hyphen_values = true)]
+    command: Option<OsString>,
+    /// Cover its programs, subcommands and flags, with any operands
+    #[arg(long, conflicts_with = "rule")]
+    shape: bool,
+    /// Cover whatever only this rule finds, instead of a command
+    #[arg(long, value_name = "RULE", conflicts_with = "command")]
+    rule: Option<String>,
+    /// Hold in this folder and below
+    #[arg(long, value_name = "FOLDER", conflicts_with = "anywhere")]
+    folder: Option<PathBuf>,
+    /// Hold in every folder
+    #[arg(long)]
+    anywhere: bool,
+    /// Hold until this time, in every session: 2h, 3d, 2026-11-21
+    #[arg(long, value_name = "TIME", conflicts_with = "always")]
+    until: Option<String>,
+    /// Hold until it is revoked, in every session
+    #[arg(long)]
+    always: bool,
+}
+
+/// Why a grant is neither given nor listed.
+#[derive(Debug, thiserror::Error)]
+pub enum AllowError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// Lists, gives or takes back, and returns the exit code: 126 when a grant is refused or a person says no.
+///
+/// # Errors
+/// There is no one to ask for, the record cannot be used, or an argument means nothing.
+pub fn run(args: &AllowArgs) -> Result<u8, AllowError> {
+    let road = Road::open()?;
+    let now = Zoned::now();
+    match &args.what {
+        Action::List { all, json } => list(&road, *all, *json, &now),
+        Action::Add(args) => add(&road, args, &now),
+        Action::Remove { id } => {
+            let store =
+                road.existing()?.ok_or_else(|| StoreError::Refused { why: format!("there is no grant {id}") })?;
+            store.revoke(*id, &road.caller.account.name, now.timestamp())?;
+            writeln!(io::stdout(), "Grant {id} no longer holds.")?;
+            Ok(exit::ALLOW)
+        }
+    }
+}
+
+fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, AllowError> {
+    let mut grants = match road.existing()? {
+        Some(store) => store.grants(now.timestamp())?,
+        None => Vec::new(),
+    };
+    // Those of the configuration come first: they are the oldest, and no row ends them.
+    let configured = road.config.grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
+    grants.splice(0..0, configured);
+    grants.retain(|listed| all || listed.ended.is_none());
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if as_json {
+        for listed in &grants {
+            serde_json::to_writer(&mut out, &json(listed)).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+    } else if grants.is_empty() {
+        writeln!(out, "No grant is in force.")?;
+    } else {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+        let lines: Vec<Line> = grants.iter().flat_map(|listed| drawn(listed, &road.caller.session.id, now)).collect();
+        out.write_all(style::render(&lines, &look).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}
+
+fn json(listed: &Listed) -> serde_json::Value {
+    let grant = &listed.grant;
+    let ended = match listed.ended {
+        None => None,
+        Some(Ended::Revoked { .. }) => Some("revoked"),
+        Some(Ended::Past) => Some("past"),
+        Some(Ended::Altered) => Some("altered"),
+    };
+    serde_json::json!({
+        "id": grant.id.to_string(), "what": grant.what, "place": grant.place, "until": grant.until,
+        "given": Timestamp::from_second(grant.given).ok().map(|time| time.to_string()),
+        "words": grant.words, "user": listed.user, "ended": ended,
+    })
+}
+
+fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
+    let grant = &listed.grant;
+    let (kind, what) = match &grant.what {
+        What::Exact { command } => ("exactly", command),
+        What::Shape { shape } => ("shape", shape),
+        What::Rule { rule } => ("rule", rule),
+    };
+    let until = match &grant.until {
+        Until::Session { id } if id == session => "until this session ends".to_owned(),
+        Until::Session { id } => format!("until session {id} ends"),
+        Until::Date { .. } => format!("until {}", end_of(&grant.until, now.time_zone())),
+        Until::Revoked => "until it is revoked".to_owned(),
+    };
+    let ended = match listed.ended {
+        None => String::new(),
+        Some(Ended::Revoked { at }) => Timestamp::from_millisecond(at)
+            .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", moment::shown(at, now.time_zone()))),
+        Some(Ended::Past) => "; past".to_owned(),
+        Some(Ended::Altered) => "; its row is not what was written, so it does not hold".to_owned(),
+    };
+    let by = listed.user.as_ref().map_or(String::new(), |user| format!("; given by {user}"));
+    [
+        Line::of(Style::Strong, format!("{:>6}", grant.id.to_string())).with(Style::Plain, format!("  {kind}: {what}")),
+        Line::of(Style::Dim, format!("        in {}, {until}{by}{ended}", place(&grant.place))),
+    ]
+}
+
+/// Gives a grant after a person has read what it covers.
+fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
+    let caller = &road.caller;
+    if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
+        return refuse("a grant is given by a person at their own terminal, and not from inside a guarded session");
+    }
+    let what = match what(road, args)? {
+        Ok(what) => what,
+        Err(why) => return refuse(&why),
+    };
+    let place = match (&args.folder, args.anywhere) {
+        (_, true) => Place::Anywhere,
+        (Some(folder), false) => Place::Folder { path: absolute(&caller.cwd, folder) },
+        (None, false) => Place::Folder { path: caller.cwd.to_string_lossy().into_owned() },
+    };
+    let until = match (&args.until, args.always) {
+        (Some(time), _) => {
+            let at = moment::future(time, now).map_err(|why| AllowError::Usage(format!("--until: {why}")))?;
+            Until::Date { at: at.as_second() }
+        }
+        (None, true) => Until::Revoked,
+        (None, false) => Until::Session { id: caller.session.id.clone() },
+    };
+    let words = words(&what, &place, &until, now);
+    let shown = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    if !confirm(&shown, "Give this grant?")? {
+        return refuse("not given");
+    }
+    let grant = NewGrant {
+        what: &what,
+        place: &place,
+        until: &until,
+        words: &words,
+        user: &caller.account.name,
+        session: &caller.session.id,
+    };
+    let id = road.store().map_err(|error| AllowError::Usage(error.to_string()))?.grant(&grant, now.timestamp())?;
+    writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
+    Ok(exit::ALLOW)
+}
+
+/// What is to be covered, or why no grant may cover it.
+fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, AllowError> {
+    if let Some(id) = &args.rule {
+        let Some(rule) = road.catalog.rule(id) else {
+            return Err(AllowError::Usage(format!("there is no rule {id}: guard patterns list shows them")));
+        };
+        return Ok(match rule.tier {
+            Tier::Critical => Err(format!("{id} is of tier 4, and no grant covers that")),
+            _ if rule.deny => Err(format!("{id} denies outright, and no grant covers that")),
+            _ => Ok(What::Rule { rule: id.clone() }),
+        });
+    }
+    let command = args.command.clone().unwrap_or_default();
+    let request = road.plain_line(command)?;
+    let invocation: Invocation = road.caller.invocation(request);
+    let judgment = road.judge(&invocation).judgment;
+    if judgment.risk.tier == Tier::Critical {
+        return Ok(Err("this is of tier 4, and no grant covers that".to_owned()));
+    }
+    if !judgment.may_grant {
+        let why = "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood";
+        return Ok(Err(why.to_owned()));
+    }
+    if !args.shape {
+        return Ok(Ok(What::Exact { command: invocation.display() }));
+    }
+    Ok(judgment
+        .shape
+        .map(|shape| What::Shape { shape })
+        .ok_or_else(|| "this command has no shape of its own".to_owned()))
+}
+
+/// What a grant covers, as a sentence goes on.
+fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
+    let what = match what {
+        What::Exact { command } => format!("exactly `{command}`"),
+        What::Shape { shape } => format!("`{shape}` with any operands and no other flags"),
+        What::Rule { rule } => format!("any command of which only the rule {rule} has anything to say"),
+    };
+    let until = match until {
+        Until::Session { .. } => "until this session ends".to_owned(),
+        Until::Date { .. } => format!("until {}", end_of(until, now.time_zone())),
+        Until::Revoked => "in every session, until it is revoked".to_owned(),
+    };
+    let where_ = match where_ {
+        Place::Folder { .. } => format!("in {}", place(where_)),
+        Place::Anywhere => "in every folder".to_owned(),
+    };
+    format!("{what}, {where_}, {until}")
+}
+
+/// A folder as it would be named from another one.
+fn absolute(base: &std::path::Path, folder: &std::path::Path) -> String {
+    let joined = base.join(folder);
+    std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
+}
+
+fn refuse(why: &str) -> Result<u8, AllowError> {
+    writeln!(io::stderr(), "guard: refused: {why}")?;
+    Ok(exit::REFUSED)
+}

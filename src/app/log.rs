@@ -1,0 +1,235 @@
+//! `guard log`: what was decided, by whom, and what came of it.
+//!
+//! What may not enter: writing to the record, and reading it any other way than through `store`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::Zoned;
+
+use super::{exit, moment, road};
+use crate::judge::risk::Tier;
+use crate::store::{Entry, Filter, Store, StoreError};
+use crate::ui::style::{Line, Look};
+
+pub(super) mod table;
+
+/// The arguments of `guard log`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct LogArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show all that is recorded of one command
+    Show {
+        /// The number of the row, as `guard log` lists it
+        id: i64,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Filters {
+    /// Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only this tier; 2+ means 2 and above, 1-2 a range
+    #[arg(long, value_name = "TIER", value_parser = tiers)]
+    tier: Option<(Tier, Tier)>,
+    /// Only what was decided so
+    #[arg(long, value_name = "DECISION")]
+    decision: Option<DecisionName>,
+    /// Only commands with this text in them
+    #[arg(long, value_name = "TEXT")]
+    command: Option<String>,
+    /// Only commands in this folder and below
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// How many, the newest; 0 for all
+    #[arg(short = 'n', long = "number", value_name = "COUNT", default_value_t = 50)]
+    number: u32,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DecisionName {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// `3`, `2+` or `1-2`.
+fn tiers(text: &str) -> Result<(Tier, Tier), String> {
+    let tier = |text: &str| {
+        let number = text.parse::<u8>().ok().and_then(Tier::from_number);
+        number.ok_or_else(|| "write 3, 2+ or 1-2, with tiers from 0 to 4".to_owned())
+    };
+    if let Some(lowest) = text.strip_suffix('+') {
+        return Ok((tier(lowest)?, Tier::Critical));
+    }
+    match text.split_once('-') {
+        Some((lowest, highest)) => Ok((tier(lowest)?, tier(highest)?)),
+        None => tier(text).map(|tier| (tier, tier)),
+    }
+}
+
+/// Why nothing is shown.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Shows the record, and returns the exit code.
+///
+/// # Errors
+/// The record cannot be read, an argument means nothing, or standard output cannot be written.
+pub fn run(args: &LogArgs) -> Result<u8, LogError> {
+    let now = Zoned::now();
+    let store = Store::open_existing(&road::paths()?)?;
+    match (&args.what, store) {
+        (Some(What::Show { id, json }), Some(store)) => show(&store.entry(*id)?, *json, &now),
+        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: *id }.into()),
+        (None, store) => list(&args.filters, store.as_ref(), &now),
+    }
+}
+
+fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, LogError> {
+    let filter = filter(filters, now)?;
+    let found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
+    let terminal = io::stdout().is_terminal();
+    let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
+    // A pipe gets whole commands.
+    let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if found.is_empty() && !filters.json {
+        let nothing = if store.is_some() { "No such row." } else { "Nothing is recorded yet." };
+        writeln!(out, "{nothing}")?;
+    } else if !filters.json {
+        print(&mut out, &table::head(), &look)?;
+    }
+    // One at a time: a reader that stays in the record would keep its log from being emptied.
+    for id in found {
+        let Some(store) = store else { break };
+        // A row that was removed meanwhile, or that another hand has made unreadable, hides no other.
+        match store.entry(id) {
+            Ok(entry) if filters.json => json(&mut out, &entry)?,
+            Ok(entry) => print(&mut out, &table::row(&entry, now.time_zone(), columns), &look)?,
+            Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
+                writeln!(io::stderr(), "guard: {error}")?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}
+
+fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
+    let time = |name: &str, text: &Option<String>| {
+        let read = |text: &String| moment::past(text, now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+        text.as_ref().map(read).transpose()
+    };
+    let folder = match &filters.folder {
+        // As it was recorded: absolute, and not resolved.
+        Some(folder) => Some(std::path::absolute(folder)?.to_string_lossy().into_owned()),
+        None => None,
+    };
+    Ok(Filter {
+        since: time("since", &filters.since)?,
+        until: time("until", &filters.until)?,
+        tiers: filters.tier,
+        decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
+        command: filters.command.clone(),
+        folder,
+        limit: (filters.number > 0).then_some(filters.number),
+    })
+}
+
+fn show(entry: &Entry, as_json: bool, now: &Zoned) -> Result<u8, LogError> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if as_json {
+        json(&mut out, entry)?;
+    } else {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+        for line in table::whole(entry, now.time_zone()) {
+            print(&mut out, &line, &look)?;
+        }
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}
+
+fn json(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, entry)?;
+    out.write_all(b"\n")
+}
+
+fn print(out: &mut impl Write, line: &Line, look: &Look) -> io::Result<()> {
+    writeln!(out, "{}", line.render(look).trim_end())
+}
+
+/// The arguments that a program of this name would be called with, for tests of the grammar.
+#[cfg(test)]
+fn parse(words: &[&str]) -> Result<LogArgs, clap::Error> {
+    use clap::FromArgMatches as _;
+    let words = std::iter::once("log").chain(words.iter().copied()).map(std::ffi::OsString::from);
+    let matches = LogArgs::augment_args(clap::Command::new("log")).try_get_matches_from(words)?;
+    LogArgs::from_arg_matches(&matches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tier_may_be_one_a_range_or_open_above() {
+        assert_eq!(tiers("3"), Ok((Tier::High, Tier::High)));
+        assert_eq!(tiers("2+"), Ok((Tier::Medium, Tier::Critical)));
+        assert_eq!(tiers("1-2"), Ok((Tier::Low, Tier::Medium)));
+        for wrong in ["", "5", "+", "1-", "-2", "high"] {
+            assert!(tiers(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn filters_become_a_search() {
+        let args = parse(&["--tier", "2+", "--decision", "deny", "--folder", "/a/b/", "-n", "0", "--command", "x"]);
+        let now: Zoned = "2026-11-21T15:30:00+01:00[+01:00]".parse().unwrap();
+        let found = filter(&args.unwrap().filters, &now).unwrap();
+        let wanted = Filter {
+            tiers: Some((Tier::Medium, Tier::Critical)),
+            decision: Some("deny".to_owned()),
+            command: Some("x".to_owned()),
+            folder: Some("/a/b/".to_owned()),
+            ..Filter::default()
+        };
+        assert_eq!(found, wanted);
+        let wrong = filter(&parse(&["--since", "soon"]).unwrap().filters, &now).unwrap_err();
+        assert!(wrong.to_string().starts_with("--since: \"soon\" is no time"), "{wrong}");
+    }
+
+    #[test]
+    fn filters_and_show_do_not_mix() {
+        assert!(parse(&["show", "3"]).is_ok());
+        assert!(parse(&["--tier", "2", "show", "3"]).is_err());
+    }
+}

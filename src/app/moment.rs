@@ -1,0 +1,123 @@
+//! Times as people write them: `2h`, `3d`, `today`, `2026-11-21`, `2026-11-21 14:30`; and as they read them.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, Zoned};
+
+/// Reads a time in the past, as seen from `now` and its time zone.
+///
+/// # Errors
+/// What is expected, when it is none of these.
+pub fn past(text: &str, now: &Zoned) -> Result<Timestamp, String> {
+    if let Some(span) = span(text) {
+        return now.checked_sub(span).map(|then| then.timestamp()).map_err(|_| format!("{text} is too long ago"));
+    }
+    point(text, now)
+}
+
+/// Reads a time in the future, as seen from `now` and its time zone.
+///
+/// # Errors
+/// What is expected, when it is none of these.
+pub fn future(text: &str, now: &Zoned) -> Result<Timestamp, String> {
+    let then = match span(text) {
+        Some(span) => {
+            now.checked_add(span).map(|then| then.timestamp()).map_err(|_| format!("{text} is too far off"))?
+        }
+        None => point(text, now)?,
+    };
+    if then <= now.timestamp() { Err(format!("{text} is past")) } else { Ok(then) }
+}
+
+/// A number and a unit.
+fn span(text: &str) -> Option<Span> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let number: i64 = number.parse().ok()?;
+    match unit {
+        "s" => Span::new().try_seconds(number),
+        "m" | "min" => Span::new().try_minutes(number),
+        "h" => Span::new().try_hours(number),
+        "d" => Span::new().try_days(number),
+        "w" => Span::new().try_weeks(number),
+        _ => return None,
+    }
+    .ok()
+}
+
+fn point(text: &str, now: &Zoned) -> Result<Timestamp, String> {
+    let here = |date: DateTime| date.to_zoned(now.time_zone().clone()).map(|then| then.timestamp());
+    let day = |date: Date| here(date.at(0, 0, 0, 0));
+    let found = match text {
+        "now" => Ok(now.timestamp()),
+        "today" => day(now.date()),
+        "yesterday" => now.date().yesterday().and_then(day),
+        "tomorrow" => now.date().tomorrow().and_then(day),
+        _ => text
+            .parse::<Timestamp>()
+            // A date alone is also a date and time to the reader; both mean midnight here.
+            .or_else(|_| text.parse::<DateTime>().and_then(here)),
+    };
+    found.map_err(|_| {
+        format!("{text:?} is no time: write 90m, 2h, 3d, 1w, today, yesterday, 2026-11-21 or \"2026-11-21 14:30\"")
+    })
+}
+
+/// Date and time to the second, in the time zone of this machine.
+#[must_use]
+pub fn shown(time: Timestamp, zone: &TimeZone) -> String {
+    time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A length of time as a person would say it.
+#[must_use]
+pub fn length(milliseconds: i64) -> String {
+    let seconds = milliseconds / 1000;
+    match milliseconds {
+        ..1000 => format!("{milliseconds} ms"),
+        1000..60_000 => format!("{}.{} s", seconds, milliseconds % 1000 / 100),
+        60_000..3_600_000 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Zoned {
+        "2026-11-21T15:30:00+01:00[+01:00]".parse().unwrap()
+    }
+
+    #[test]
+    fn a_span_counts_from_now_in_either_direction() {
+        let now = now();
+        assert_eq!(past("90m", &now).unwrap(), "2026-11-21T13:00:00Z".parse().unwrap());
+        assert_eq!(past("2d", &now).unwrap(), "2026-11-19T14:30:00Z".parse().unwrap());
+        assert_eq!(future("1w", &now).unwrap(), "2026-11-28T14:30:00Z".parse().unwrap());
+    }
+
+    #[test]
+    fn a_date_is_its_midnight_in_the_local_time_zone() {
+        let now = now();
+        assert_eq!(past("2026-11-20", &now).unwrap(), "2026-11-19T23:00:00Z".parse().unwrap());
+        assert_eq!(past("2026-11-20 12:15", &now).unwrap(), "2026-11-20T11:15:00Z".parse().unwrap());
+        assert_eq!(past("today", &now).unwrap(), "2026-11-20T23:00:00Z".parse().unwrap());
+        assert_eq!(past("yesterday", &now).unwrap(), "2026-11-19T23:00:00Z".parse().unwrap());
+        assert_eq!(past("2026-11-20T12:00:00Z", &now).unwrap(), "2026-11-20T12:00:00Z".parse().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_what_one_looks_like() {
+        for text in ["", "h", "2", "-2h", "2 hours", "99999999999999999999d", "9999999999d", "2026-13-01", "soon"] {
+            assert!(past(text, &now()).is_err(), "{text}");
+        }
+        assert!(future("2026-11-20", &now()).unwrap_err().contains("past"));
+    }
+
+    #[test]
+    fn lengths_read_well() {
+        let said: Vec<_> = [0, 999, 1000, 59_999, 60_000, 3_723_000].into_iter().map(length).collect();
+        assert_eq!(said, ["0 ms", "999 ms", "1.0 s", "59.9 s", "1 min 0 s", "1 h 2 min"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! `guard verify`: whether the record is as it was written.
+
+use std::io::{self, Write};
+
+use clap::Args;
+
+use super::log::LogError;
+use super::{exit, road};
+use crate::store::{Audit, Store};
+
+/// The arguments of `guard verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The record is not as it was written.
+const BROKEN: u8 = 1;
+
+/// What no reading of the record itself can show.
+const LIMITS: &str = "\
+This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
+rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and compare.";
+
+/// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
+///
+/// # Errors
+/// The record cannot be read, or standard output cannot be written.
+pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
+    let audit = match Store::open_existing(&road::paths()?)? {
+        Some(store) => store.verify()?,
+        None => Audit::default(),
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if args.json {
+        let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
+        let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
+        let object = serde_json::json!({
+            "ok": faults.is_empty(), "rows": audit.rows, "head": head, "faults": faults, "more_faults": audit.more,
+        });
+        writeln!(out, "{object}")?;
+    } else {
+        tell(&mut out, &audit)?;
+    }
+    out.flush()?;
+    Ok(if audit.faults.is_empty() { exit::ALLOW } else { BROKEN })
+}
+
+fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
+    for fault in &audit.faults {
+        writeln!(out, "{fault}")?;
+    }
+    if audit.more > 0 {
+        writeln!(out, "and {} more", audit.more)?;
+    }
+    let rows = if audit.rows == 1 { "1 row".to_owned() } else { format!("{} rows", audit.rows) };
+    match (audit.head, audit.faults.is_empty()) {
+        (None, true) => return writeln!(out, "Nothing is recorded yet."),
+        (_, true) => writeln!(out, "{rows}, each continuing the one before it.")?,
+        (_, false) => writeln!(out, "{rows}; the record is not as it was written.")?,
+    }
+    if let Some(head) = audit.head {
+        writeln!(out, "Head: row {}, {}", head.row, head.link)?;
+    }
+    writeln!(out, "{LIMITS}")
+}
