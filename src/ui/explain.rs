@@ -26,7 +26,7 @@ pub struct ExplainView {
 pub struct PartView {
     /// 0 for what stands at the top.
     pub depth: usize,
-    /// The part as it is written.
+    /// The part as it is written; empty when it is written elsewhere.
     pub text: Vec<u8>,
     /// What it does, a sentence each.
     pub does: Vec<String>,
@@ -104,10 +104,13 @@ impl Page {
         let lead = "  ".repeat(part.depth.min(self.columns / 8) + 1);
         let found = || part.findings.iter().filter_map(|index| view.card.risk.findings.get(*index));
         let style = found().map(|finding| finding.tier).max().map_or(Style::Plain, Style::Tier);
+        let mut does = part.does.iter();
         if !part.text.is_empty() {
             self.sentence(&lead, style, &visible::line(&part.text, self.ascii));
+        } else if let Some(first) = does.next() {
+            self.sentence(&lead, style, first);
         }
-        for does in &part.does {
+        for does in does {
             self.sentence(&format!("{lead}  "), Style::Dim, does);
         }
         let mut rules: Vec<&str> = found().map(|finding| finding.rule.as_str()).collect();

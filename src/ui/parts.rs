@@ -23,7 +23,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let mut spans: Vec<Span> = Vec::new();
     let mut enclosing: Vec<Span> = Vec::new();
     for (number, act) in programs {
-        while enclosing.pop_if(|outer| !encloses(*outer, act.span)).is_some() {}
+        while enclosing.pop_if(|outer| *outer != act.span && !encloses(*outer, act.span)).is_some() {}
         let effects: Vec<usize> = (0..facts.acts.len())
             .filter(|other| facts.acts.get(*other).is_some_and(|effect| effect.parent == Some(number)))
             .collect();
@@ -33,14 +33,18 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
         does.extend(circumstances(act, root_is_news));
         let about = |finding: &Finding| finding.act.is_some_and(|act| act == number || effects.contains(&act));
         let found = findings.iter().enumerate().filter(|(_, finding)| about(finding)).map(|(index, _)| index);
+        let same = enclosing.last() == Some(&act.span);
         match parts.last_mut() {
             // Several ways through the line can lead to one part.
-            Some(last) if spans.last() == Some(&act.span) && last.does == does => last.findings.extend(found),
+            Some(last) if same && last.does == does => last.findings.extend(found),
             _ => {
-                let text = slice(command, act.span).to_vec();
+                // What comes from elsewhere (a script, code) stands where it was called, without a text of its own.
+                let text = if same { Vec::new() } else { slice(command, act.span).to_vec() };
                 parts.push(PartView { depth: enclosing.len(), text, does, findings: found.collect() });
                 spans.push(act.span);
-                enclosing.push(act.span);
+                if !same {
+                    enclosing.push(act.span);
+                }
             }
         }
     }
