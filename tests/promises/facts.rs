@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use guard::judge::facts::act::{Facts, Verb};
+use guard::judge::facts::act::{Act, Facts, Verb};
 use guard::judge::facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
 use guard::judge::facts::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
 use guard::judge::syntax::tree::Dialect;
+use proptest::prelude::*;
 
 const SNIPPETS: &str = include_str!("../samples/evasion.txt");
 
@@ -149,4 +150,80 @@ fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
 #[ignore = "needs the descriptions of wrappers and interpreters"]
 fn commands_that_are_assembled_on_the_way_are_seen() {
     check_all(include_str!("../samples/assembly.txt"), 180);
+}
+
+/// What the acts are, apart from where and how they were written.
+fn essence(facts: &Facts) -> Vec<String> {
+    let act = |act: &Act| {
+        let flags: Vec<_> = act.flags.iter().map(|flag| (&flag.name, &flag.value)).collect();
+        format!("{:?} {:?} {flags:?} {} {:?} {:?}", act.verb, act.args, act.recursive, act.cwd, act.code)
+    };
+    facts.acts.iter().map(act).collect()
+}
+
+/// A word with each of its characters quoted in one of several ways.
+fn requoted(word: &str, ways: &[u8]) -> String {
+    let mut text = String::new();
+    for (index, c) in word.chars().enumerate() {
+        match ways.get(index).copied().unwrap_or(0) % 5 {
+            1 => text.push_str(&format!("'{c}'")),
+            2 => text.push_str(&format!("\"{c}\"")),
+            3 => text.push_str(&format!("\\{c}")),
+            4 => text.push_str(&format!("$'\\x{:02x}'", c as u32)),
+            _ => text.push(c),
+        }
+    }
+    text
+}
+
+fn words() -> impl Strategy<Value = Vec<String>> {
+    let command = prop::sample::select(vec!["rm", "git", "cat", "mv", "unheard-of", "/bin/rm", "./x"]);
+    let word = "[a-z0-9./-]{1,8}";
+    (command, prop::collection::vec(word, 0..5))
+        .prop_map(|(command, rest)| [command.to_owned()].into_iter().chain(rest).collect())
+}
+
+/// Pieces of shell text in any order.
+fn soup() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "rm", "x", " ", " ", ";", "|", "&", "&&", "||", "$(", ")", "`", "\"", "'", "${", "}", "{", "a=", "$a", "$1", "\n",
+        "if ", "then ", "fi", "for ", " in ", "do ", "done", "case ", "esac", "<<E\n", "E\n", ">", "<", ">>", "<(", "f()",
+        "eval ", "sh -c ", "((", "))", "[[", "]]", "*", "?", "[", "~", "\\", "#", "!", "-eq", "a[", "]=", "=(", "$((", "@",
+        ":-", "%%", "//", "^^", ":1:", "xargs ", "sudo ", "find . -exec ", "\\;", "{}", "read a", "trap ", "alias q=", "cd ",
+        "printf ", "%s", "\\x", "base64 -d", "while ", "set -- ", "\"$@\"", "local ", "declare -n ", "{1..3}", ",",
+    ]);
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn requoting_changes_nothing_but_the_disguise(
+        words in words(),
+        ways in prop::collection::vec(prop::collection::vec(any::<u8>(), 8), 6),
+    ) {
+        let plain = words.join(" ");
+        let quoted: Vec<String> =
+            words.iter().zip(ways.iter().chain(std::iter::repeat(&Vec::new()))).map(|(word, ways)| requoted(word, ways)).collect();
+        prop_assert_eq!(essence(&facts(&plain)), essence(&facts(&quoted.join(" "))));
+    }
+
+    #[test]
+    fn a_shell_around_a_command_does_not_change_what_runs(words in words()) {
+        let plain = words.join(" ");
+        let wrapped = format!("sh -c '{plain}'");
+        let inner: Vec<String> = essence(&facts(&wrapped)).into_iter().skip(1).collect();
+        prop_assert_eq!(essence(&facts(&plain)), inner);
+    }
+
+    #[test]
+    fn no_text_makes_the_walk_panic(text in soup()) {
+        facts(&text);
+    }
+
+    #[test]
+    fn no_bytes_make_the_walk_panic(text in ".{0,60}") {
+        facts(&text);
+    }
 }

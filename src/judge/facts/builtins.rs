@@ -126,33 +126,16 @@ impl Walker<'_> {
                 let count = state.positional.len().min(count);
                 state.positional.drain(..count);
             }
-            Builtin::Eval => {
-                let text = Value::join(args.iter().map(|field| &field.value), " ");
-                let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
-                let spans = self.spans_of(frame, span, &text);
-                let frame = Frame { spans, ..frame.clone() };
-                self.read_value(state, &frame, &text, span);
-            }
+            Builtin::Eval => self.eval(state, frame, args, span),
             Builtin::Source => self.source(state, frame, args, span),
-            Builtin::Exec => {
-                let rest = after_options(args, "a");
-                if !rest.is_empty() {
-                    let frame = within(frame, name);
-                    self.run(state, &frame, rest.to_vec(), Vec::new(), span, Lookup::Programs);
-                }
-            }
+            Builtin::Exec => self.run_rest(state, frame, name, after_options(args, "a"), Lookup::Programs, span),
             Builtin::Command => {
                 let looks = args.iter().map_while(|field| field.value.known()).take_while(|t| t.starts_with('-'));
                 if name == "command" && looks.into_iter().any(|option| option.contains(['v', 'V'])) {
                     return false;
                 }
-                let rest = after_options(args, "");
-                if !rest.is_empty() {
-                    let frame = within(frame, name);
-                    let lookup =
-                        if matches!(name, "command" | "builtin") { Lookup::NoFunctions } else { Lookup::Shell };
-                    self.run(state, &frame, rest.to_vec(), Vec::new(), span, lookup);
-                }
+                let lookup = if matches!(name, "command" | "builtin") { Lookup::NoFunctions } else { Lookup::Shell };
+                self.run_rest(state, frame, name, after_options(args, ""), lookup, span);
             }
             Builtin::Trap => self.trap(state, frame, args, span),
             Builtin::Alias => {
@@ -216,6 +199,23 @@ impl Walker<'_> {
         builtin.runs()
     }
 
+    #[inline(never)]
+    fn eval(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+        let text = Value::join(args.iter().map(|field| &field.value), " ");
+        let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
+        let spans = self.spans_of(frame, span, &text);
+        let frame = Frame { spans, ..frame.clone() };
+        self.read_value(state, &frame, &text, span);
+    }
+
+    #[inline(never)]
+    fn run_rest(&mut self, state: &mut State, frame: &Frame, name: &str, rest: &[Field], lookup: Lookup, span: Span) {
+        if !rest.is_empty() {
+            self.run(state, &within(frame, name), rest.to_vec(), Vec::new(), span, lookup);
+        }
+    }
+
+    #[inline(never)]
     fn cd(&mut self, state: &mut State, args: &[Field]) {
         let target = operands(args).next().or_else(|| args.iter().find(|field| field.value.is("-")));
         let old = state.cwd.clone();
@@ -246,6 +246,7 @@ impl Walker<'_> {
         state.forget_many_directories();
     }
 
+    #[inline(never)]
     fn declare(&mut self, state: &mut State, frame: &Frame, builtin: &str, args: &[Field]) {
         let mut exported = builtin == "export";
         let mut attribute = None;
@@ -318,6 +319,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn trap(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
         let rest = after_options(args, "");
         let [action, signals @ ..] = rest else { return };
@@ -325,12 +327,13 @@ impl Walker<'_> {
             return;
         }
         // It runs later, in whatever state the shell then is; what is known now is what there is to say.
-        let mut later = state.clone();
+        let mut later = state.fork();
         let spans = self.spans_of(frame, action.span, &action.value);
         let frame = Frame { spans, ..within(&frame.perhaps(), "trap") };
         self.read_value(&mut later, &frame, &action.value, span);
     }
 
+    #[inline(never)]
     fn read(&mut self, state: &mut State, builtin: &str, args: &[Field]) {
         if builtin == "getopts" {
             if let Some(name) = args.get(1).and_then(|field| field.value.known_text()) {
@@ -394,6 +397,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn mapfile(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
         let callback = args.iter().position(|field| field.value.is("-C")).and_then(|at| args.get(at + 1));
         if let Some(callback) = callback {

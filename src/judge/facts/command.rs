@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::parameter::with_attribute;
 use super::pattern::Pattern;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
-use super::walk::Walker;
+use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Part, Simple, Span, Word};
 
 /// The most programs that a glob in command position is tried as.
@@ -93,6 +93,7 @@ impl Walker<'_> {
     }
 
     /// `$(<file)` and `>file`: redirections without a command.
+    #[inline(never)]
     fn bare_redirects(&mut self, state: &State, simple: &Simple) {
         use crate::judge::syntax::tree::RedirectOp;
         let reads = simple.assignments.is_empty()
@@ -106,6 +107,7 @@ impl Walker<'_> {
     }
 
     /// Makes an assignment, or only works out its value where a command follows.
+    #[inline(never)]
     pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
         let subscript = assignment.subscript.as_ref().map(|word| {
             let value = self.single(state, frame, word);
@@ -159,6 +161,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
         match self.lookup(state, name) {
             Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
@@ -170,6 +173,7 @@ impl Walker<'_> {
     }
 
     /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
+    #[inline(never)]
     pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
         let attribute = state.variables.get(name).map_or(Attribute::Plain, |variable| variable.attribute);
         match attribute {
@@ -196,6 +200,7 @@ impl Walker<'_> {
     }
 
     /// The elements of `( … )`.
+    #[inline(never)]
     pub fn elements(
         &mut self,
         state: &mut State,
@@ -237,6 +242,7 @@ impl Walker<'_> {
     }
 
     /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
+    #[inline(never)]
     fn declared(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
         let value = self.assigned_value(state, frame, word);
         out.push(Field { value, span: frame.spans.map(word.span), disguise: None });
@@ -258,11 +264,11 @@ impl Walker<'_> {
         span: Span,
         lookup: Lookup,
     ) -> Option<usize> {
-        if !self.step(span) || !self.enter(span) {
+        if !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, frame, fields, env, span, lookup);
-        self.leave();
+        self.leave(depth::COMMAND);
         act
     }
 
@@ -303,6 +309,7 @@ impl Walker<'_> {
     }
 
     /// Finds what a command word leads to.
+    #[inline(never)]
     fn resolve(&mut self, state: &State, word: &Field) -> Resolved {
         let value = &word.value;
         if let Some(text) = value.known() {
@@ -350,6 +357,7 @@ impl Walker<'_> {
     }
 
     /// A command word that is known text.
+    #[inline(never)]
     fn plain(&self, state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
         if let Some(path) = state.hashed.get(text) {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -426,6 +434,7 @@ impl Walker<'_> {
     }
 
     /// Replaces the private characters that stand for unknown parts of a text.
+    #[inline(never)]
     pub fn filled(&self, value: Value) -> Value {
         if self.holes.is_empty() {
             return value;

@@ -4,7 +4,7 @@ use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::expand::Field;
 use super::frame::Frame;
 use super::state::{Build as _, State, unknown};
-use super::walk::Walker;
+use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{CaseArm, Compound, CompoundKind, CondToken, Redirect, Script, Word};
 
 /// Rounds of one loop over known words that are walked one by one.
@@ -14,7 +14,7 @@ impl Walker<'_> {
     /// Walks a compound command with its redirections.
     pub fn compound(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
         let span = frame.spans.map(compound.span);
-        if !self.step(span) || !self.enter(span) {
+        if !self.step(span) || !self.enter(depth::BODY, span) {
             return;
         }
         if compound.redirects.is_empty() {
@@ -22,9 +22,10 @@ impl Walker<'_> {
         } else {
             self.redirected(state, frame, compound);
         }
-        self.leave();
+        self.leave(depth::BODY);
     }
 
+    #[inline(never)]
     fn redirected(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
         let outer = state.streams.clone();
         let outer_readers = std::mem::take(&mut self.readers);
@@ -49,7 +50,7 @@ impl Walker<'_> {
         match kind {
             CompoundKind::Group(script) => self.script(state, frame, script),
             CompoundKind::Subshell(script) => {
-                let mut child = state.clone();
+                let mut child = state.fork();
                 self.script(&mut child, frame, script);
             }
             CompoundKind::Arithmetic(arithmetic) => {
@@ -87,6 +88,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn branches(&mut self, state: &mut State, frame: &Frame, arms: &[(Script, Script)], otherwise: Option<&Script>) {
         let inner = frame.guarded();
         let mut ends: Vec<State> = Vec::new();
@@ -94,11 +96,11 @@ impl Walker<'_> {
         for (index, (condition, body)) in arms.iter().enumerate() {
             self.script(state, if index == 0 { frame } else { &inner }, condition);
             outputs.condition(self);
-            let mut branch = state.clone();
+            let mut branch = state.fork();
             branch.doubt.clear();
             self.script(&mut branch, &inner, body);
             outputs.branch(self);
-            ends.push(branch);
+            ends.push(*branch);
         }
         if let Some(body) = otherwise {
             self.script(state, &inner, body);
@@ -110,27 +112,28 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn case(&mut self, state: &mut State, frame: &Frame, subject: &Word, arms: &[CaseArm]) {
         self.single(state, frame, subject);
         let inner = frame.guarded();
         let mut ends: Vec<State> = Vec::new();
-        let mut fallen: Option<State> = None;
+        let mut fallen: Option<Box<State>> = None;
         let mut outputs = Outputs::start(self, state);
         for arm in arms {
             for pattern in &arm.patterns {
                 self.single(state, frame, pattern);
             }
             outputs.condition(self);
-            let mut branch = state.clone();
+            let mut branch = state.fork();
             if let Some(fallen) = fallen.take() {
                 branch.join(&fallen);
             }
             self.script(&mut branch, &inner, &arm.body);
             outputs.branch(self);
             if arm.falls_through {
-                fallen = Some(branch.clone());
+                fallen = Some(branch.fork());
             }
-            ends.push(branch);
+            ends.push(*branch);
         }
         outputs.finish(self);
         for end in &ends {
@@ -140,9 +143,10 @@ impl Walker<'_> {
 
     /// A loop whose rounds are not known: its body is walked, and once more where a round changed what the next one
     /// starts from.
+    #[inline(never)]
     pub fn repeated(&mut self, state: &mut State, frame: &Frame, body: &mut dyn FnMut(&mut Self, &mut State, &Frame)) {
         let inner = frame.perhaps();
-        let before = state.clone();
+        let before = state.fork();
         let first = self.facts.acts.len();
         body(self, state, &inner);
         let second = self.facts.acts.len();
@@ -154,7 +158,7 @@ impl Walker<'_> {
         if unchanged || !self.rounds_left() {
             return;
         }
-        let mut again = state.clone();
+        let mut again = state.fork();
         body(self, &mut again, &inner);
         state.join(&again);
         // The second round is kept only where it does something else than the first.
@@ -188,6 +192,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn for_words(&mut self, state: &mut State, frame: &Frame, names: &[String], words: Option<&[Word]>, body: &Script) {
         let mut values: Vec<Value> = Vec::new();
         match words {
@@ -216,7 +221,7 @@ impl Walker<'_> {
             }
         }
         if one_by_one {
-            let before = state.clone();
+            let before = state.fork();
             for value in values {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);
@@ -234,6 +239,7 @@ impl Walker<'_> {
     }
 
     /// The operands of `[[ … ]]`: each is expanded, and those that are arithmetic are evaluated as such.
+    #[inline(never)]
     fn condition(&mut self, state: &mut State, frame: &Frame, tokens: &[CondToken]) {
         let mut numeric = false;
         let mut before: Option<Value> = None;

@@ -14,7 +14,7 @@ use super::pattern::Pattern;
 use super::split::{Atom, Quote, split};
 use super::state::{Bound, Build as _, State, unknown};
 use super::walk::Walker;
-use crate::judge::syntax::tree::{Arithmetic, Part, Span, Word};
+use crate::judge::syntax::tree::{Arithmetic, ArrayElement, Part, Span, Word};
 
 /// An argument after expansion.
 #[derive(Clone, Debug)]
@@ -86,6 +86,7 @@ impl Walker<'_> {
     }
 
     /// The body of a heredoc: as if in double quotes.
+    #[inline(never)]
     pub fn heredoc(&mut self, state: &mut State, frame: &Frame, body: &Word) -> Value {
         let mut atoms = Vec::new();
         self.atoms(state, frame, body.parts.iter(), true, Tilde::Never, &mut atoms);
@@ -160,36 +161,46 @@ impl Walker<'_> {
                     push_expanded(&value, quoted, out);
                 }
                 Part::ExtGlob { operator, alternatives } => {
-                    let mut text = format!("{operator}(");
-                    for (index, word) in alternatives.iter().enumerate() {
-                        if index > 0 {
-                            text.push('|');
-                        }
-                        text.push_str(self.single(state, frame, word).pattern().as_deref().unwrap_or("*"));
-                    }
-                    text.push(')');
+                    let text = self.extended(state, frame, *operator, alternatives);
                     out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
                 }
-                Part::Array(elements) => {
-                    // Only declaring builtins know what to do with it; anywhere else it is walked and is text.
-                    out.push(Atom::Text("(".to_owned(), Quote::Quoted));
-                    for (index, element) in elements.iter().enumerate() {
-                        if index > 0 {
-                            out.push(Atom::Text(" ".to_owned(), Quote::Quoted));
-                        }
-                        if let Some(subscript) = &element.subscript {
-                            self.single(state, frame, subscript);
-                        }
-                        let value = self.single(state, frame, &element.value);
-                        push_expanded(&value, true, out);
-                    }
-                    out.push(Atom::Text(")".to_owned(), Quote::Quoted));
-                }
+                Part::Array(elements) => self.array(state, frame, elements, out),
             }
             first = false;
         }
     }
 
+    #[inline(never)]
+    fn extended(&mut self, state: &mut State, frame: &Frame, operator: char, alternatives: &[Word]) -> String {
+        let mut text = format!("{operator}(");
+        for (index, word) in alternatives.iter().enumerate() {
+            if index > 0 {
+                text.push('|');
+            }
+            text.push_str(self.single(state, frame, word).pattern().as_deref().unwrap_or("*"));
+        }
+        text.push(')');
+        text
+    }
+
+    /// `(…)` in a word: only declaring builtins know what to do with it; anywhere else it is walked and is text.
+    #[inline(never)]
+    fn array(&mut self, state: &mut State, frame: &Frame, elements: &[ArrayElement], out: &mut Vec<Atom>) {
+        out.push(Atom::Text("(".to_owned(), Quote::Quoted));
+        for (index, element) in elements.iter().enumerate() {
+            if index > 0 {
+                out.push(Atom::Text(" ".to_owned(), Quote::Quoted));
+            }
+            if let Some(subscript) = &element.subscript {
+                self.single(state, frame, subscript);
+            }
+            let value = self.single(state, frame, &element.value);
+            push_expanded(&value, true, out);
+        }
+        out.push(Atom::Text(")".to_owned(), Quote::Quoted));
+    }
+
+    #[inline(never)]
     fn literal(&mut self, state: &mut State, text: &str, first: bool, last: bool, tilde: Tilde, out: &mut Vec<Atom>) {
         let mut rest = text;
         let mut at_start = first && tilde != Tilde::Never;
@@ -223,6 +234,7 @@ impl Walker<'_> {
     }
 
     /// What `~user` stands for; `None` leaves it as it is.
+    #[inline(never)]
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
             "" => self.home(state),
@@ -236,6 +248,7 @@ impl Walker<'_> {
     }
 
     /// The home directory, as `HOME` says, else as the account does.
+    #[inline(never)]
     pub fn home(&mut self, state: &State) -> Option<Value> {
         match self.lookup(state, "HOME") {
             Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
@@ -245,6 +258,7 @@ impl Walker<'_> {
     }
 
     /// What unquoted expansions are split at.
+    #[inline(never)]
     pub fn separators(&mut self, state: &State) -> String {
         const DEFAULT: &str = " \t\n";
         match state.variables.get("IFS") {
@@ -266,6 +280,7 @@ impl Walker<'_> {
     }
 
     /// As [`Self::arithmetic`], on expanded text.
+    #[inline(never)]
     pub fn compute(&mut self, state: &mut State, frame: &Frame, text: &Value) -> Option<i64> {
         let Some(text) = text.known() else {
             let names: Vec<String> = text
@@ -324,6 +339,7 @@ impl Walker<'_> {
     }
 
     /// Walks the substitutions that stand in text which a shell expands once more.
+    #[inline(never)]
     pub fn embedded(&mut self, state: &mut State, frame: &Frame, text: &str) {
         if text.contains("$(") || text.contains('`') {
             let line = format!(": \"{}\"", text.replace('"', "\\\""));

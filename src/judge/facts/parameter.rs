@@ -30,6 +30,7 @@ enum Held {
 impl Walker<'_> {
     /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
     /// name: a shell's start-up files, or the caller, may set it.
+    #[inline(never)]
     pub fn lookup(&mut self, state: &State, name: &str) -> Bound {
         let mut name = name;
         for _ in 0..8 {
@@ -58,6 +59,7 @@ impl Walker<'_> {
     }
 
     /// What the environment, or the shell itself, gives a variable.
+    #[inline(never)]
     fn inherited(&mut self, state: &State, name: &str) -> Bound {
         let known = |text: String| Bound::Scalar(Value::text(text));
         match name {
@@ -95,6 +97,7 @@ impl Walker<'_> {
     }
 
     /// Expands a parameter.
+    #[inline(never)]
     pub fn parameter(
         &mut self,
         state: &mut State,
@@ -169,6 +172,7 @@ impl Walker<'_> {
         self.separators(state).chars().take(1).collect()
     }
 
+    #[inline(never)]
     fn held(&mut self, state: &mut State, frame: &Frame, parameter: &Parameter) -> Held {
         let held = self.named(state, frame, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
         if !parameter.indirect || matches!(held, Held::Many(..)) {
@@ -191,6 +195,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn named(
         &mut self,
         state: &mut State,
@@ -264,6 +269,7 @@ impl Walker<'_> {
     }
 
     /// The word after `:-` and its kin, in place of the parameter.
+    #[inline(never)]
     fn operand(&mut self, state: &mut State, frame: &Frame, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
         let start = out.len();
         self.atoms(state, frame, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
@@ -276,13 +282,15 @@ impl Walker<'_> {
     }
 
     /// Walks the word after `:-` where the parameter may turn out to be empty.
+    #[inline(never)]
     fn perhaps_operand(&mut self, state: &mut State, frame: &Frame, held: &Held, word: &Word) {
         if matches!(held, Held::One(value) if value.is_dynamic()) {
-            let mut other = state.clone();
+            let mut other = state.fork();
             self.single(&mut other, &frame.perhaps(), word);
         }
     }
 
+    #[inline(never)]
     fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
@@ -344,6 +352,7 @@ impl Walker<'_> {
     }
 
     /// `${@:1:2}` and `${array[@]:1:2}`.
+    #[inline(never)]
     fn slice(
         &mut self,
         state: &mut State,

@@ -74,6 +74,7 @@ impl Walker<'_> {
         Some(id)
     }
 
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn program_act(
         &mut self,
@@ -122,6 +123,7 @@ impl Walker<'_> {
     }
 
     /// An act at this place with nothing said of it yet.
+    #[inline(never)]
     fn blank(&self, state: &State, frame: &Frame, verb: Verb, span: Span) -> Act {
         Act {
             verb,
@@ -152,6 +154,7 @@ impl Walker<'_> {
     }
 
     /// The other directories in which a command may run: on another way through the line, or where a `cd` failed.
+    #[inline(never)]
     fn doubted(&self, state: &State, tier: Tier) -> Vec<Option<String>> {
         if tier == Tier::Safe || (state.doubt.is_empty() && state.also.is_empty()) {
             return Vec::new();
@@ -167,6 +170,7 @@ impl Walker<'_> {
     }
 
     /// Effects by the program's description.
+    #[inline(never)]
     fn effects(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         for (index, derived) in reading.effects.iter().enumerate() {
@@ -192,6 +196,7 @@ impl Walker<'_> {
     }
 
     /// Remembers what a program wrote to the files that it names.
+    #[inline(never)]
     fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         let fetches = reading.effects.iter().any(|derived| derived.effect == Effect::Fetch);
@@ -237,6 +242,7 @@ impl Walker<'_> {
     }
 
     /// What the line wrote to a file, when it did.
+    #[inline(never)]
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
         if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces.as_slice() {
             let [pipe] = self.pipes.as_slice() else { return None };
@@ -251,6 +257,7 @@ impl Walker<'_> {
     }
 
     /// The taint of files that a program reads.
+    #[inline(never)]
     fn loaded(&self, state: &State, reading: &Reading) -> Taint {
         if state.streams.stdout.sink().is_none() {
             // Nothing in the line reads it.
@@ -265,6 +272,7 @@ impl Walker<'_> {
     }
 
     /// Adds an effect act.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     pub fn effect(
         &mut self,
@@ -301,6 +309,7 @@ impl Walker<'_> {
 
     /// The same command once more with unset variables empty, where that names another place: `rm -rf $X/` is then
     /// `rm -rf /`.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn perhaps_empty(
         &mut self,
@@ -329,6 +338,7 @@ impl Walker<'_> {
     }
 
     /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
+    #[inline(never)]
     pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
         let nothing = (Value::default(), Taint::default(), false);
         match &state.streams.stdin {
@@ -354,6 +364,7 @@ impl Walker<'_> {
     }
 
     /// Passes on what a program writes to its standard output.
+    #[inline(never)]
     fn wrote(&mut self, state: &State, frame: &Frame, id: usize, name: &str, args: &[Field], reading: &Reading) {
         let Some(sink) = state.streams.stdout.sink() else {
             self.fed_to_readers(state, id);
@@ -381,6 +392,7 @@ impl Walker<'_> {
     }
 
     /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
+    #[inline(never)]
     fn fed_to_readers(&mut self, state: &State, id: usize) {
         if self.readers.is_empty() {
             return;
@@ -396,6 +408,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
         let (stdin, _, _) = self.stdin_of(state);
@@ -466,6 +479,7 @@ impl Walker<'_> {
     }
 
     /// Something that starts itself beside itself.
+    #[inline(never)]
     pub fn fork_bomb(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
         let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
         let act =
@@ -474,6 +488,7 @@ impl Walker<'_> {
     }
 
     /// An alias that the line defined: it is read as if it stood there.
+    #[inline(never)]
     pub fn alias(&mut self, state: &mut State, frame: &Frame, name: &str, text: &Value, args: &[Field], span: Span) {
         let mut line = text.clone();
         for arg in args {

@@ -11,6 +11,7 @@ use crate::judge::syntax::tree::{Redirect, RedirectFd, RedirectOp, RedirectTarge
 
 impl Walker<'_> {
     /// Evaluates one redirection.
+    #[inline(never)]
     pub fn redirect(
         &mut self,
         state: &mut State,
@@ -132,6 +133,7 @@ impl Walker<'_> {
     }
 
     /// A descriptor that writes this file; what is written is remembered.
+    #[inline(never)]
     pub fn written_to(&mut self, state: &State, frame: &Frame, operand: &Operand, append: bool) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => return Stream::Nothing,
@@ -145,6 +147,7 @@ impl Walker<'_> {
     }
 
     /// The place that remembers what is written to the file of this key from here on.
+    #[inline(never)]
     pub fn file_sink(&mut self, frame: &Frame, key: String, append: bool) -> usize {
         let sink = self.new_sink();
         let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
@@ -175,6 +178,7 @@ impl Walker<'_> {
     }
 
     /// Remembers that a file is a copy of one that the line did not write.
+    #[inline(never)]
     pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
         let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
         let Some(key) = self.file_key(state, target) else { return };
@@ -203,6 +207,7 @@ impl Walker<'_> {
     }
 
     /// The effects of redirections as acts.
+    #[inline(never)]
     pub fn redirect_acts(
         &mut self,
         state: &State,
@@ -223,9 +228,10 @@ impl Walker<'_> {
     }
 
     /// Walks the process substitutions that read what a command wrote.
+    #[inline(never)]
     pub fn read_back(&mut self, state: &State, frame: &Frame, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
-            let mut child = state.clone();
+            let mut child = state.fork();
             child.streams.stdin = Stream::Sink(sink, Output::Pipe);
             self.script(&mut child, frame, &script);
         }

@@ -40,6 +40,7 @@ impl Walker<'_> {
     }
 
     /// How spans in a text map onto the command, when the text stands there as it is.
+    #[inline(never)]
     pub fn spans_of(&self, frame: &Frame, span: Span, text: &Value) -> Spans {
         let at = Spans::At(span);
         let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
@@ -58,6 +59,7 @@ impl Walker<'_> {
     }
 
     /// Runs code that an interpreter is handed.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     pub fn code_source(
         &mut self,
@@ -99,6 +101,7 @@ impl Walker<'_> {
     }
 
     /// The file that a shell reads before anything else, where the line names it.
+    #[inline(never)]
     fn startup(&mut self, state: &mut State, frame: &Frame, span: Span) {
         let name = if frame.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
         let file = state.variables.get(name).and_then(|variable| match variable.values.first() {
@@ -111,6 +114,7 @@ impl Walker<'_> {
     }
 
     /// A shell that reads its commands from standard input.
+    #[inline(never)]
     pub fn stdin_code(&mut self, state: &mut State, frame: &Frame, span: Span) {
         let stdin = std::mem::replace(&mut state.streams.stdin, Stream::Nothing);
         match stdin {
@@ -136,6 +140,7 @@ impl Walker<'_> {
     }
 
     /// `source` and `.`: a script in this shell.
+    #[inline(never)]
     pub fn source(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
         let Some((file, rest)) = args.split_first() else { return };
         let outer = (!rest.is_empty())
@@ -149,6 +154,7 @@ impl Walker<'_> {
     }
 
     /// Walks a script file as shell code. `act` is the interpreter's, when there is one.
+    #[inline(never)]
     pub fn script_file(&mut self, state: &mut State, frame: &Frame, file: &Operand, span: Span, act: Option<usize>) {
         let is_pipe = file
             .value
@@ -197,6 +203,7 @@ impl Walker<'_> {
     }
 
     /// Walks a file of the world as shell code.
+    #[inline(never)]
     fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
@@ -211,6 +218,7 @@ impl Walker<'_> {
     }
 
     /// Walks what the line itself wrote to a file before running it. `false`: it wrote nothing there.
+    #[inline(never)]
     fn written_script(
         &mut self,
         state: &mut State,
@@ -235,7 +243,7 @@ impl Walker<'_> {
                 return true;
             }
             match sink.text.known() {
-                Some(text) => self.script_text(state, &frame, &text, span, act),
+                Some(text) => self.script_text(state, &frame, &text, act),
                 None => self.read_value(state, &frame, &sink.text, span),
             }
         }
@@ -254,6 +262,7 @@ impl Walker<'_> {
         true
     }
 
+    #[inline(never)]
     fn script_bytes(
         &mut self,
         state: &mut State,
@@ -279,14 +288,12 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is no text"), span);
             return;
         };
-        self.script_text(state, &inner, text, span, act);
+        self.script_text(state, &inner, text, act);
     }
 
     /// Walks the text of a script as what its first line says it is.
-    fn script_text(&mut self, state: &mut State, frame: &Frame, text: &str, span: Span, act: Option<usize>) {
-        if !self.enter(span) {
-            return;
-        }
+    #[inline(never)]
+    fn script_text(&mut self, state: &mut State, frame: &Frame, text: &str, act: Option<usize>) {
         match interpreter(text) {
             Some(name) if !self.is_shell_name(&name) => {
                 let language = self.language(&name);
@@ -298,7 +305,6 @@ impl Walker<'_> {
             }
             None => self.text(state, frame, text),
         }
-        self.leave();
     }
 
     fn is_shell_name(&self, name: &str) -> bool {
@@ -314,6 +320,7 @@ impl Walker<'_> {
     }
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     pub fn executable(
         &mut self,
@@ -370,6 +377,7 @@ impl Walker<'_> {
         false
     }
 
+    #[inline(never)]
     fn other_code(&mut self, state: &State, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
             CodeFrom::Inline(value, _) => value.clone(),
@@ -406,6 +414,7 @@ impl Walker<'_> {
         self.add_code(Some(act), &source.language, text);
     }
 
+    #[inline(never)]
     fn add_code(&mut self, act: Option<usize>, language: &str, text: Value) {
         let Some(act) = act.and_then(|id| self.facts.acts.get_mut(id)) else { return };
         match &mut act.code {

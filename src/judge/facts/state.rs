@@ -107,6 +107,12 @@ pub(super) struct State {
 }
 
 impl State {
+    /// A copy for a process beside this one, or for another way through the line.
+    #[inline(never)]
+    pub fn fork(&self) -> Box<Self> {
+        Box::new(self.clone())
+    }
+
     /// Sets a variable to one value, keeping what it was declared to be.
     pub fn set(&mut self, name: &str, bound: Bound) {
         match self.variables.get_mut(name) {
@@ -144,8 +150,9 @@ impl State {
     }
 
     /// The state of a shell that is started from here: what was exported, and what is set for it.
-    pub fn child(&self, env: &[(String, Value)]) -> Self {
-        let mut child = Self {
+    #[inline(never)]
+    pub fn child(&self, env: &[(String, Value)]) -> Box<Self> {
+        let mut child = Box::new(Self {
             variables: self
                 .variables
                 .iter()
@@ -167,7 +174,7 @@ impl State {
             chosen: self.chosen.clone(),
             foreign: self.foreign,
             ..Self::default()
-        };
+        });
         for (name, value) in env {
             child.set_scalar(name, value.clone());
             if let Some(variable) = child.variables.get_mut(name) {
@@ -178,8 +185,9 @@ impl State {
     }
 
     /// The state of a shell on another machine, or of another account: nothing of it is known but what is sent along.
-    pub fn elsewhere(&self, env: &[(String, Value)]) -> Self {
-        let mut other = Self { foreign: true, streams: self.streams.clone(), ..Self::default() };
+    #[inline(never)]
+    pub fn elsewhere(&self, env: &[(String, Value)]) -> Box<Self> {
+        let mut other = Box::new(Self { foreign: true, streams: self.streams.clone(), ..Self::default() });
         for (name, value) in env {
             other.set_scalar(name, value.clone());
         }
@@ -226,6 +234,7 @@ impl State {
     }
 
     /// Makes this the state after either of two ways.
+    #[inline(never)]
     pub fn join(&mut self, other: &Self) {
         let mut names: Vec<&String> = self.variables.keys().collect();
         names.extend(other.variables.keys().filter(|name| !self.variables.contains_key(*name)));

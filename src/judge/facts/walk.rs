@@ -25,8 +25,21 @@ use crate::judge::syntax::tree::{
     Script, Span,
 };
 
-/// The deepest nesting that is walked, over trees, functions, wrappers and texts together.
-const MAX_LEVEL: u32 = 128;
+/// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
+/// stack in an optimised build, so that all of it fits 256 KiB.
+const MAX_DEPTH: u32 = 200;
+
+/// What one level of each kind adds.
+pub(super) mod depth {
+    /// A compound command, or a list of statements.
+    pub const BODY: u32 = 1;
+    /// A command or process substitution, beside the list in it.
+    pub const SUBSTITUTION: u32 = 3;
+    /// A command that another one runs.
+    pub const COMMAND: u32 = 3;
+    /// A text that is read as code, beside the list in it.
+    pub const TEXT: u32 = 5;
+}
 
 /// Simple commands, loop rounds and words that a line may take however short it is.
 const BASE_STEPS: u32 = 8192;
@@ -111,7 +124,7 @@ pub(super) struct Walker<'a> {
     pub rounds: u32,
     placer: std::cell::OnceCell<Placer>,
     steps: u32,
-    level: u32,
+    depth: u32,
     limited: bool,
 }
 
@@ -137,7 +150,7 @@ impl<'a> Walker<'a> {
             rounds: MAX_ROUNDS,
             placer: std::cell::OnceCell::new(),
             steps: BASE_STEPS.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)),
-            level: 0,
+            depth: 0,
             limited: false,
         }
     }
@@ -151,6 +164,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Whether a value names a place of secrets.
+    #[inline(never)]
     pub fn is_secret(&self, state: &State, path: &Value) -> bool {
         let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
         placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry).has(PathClass::Secret)
@@ -166,22 +180,23 @@ impl<'a> Walker<'a> {
         true
     }
 
-    /// Goes one level deeper. `false`: it is too deep, and that is on record. Every `true` is answered by
-    /// [`Self::leave`].
-    pub fn enter(&mut self, span: Span) -> bool {
-        if self.level >= MAX_LEVEL {
+    /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
+    /// [`Self::leave`] with the same amount.
+    pub fn enter(&mut self, by: u32, span: Span) -> bool {
+        if self.depth + by > MAX_DEPTH {
             self.limit(span, "too deeply nested to analyse");
             return false;
         }
-        self.level += 1;
+        self.depth += by;
         true
     }
 
-    /// Comes back one level.
-    pub fn leave(&mut self) {
-        self.level = self.level.saturating_sub(1);
+    /// Comes back.
+    pub fn leave(&mut self, by: u32) {
+        self.depth = self.depth.saturating_sub(by);
     }
 
+    #[inline(never)]
     fn limit(&mut self, span: Span, detail: &str) {
         if !std::mem::replace(&mut self.limited, true) {
             self.opaque(OpaqueReason::Limit, detail, span);
@@ -189,6 +204,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Puts on record that a part could not be understood. `span` is in the command as given.
+    #[inline(never)]
     pub fn opaque(&mut self, why: OpaqueReason, detail: impl Into<String>, span: Span) {
         let opaque = Opaque { why, detail: detail.into(), span };
         if !self.facts.opaque.contains(&opaque) {
@@ -203,12 +219,17 @@ impl<'a> Walker<'a> {
 
     /// Reads and walks a text.
     pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+        if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
+            return;
+        }
         match syntax::parse(text, frame.dialect) {
             Ok(script) => self.script(state, frame, &script),
             Err(error) => self.unreadable(frame, &error),
         }
+        self.leave(depth::TEXT);
     }
 
+    #[inline(never)]
     fn unreadable(&mut self, frame: &Frame, error: &ParseError) {
         let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
         let span = frame.spans.map(Span::new(error.at, error.at.saturating_add(1)));
@@ -217,18 +238,18 @@ impl<'a> Walker<'a> {
 
     /// Walks statements in order.
     pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
-        if !self.enter(frame.spans.map(script.span)) {
+        if !self.enter(depth::BODY, frame.spans.map(script.span)) {
             return;
         }
         for item in &script.items {
             if item.background {
-                let mut child = state.clone();
+                let mut child = state.fork();
                 self.chain(&mut child, &frame.forked(), item);
             } else {
                 self.chain(state, frame, item);
             }
         }
-        self.leave();
+        self.leave(depth::BODY);
     }
 
     /// Pipelines joined by `&&` and `||`.
@@ -241,13 +262,13 @@ impl<'a> Walker<'a> {
         // The states in which the list may end before its last pipeline.
         let mut ends: Vec<State> = Vec::new();
         for (join, pipeline) in &item.rest {
-            let before = state.clone();
+            let before = state.fork();
             match join {
                 Join::And => {
                     // What stood before succeeded: a `cd` in it went where it said.
                     state.doubt.clear();
                     self.pipeline(state, &inner, pipeline);
-                    ends.push(before);
+                    ends.push(*before);
                 }
                 Join::Or => {
                     state.stay();
@@ -257,10 +278,10 @@ impl<'a> Walker<'a> {
                     }
                     self.pipeline(state, &inner, pipeline);
                     if leaves(pipeline) {
-                        *state = before;
+                        *state = *before;
                         state.doubt.clear();
                     } else {
-                        let after = std::mem::replace(state, before);
+                        let after = std::mem::replace(state, *before);
                         state.join(&after);
                     }
                 }
@@ -286,7 +307,7 @@ impl<'a> Walker<'a> {
                 state.streams.stdin = outer;
                 return;
             }
-            let mut child = state.clone();
+            let mut child = state.fork();
             child.streams.stdin = stdin;
             let sink = self.new_sink();
             if index < last {
@@ -306,19 +327,21 @@ impl<'a> Walker<'a> {
         }
     }
 
+    #[inline(never)]
     fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
-        let mut child = state.clone();
+        let mut child = state.fork();
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
-        if self.enter(frame.spans.map(coprocess.span)) {
+        if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
             self.command(&mut child, frame, &coprocess.body);
-            self.leave();
+            self.leave(depth::BODY);
         }
         let name = coprocess.name.as_deref().unwrap_or("COPROC");
         state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
     }
 
+    #[inline(never)]
     fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
         for name in &function.names {
             let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
@@ -348,20 +371,25 @@ impl<'a> Walker<'a> {
             run(self, state);
             return;
         }
+        self.several(state, &several, run);
+    }
+
+    #[inline(never)]
+    fn several(&mut self, state: &mut State, several: &[(String, usize)], run: &mut dyn FnMut(&mut Self, &mut State)) {
         let outer_seen = std::mem::take(&mut self.seen);
         let sink = state.streams.stdout.sink();
         let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
-        for (name, _) in &several {
+        for (name, _) in several {
             state.chosen.insert(name.clone(), 0);
         }
-        let entry = state.clone();
+        let entry = state.fork();
         run(self, state);
         let looked_up: Vec<(String, usize)> =
             several.iter().filter(|(name, _)| self.seen.contains(name)).cloned().collect();
         let mut combination: Vec<usize> = vec![0; looked_up.len()];
         let mut runs = 1;
         while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
-            let mut other = entry.clone();
+            let mut other = entry.fork();
             for ((name, _), index) in looked_up.iter().zip(&combination) {
                 other.chosen.insert(name.clone(), *index);
             }
@@ -379,7 +407,7 @@ impl<'a> Walker<'a> {
             sink.text = before;
             sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
         }
-        for (name, _) in &several {
+        for (name, _) in several {
             state.chosen.remove(name);
         }
         self.seen = outer_seen;
@@ -393,6 +421,9 @@ impl<'a> Walker<'a> {
 
     /// Walks a command substitution and says what it comes to.
     pub fn capture(&mut self, state: &mut State, frame: &Frame, substitution: &CommandSubstitution) -> Value {
+        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
+            return unknown(UnknownReason::CommandOutput, Taint::default());
+        }
         let sink = self.new_sink();
         let stdout = Stream::Sink(sink, Output::Captured);
         let outer_pipes = std::mem::take(&mut self.pipes);
@@ -402,10 +433,11 @@ impl<'a> Walker<'a> {
             self.script(state, frame, &substitution.script);
             state.streams.stdout = outer;
         } else {
-            let mut child = state.clone();
+            let mut child = state.fork();
             child.streams.stdout = stdout;
             self.script(&mut child, frame, &substitution.script);
         }
+        self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;
         self.readers = outer_readers;
         let mut value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
@@ -419,17 +451,22 @@ impl<'a> Walker<'a> {
     }
 
     /// Walks a process substitution; its value is the pipe.
+    #[inline(never)]
     pub fn process(&mut self, state: &mut State, frame: &Frame, substitution: &ProcessSubstitution) -> Value {
         let sink = self.new_sink();
         if substitution.direction == '>' {
             self.readers.push((substitution.script.clone(), sink));
             return unknown(UnknownReason::Pipe, Taint::default());
         }
+        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
+            return unknown(UnknownReason::Pipe, Taint::default());
+        }
         let outer_pipes = std::mem::take(&mut self.pipes);
         let outer_readers = std::mem::take(&mut self.readers);
-        let mut child = state.clone();
+        let mut child = state.fork();
         child.streams.stdout = Stream::Sink(sink, Output::Pipe);
         self.script(&mut child, frame, &substitution.script);
+        self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;
         self.readers = outer_readers;
         self.pipes.push(sink);
@@ -438,6 +475,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds an act and links it to what it reads from and writes to.
+    #[inline(never)]
     pub fn emit(&mut self, state: &State, act: Act) -> usize {
         let id = self.facts.acts.len();
         if let Stream::Sink(sink, _) = &state.streams.stdin
@@ -470,7 +508,7 @@ impl<'a> Walker<'a> {
         let uncalled: Vec<Rc<Defined>> =
             state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
         for function in uncalled {
-            let mut child = state.clone();
+            let mut child = state.fork();
             self.compound(&mut child, &function.frame.guarded(), &function.body);
         }
     }

@@ -38,6 +38,7 @@ impl Walker<'_> {
         }
     }
 
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn inner_command(
         &mut self,

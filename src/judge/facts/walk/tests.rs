@@ -125,3 +125,40 @@ fn fork_bombs_are_seen() {
     assert!(!bomb("f() { [ $1 -gt 0 ] && f $(($1-1)) | cat; }; f 3"));
     assert!(!bomb("f() { echo | cat; }; f"));
 }
+
+#[test]
+fn no_nesting_overflows_a_small_stack() {
+    // Unoptimised frames are larger.
+    let bytes = if cfg!(debug_assertions) { 1024 } else { 256 } * 1024;
+    let depth = 95;
+    let nest = |open: &str, close: &str| format!("{}rm x{}", open.repeat(depth), close.repeat(depth));
+    let lines = [
+        nest("( ", " )"),
+        nest("{ ", "; }"),
+        nest("echo $(", ")"),
+        nest("echo \"$(", ")\""),
+        nest("echo ${x:-$(", ")}"),
+        nest("cat <(", ")"),
+        nest("if true; then ", "; fi"),
+        nest("for i in a; do ", "; done"),
+        nest("for i in a b; do ", "; done"),
+        nest("while true; do ", "; done"),
+        nest("case a in a) ", ";; esac"),
+        nest("f() { ", "; }; f"),
+        nest("eval ", ""),
+        nest("sudo ", ""),
+        nest("command ", ""),
+        nest("xargs ", ""),
+        nest("sh -c ", ""),
+        (0..depth).map(|i| format!("f{i}() {{ f{}; }}; ", i + 1)).collect::<String>() + "f95() { rm x; }; f0",
+        (0..depth).map(|i| format!("alias a{i}=a{}; ", i + 1)).collect::<String>() + "a0",
+        (0..depth).fold("rm x".to_owned(), |inner, _| crate::judge::invocation::quote(&format!("sh -c {inner}"))),
+    ];
+    for line in lines {
+        let run = move || {
+            let found = facts(&line);
+            assert!(!found.acts.is_empty() || !found.opaque.is_empty(), "{line}");
+        };
+        std::thread::Builder::new().stack_size(bytes).spawn(run).unwrap().join().unwrap();
+    }
+}
