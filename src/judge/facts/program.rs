@@ -452,7 +452,9 @@ impl Walker<'_> {
     /// Calls a function.
     pub fn call(&mut self, state: &mut State, frame: &Frame, function: &Rc<Defined>, args: &[Field], span: Span) {
         self.called.insert(function.name.clone());
-        if frame.calls.contains(&function.name) {
+        // A function that was defined anew on the way is another one.
+        let this = format!("function {} {:p}", function.name, Rc::as_ptr(function));
+        if frame.calls.contains(&this) {
             if frame.beside && !frame.under_condition {
                 self.fork_bomb(state, frame, &function.name, span);
             }
@@ -460,7 +462,7 @@ impl Walker<'_> {
         }
         let outermost = frame.calls.is_empty();
         let mut calls = frame.calls.clone();
-        calls.push(function.name.clone());
+        calls.push(this);
         let spans = if frame.source == function.frame.source { function.frame.spans } else { frame.spans };
         let inner = Frame {
             spans,
