@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, check, config, explain, log, verify};
+use crate::app::{allow, check, config, explain, log, patterns, verify};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -77,6 +77,8 @@ pub enum Verb {
     Verify(verify::VerifyArgs),
     /// List, give and take back standing grants
     Allow(allow::AllowArgs),
+    /// List, show and test the rules, or begin a pattern file of your own
+    Patterns(patterns::PatternsArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

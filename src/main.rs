@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
-use guard::app::{allow, check, config, demo, exit, explain, log, run, verify};
+use guard::app::{allow, check, config, demo, exit, explain, log, patterns, run, verify};
 use guard::cli::{self, Call, Verb, Wrong};
+use guard::config::Layer;
 use guard::exec::preserve;
 
 fn main() -> ExitCode {
@@ -32,6 +33,12 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
         Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
         Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),
+        Verb::Patterns(args) => Road::open().map_err(|error| error.to_string()).and_then(|road| {
+            let own =
+                road.config.places.iter().find(|place| place.layer == Layer::User).map(|place| place.patterns.clone());
+            let shelf = patterns::Shelf { catalog: &road.catalog, broken: &road.broken, own: own.as_deref() };
+            patterns::run(args, &shelf).map_err(|error| error.to_string())
+        }),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))

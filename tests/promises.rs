@@ -22,6 +22,8 @@ mod harness;
 mod identity;
 #[path = "promises/matching.rs"]
 mod matching;
+#[path = "promises/patterns.rs"]
+mod patterns;
 #[path = "promises/repositories.rs"]
 mod repositories;
 #[path = "promises/scene.rs"]

@@ -9,6 +9,7 @@ pub mod exit;
 pub mod explain;
 pub mod log;
 pub mod moment;
+pub mod patterns;
 pub mod road;
 pub mod run;
 pub mod shell;

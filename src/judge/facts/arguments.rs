@@ -180,7 +180,20 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
     if !all_given(flags, &spec.when) || any_given(flags, &spec.unless) {
         return None;
     }
-    let on: Vec<Operand> = match &spec.to {
+    let on = place(&spec.to, flags, operands, here);
+    // What goes over the network goes also where no argument names it.
+    let named = matches!(spec.to, Place::Flag(_));
+    let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) && !named || spec.to == Place::Stdin;
+    if on.is_empty() && !needs_none {
+        return None;
+    }
+    let recursive = spec.always_recursive || any_given(flags, &spec.recursive);
+    Some(Derived { effect: spec.does, on, recursive })
+}
+
+/// What stands at a place.
+fn place(place: &Place, flags: &[Flag], operands: &[Operand], here: Span) -> Vec<Operand> {
+    match place {
         Place::Operands => operands.to_vec(),
         Place::First => operands.first().cloned().into_iter().collect(),
         Place::Last => operands.last().cloned().into_iter().collect(),
@@ -191,14 +204,8 @@ fn derive(spec: &EffectSpec, flags: &[Flag], operands: &[Operand], here: Span) -
         }
         Place::Here => vec![Operand { value: Value::text("."), span: here }],
         Place::Stdin => Vec::new(),
-    };
-    // What goes over the network goes also where no argument names it.
-    let needs_none = matches!(spec.does, Effect::Send | Effect::Fetch) || spec.to == Place::Stdin;
-    if on.is_empty() && !needs_none {
-        return None;
+        Place::All(places) => places.iter().flat_map(|one| self::place(one, flags, operands, here)).collect(),
     }
-    let recursive = spec.always_recursive || any_given(flags, &spec.recursive);
-    Some(Derived { effect: spec.does, on, recursive })
 }
 
 fn targets(target: &Target, flags: &[Flag], operands: &[Operand]) -> Vec<Value> {

@@ -96,7 +96,7 @@ impl Walker<'_> {
             OutputTaint::Copies => carried.and(self.loaded(state, reading)),
             OutputTaint::Own => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
-            OutputTaint::Decoded => carried.and(Taint::DECODED),
+            OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
             OutputTaint::Secret => Taint::SECRET,
         };
         let disguise = disguise.or((decoded && frame.disguise.is_some()).then_some(Disguise::Encoding));

@@ -249,16 +249,27 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether both are names of one program, not only described alike.
+    /// Whether both are names of one program, not only of programs that are described alike.
     #[must_use]
     pub fn is_same(&self, one: &str, other: &str) -> bool {
-        let place = |name: &str| {
-            let known = |exact: bool| {
-                self.names.iter().position(|known| if exact { known == name } else { glob::text(known, name) })
-            };
-            known(true).or_else(|| known(false)).map(|index| stands_for(&self.aliases, index))
-        };
-        place(one).is_some_and(|one| place(other) == Some(one))
+        self.place(one).is_some_and(|one| self.place(other) == Some(one))
+    }
+
+    /// Whether a rule that says `said` speaks of the program called `name`: the first of programs that are described
+    /// alike stands for all of them, another for itself in all its spellings.
+    #[must_use]
+    pub fn means(&self, said: &str, name: &str) -> bool {
+        match (self.place(said), self.place(name)) {
+            (Some(said), Some(name)) => said == 0 || said == name,
+            _ => false,
+        }
+    }
+
+    /// The index of the name that `name` is a spelling of; exact names come before globs.
+    fn place(&self, name: &str) -> Option<usize> {
+        let exact = self.names.iter().position(|known| known == name);
+        let index = exact.or_else(|| self.names.iter().position(|known| glob::text(known, name)))?;
+        Some(stands_for(&self.aliases, index))
     }
 }
 
@@ -289,6 +300,18 @@ impl Sub {
     pub fn canonical(&self, path: &[String]) -> Option<&[String]> {
         let index = self.paths.iter().position(|known| known == path)?;
         self.paths.get(stands_for(&self.aliases, index)).map(Vec::as_slice)
+    }
+
+    /// The canonical paths that a rule speaks of when it says `said`: all of them when it is the first, else its own.
+    #[must_use]
+    pub fn means(&self, said: &[String]) -> Vec<&[String]> {
+        let Some(canonical) = self.canonical(said) else { return Vec::new() };
+        if self.paths.first().map(Vec::as_slice) != Some(canonical) {
+            return vec![canonical];
+        }
+        let is_spelling = |index: usize| self.aliases.iter().any(|(spelling, _)| usize::from(*spelling) == index);
+        let own = self.paths.iter().enumerate().filter(|(index, _)| !is_spelling(*index));
+        own.map(|(_, path)| path.as_slice()).collect()
     }
 }
 
@@ -360,6 +383,8 @@ pub enum Place {
     Here,
     /// What comes in on standard input.
     Stdin,
+    /// All of these together, as one effect.
+    All(Vec<Place>),
 }
 
 /// A program that runs another command.

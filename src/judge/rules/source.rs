@@ -4,6 +4,7 @@
 //! wrong and what to do. The build script reads the built-in files with this very code, so it stands on
 //! nothing that a build script cannot have.
 
+mod body;
 mod programs;
 mod rules;
 mod shape;
@@ -62,11 +63,13 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
     let mut vocabulary = Vocabulary { own: HashMap::new(), known };
     for (place, shape) in &shapes {
         for program in &shape.program {
-            let number = contents.programs.len();
             match programs::describe(*place, program, &vocabulary) {
                 Ok(described) => {
-                    vocabulary.own.extend(described.names.iter().map(|name| (name.clone(), number)));
-                    contents.programs.push(described);
+                    for program in described {
+                        let number = contents.programs.len();
+                        vocabulary.own.extend(program.names.iter().map(|name| (name.clone(), number)));
+                        contents.programs.push(program);
+                    }
                 }
                 Err(found) => problems.extend(found),
             }

@@ -282,9 +282,11 @@ impl<'a> Scan<'a> {
 pub(super) fn assignment(value: &Value) -> Option<(String, Value)> {
     let leading = value.leading();
     let (name, _) = leading.split_once('=')?;
+    // An exported function: `BASH_FUNC_name%%=() { …; }`.
+    let function = name.starts_with("BASH_FUNC_");
     let mut letters = name.chars();
     let first = letters.next()?;
     let fits = (first.is_ascii_alphabetic() || first == '_')
-        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || function && "%()".contains(letter));
     fits.then(|| (name.to_owned(), value.without_leading(name.len() + 1)))
 }

@@ -179,13 +179,16 @@ impl Check<'_> {
             shown: shape.shown,
             text,
         };
-        let narrow = !(when.env.is_empty() && when.input.is_empty() && when.tainted.is_empty())
-            || !(when.feeds.is_empty() && when.wrapped.is_empty())
-            || when.root == Some(true)
-            || when.remote == Some(true)
-            || when.code.is_some()
-            || when.text.is_some();
-        if when.verbs.iter().any(|verb| verb == "*") && !narrow {
+        let broad = when.env.is_empty()
+            && when.input.is_empty()
+            && when.tainted.is_empty()
+            && when.feeds.is_empty()
+            && when.wrapped.is_empty()
+            && when.root != Some(true)
+            && when.remote != Some(true)
+            && when.code.is_none()
+            && when.text.is_none();
+        if when.verbs.iter().any(|verb| verb == "*") && broad {
             self.fault(
                 &shape.program.span(),
                 "program",
@@ -215,7 +218,7 @@ impl Check<'_> {
         }
         let mut verbs = given.clone();
         for program in programs {
-            let meant = |name: &&String| given.iter().any(|verb| program.is_same(verb, name));
+            let meant = |name: &&String| given.iter().any(|verb| program.means(verb, name));
             for name in program.names.iter().filter(meant) {
                 if !verbs.contains(name) {
                     verbs.push(name.clone());
@@ -232,14 +235,15 @@ impl Check<'_> {
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
             let described = programs.iter().flat_map(|program| &program.subs);
-            let canonical = described.clone().find_map(|sub| sub.canonical(&path));
+            let meant: Vec<Vec<String>> =
+                described.clone().flat_map(|sub| sub.means(&path)).map(<[String]>::to_vec).collect();
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
             let verbs = &shape.program.get_ref().0;
             let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
-            match canonical {
-                Some(canonical) => subs.push(canonical.to_vec()),
-                None if begins || described_elsewhere => subs.push(path),
-                None => {
+            match meant.as_slice() {
+                [_, ..] => subs.extend(meant),
+                [] if begins || described_elsewhere => subs.push(path),
+                [] => {
                     let known: Vec<String> =
                         described.flat_map(|sub| sub.paths.iter().map(|path| path.join(" "))).collect();
                     let remedy = match nearest(name, known.iter().map(String::as_str)) {

@@ -1,0 +1,158 @@
+//! `guard patterns list|show|test|new`: the rules, where they come from, and whether they do what their examples say.
+//!
+//! What may not enter: judging. Examples go the way that every command goes.
+
+mod assumed;
+mod list;
+mod new;
+mod test;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use thiserror::Error;
+
+use super::exit;
+use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
+use crate::ui::style::{self, Line, Look};
+
+pub use test::{Failure, example_failures};
+
+/// The arguments of `guard patterns`.
+#[derive(Debug, Args)]
+pub struct PatternsArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the rules
+    List(ListArgs),
+    /// Show a rule, a family or a program with all that is known of it
+    Show(ShowArgs),
+    /// Run the examples of the rules, or of a file's, through the judge: exit 0 when all are right, 1 when not
+    Test(TestArgs),
+    /// Write a commented pattern file to begin with
+    New(NewArgs),
+}
+
+/// The arguments of `guard patterns list`.
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only rules whose id or reason holds this, or of this family
+    filter: Option<String>,
+    /// Only rules of this tier or higher
+    #[arg(long, value_name = "0-4", value_parser = clap::value_parser!(u8).range(0..=4))]
+    tier: Option<u8>,
+    /// Only rules that do not come with guard
+    #[arg(long)]
+    own: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// The arguments of `guard patterns show`.
+#[derive(Debug, Args)]
+struct ShowArgs {
+    /// The id of a rule (git.push-force), a family (git), or the name of a program (git)
+    #[arg(value_name = "ID")]
+    name: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The arguments of `guard patterns test`.
+#[derive(Debug, Args)]
+struct TestArgs {
+    /// A pattern file; without one, the built-in rules and those of your own files
+    file: Option<PathBuf>,
+    /// Only the rule of this id, or the family of this name
+    #[arg(long, value_name = "ID")]
+    rule: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The arguments of `guard patterns new`.
+#[derive(Debug, Args)]
+struct NewArgs {
+    /// The family, and the name of the file
+    family: String,
+    /// Where to write it; standard output when it is `-`
+    #[arg(long, value_name = "FILE")]
+    to: Option<PathBuf>,
+}
+
+/// Why `guard patterns` could not do what it was asked.
+#[derive(Debug, Error)]
+pub enum PatternsError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{path}: {error}")]
+    File { path: String, error: io::Error },
+    #[error("there is no rule, family or program {name}{hint}")]
+    Unknown { name: String, hint: String },
+    #[error("{0} is there already; name another file with --to")]
+    Exists(String),
+    #[error("a family is written with a-z, 0-9 and -: {0}")]
+    Family(String),
+}
+
+/// What `guard patterns` works on: the catalog as it holds for the caller, what is wrong with any file of it, and where
+/// the caller's own files are.
+#[derive(Debug)]
+pub struct Shelf<'a> {
+    pub catalog: &'a Catalog,
+    /// What is wrong with pattern files, a sentence each.
+    pub broken: &'a [String],
+    /// The folder of the user's own pattern files.
+    pub own: Option<&'a Path>,
+}
+
+/// Does it and returns the exit code.
+///
+/// # Errors
+/// [`PatternsError`].
+pub fn run(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
+    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+    let mut out = Out { to: io::BufWriter::new(io::stdout().lock()), look };
+    let code = match &args.what {
+        What::List(args) => list::list(args, shelf.catalog, &mut out),
+        What::Show(args) => list::show(args, shelf.catalog, &mut out),
+        What::Test(args) => test::run(args, shelf, &mut out),
+        What::New(args) => new::run(args, shelf, &mut out),
+    }?;
+    for problem in shelf.broken {
+        writeln!(io::stderr(), "guard: {problem}")?;
+    }
+    out.to.flush()?;
+    Ok(code)
+}
+
+/// Where lines go, and how they may look.
+struct Out<'a> {
+    to: io::BufWriter<io::StdoutLock<'a>>,
+    look: Look,
+}
+
+impl Out<'_> {
+    fn lines(&mut self, lines: &[Line]) -> io::Result<()> {
+        self.to.write_all(style::render(lines, &self.look).as_bytes())
+    }
+
+    fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+        writeln!(self.to, "{value}")
+    }
+}
+
+/// Reads a pattern file as the user's own.
+fn read(path: &Path) -> Result<PatternFile, PatternsError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| PatternsError::File { path: name.clone(), error })?;
+    Ok(PatternFile { path: name, text, layer: Layer::User })
+}

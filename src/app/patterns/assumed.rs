@@ -1,0 +1,188 @@
+//! The world that examples are judged in, assumed and never looked at: the same verdict on every machine.
+//!
+//! A developer at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an example names is
+//! there, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few files at the top
+//! are committed and unchanged, apart from names that begin with `new`; build output is ignored; the rest is not
+//! tracked. Scripts say `true`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::judge::facts::question::{
+    Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts,
+};
+use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use crate::judge::policy::Policy;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::syntax::tree::Dialect;
+use crate::judge::{Judgment, MAX_ROUNDS, judge};
+
+/// The project's folder.
+const PROJECT: &str = "/home/me/code/project";
+
+/// What is committed at the top of the project.
+const TRACKED: [&str; 12] = [
+    "src",
+    "docs",
+    "tests",
+    "README.md",
+    "Makefile",
+    "LICENSE",
+    "Cargo.toml",
+    "package.json",
+    ".gitignore",
+    ".env.example",
+    "package-lock.json",
+    "Cargo.lock",
+];
+
+/// What the project ignores.
+const IGNORED: [&str; 16] = [
+    "build",
+    "dist",
+    "out",
+    "target",
+    "node_modules",
+    ".venv",
+    "venv",
+    "coverage",
+    "tmp",
+    ".next",
+    ".cache",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".terraform",
+    "bin",
+];
+
+/// Endings that the project ignores.
+const IGNORED_ENDINGS: [&str; 7] = [".log", ".tmp", ".pyc", ".o", ".class", ".egg-info", ".swp"];
+
+/// Judges a command string in the assumed world.
+pub fn judged(command: &str, catalog: &Catalog, policy: &Policy) -> Judgment {
+    let invocation = invocation(command);
+    let mut answers = Answers::none();
+    let mut judgment = judge(&invocation, catalog, policy, &answers);
+    for _ in 0..MAX_ROUNDS {
+        if judgment.questions.is_empty() {
+            break;
+        }
+        for question in std::mem::take(&mut judgment.questions) {
+            let answer = answer(&question);
+            answers.insert(question, answer);
+        }
+        judgment = judge(&invocation, catalog, policy, &answers);
+    }
+    judgment
+}
+
+fn invocation(command: &str) -> Invocation {
+    let variables = [
+        ("HOME", "/home/me"),
+        ("USER", "me"),
+        ("PWD", PROJECT),
+        ("SHELL", "/bin/bash"),
+        ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"),
+        ("LANG", "C.UTF-8"),
+    ];
+    Invocation {
+        request: Request::Line(Line {
+            text: command.as_bytes().to_vec(),
+            dialect: Dialect::Bash,
+            shell: PathBuf::from("/bin/bash"),
+            options: vec![OsString::from("-c")],
+            positional: Vec::new(),
+        }),
+        cwd: PathBuf::from(PROJECT),
+        env: variables
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect::<Environment>(),
+        home: Some(PathBuf::from("/home/me")),
+        uid: 1000,
+        user: "me".to_owned(),
+        origin: Origin::Agent,
+        session: Session::default(),
+    }
+}
+
+fn answer(question: &Question) -> Answer {
+    match question {
+        Question::Path(path) => Answer::Path(path_facts(path)),
+        Question::Git(path) => Answer::Git(git_facts(path)),
+        Question::Repository(folder) => Answer::Repository(in_project(folder).map(|_| repository())),
+        Question::File(path) => Answer::File(file_facts(path)),
+        Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
+    }
+}
+
+/// The part of a path below the project; empty for the project itself.
+fn in_project(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix(PROJECT)?;
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+}
+
+fn is_missing(path: &str) -> bool {
+    path.split('/').any(|name| name.starts_with("does-not-exist") || name.starts_with("missing"))
+}
+
+fn path_facts(path: &str) -> PathFacts {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let kind = if is_missing(path) {
+        PathKind::Missing
+    } else if path.starts_with("/dev/") {
+        PathKind::Device
+    } else if name.trim_start_matches('.').contains('.')
+        || matches!(name, "Makefile" | "LICENSE" | "id_rsa" | "id_ed25519")
+    {
+        PathKind::File
+    } else {
+        PathKind::Directory
+    };
+    PathFacts { kind, canonical: path.to_owned(), symlink: false, bytes: 100 }
+}
+
+fn git_facts(path: &str) -> GitFacts {
+    let Some(below) = in_project(path) else { return GitFacts::default() };
+    let mut names = below.split('/');
+    let (first, last) = (names.clone().next().unwrap_or_default(), names.next_back().unwrap_or_default());
+    let ignored = below.split('/').any(|name| IGNORED.contains(&name))
+        || IGNORED_ENDINGS.iter().any(|ending| last.ends_with(ending));
+    let tracked = !ignored && TRACKED.contains(&first) && !last.starts_with("new");
+    GitFacts {
+        root: Some(PROJECT.to_owned()),
+        tracked,
+        clean: tracked,
+        ignored,
+        holds_tracked: below.is_empty() || tracked && !last.contains('.'),
+        holds_repository: below.is_empty(),
+    }
+}
+
+fn repository() -> RepositoryFacts {
+    RepositoryFacts {
+        root: PROJECT.to_owned(),
+        branch: Some("main".to_owned()),
+        default_branch: Some("main".to_owned()),
+        remotes: vec![("origin".to_owned(), "https://github.com/me/project.git".to_owned())],
+        aliases: Vec::new(),
+        pushed: Some(true),
+    }
+}
+
+fn file_facts(path: &str) -> FileFacts {
+    let script = [".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".ts", ".rb", ".pl", ".php", ".lua", ".awk", ".sed"]
+        .iter()
+        .any(|ending| path.ends_with(ending));
+    if is_missing(path) {
+        FileFacts::Missing
+    } else if path.starts_with("/proc/") || path.starts_with("/dev/") {
+        FileFacts::Unreadable
+    } else if script {
+        let shell = path.ends_with("sh");
+        FileFacts::Text { bytes: if shell { b"true\n".to_vec() } else { b"\n".to_vec() }, digest: [0; 32] }
+    } else {
+        FileFacts::Missing
+    }
+}

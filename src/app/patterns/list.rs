@@ -1,0 +1,192 @@
+//! The rules and programs, listed and shown.
+
+use serde_json::{Value, json};
+
+use super::{ListArgs, Out, PatternsError, ShowArgs, exit};
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::model::{Examples, Program, Rule, Sub};
+use crate::judge::rules::problem::nearest;
+use crate::ui::style::{Line, Style};
+
+pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+    let filter = args.filter.as_deref().unwrap_or_default();
+    let fits = |rule: &&Rule| {
+        let built_in = || catalog.origin(&rule.id).is_none_or(|(_, file)| file.is_none());
+        (rule.id.contains(filter) || rule.reason.contains(filter))
+            && args.tier.is_none_or(|tier| rule.tier.number() >= tier)
+            && (!args.own || !built_in())
+    };
+    let mut rules: Vec<&Rule> = catalog.all_rules().filter(fits).collect();
+    rules.sort_by(|left, right| left.id.cmp(&right.id));
+    if args.json {
+        for rule in rules {
+            out.json(&as_json(rule, catalog, None))?;
+        }
+        return Ok(exit::ALLOW);
+    }
+    let width = rules.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
+    let lines: Vec<Line> = rules
+        .iter()
+        .map(|rule| {
+            Line::of(Style::Tier(rule.tier), rule.tier.number().to_string())
+                .with(Style::Plain, format!("  {:width$}  ", rule.id))
+                .with(Style::Dim, &rule.reason)
+        })
+        .collect();
+    out.lines(&lines)?;
+    out.lines(&[Line::of(Style::Dim, format!("{} rules", rules.len()))])?;
+    Ok(exit::ALLOW)
+}
+
+pub fn show(args: &ShowArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+    let name = args.name.as_str();
+    let of_family = |rule: &&Rule| rule.id.split('.').next() == Some(name);
+    let mut rules: Vec<&Rule> = match catalog.rule(name) {
+        Some(rule) => vec![rule],
+        None => catalog.all_rules().filter(of_family).collect(),
+    };
+    let program = catalog.program(name);
+    if rules.is_empty() {
+        rules = catalog.rules(name).collect();
+    }
+    if rules.is_empty() && program.is_none() {
+        let near = nearest(name, catalog.all_rules().map(|rule| rule.id.as_str()));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        return Err(PatternsError::Unknown { name: name.to_owned(), hint });
+    }
+    let examples = catalog.examples();
+    let of = |rule: &Rule| examples.iter().find(|examples| examples.rule == rule.id);
+    if args.json {
+        let rules: Vec<Value> = rules.iter().map(|rule| as_json(rule, catalog, of(rule))).collect();
+        let program = program.and_then(|program| serde_json::to_value(program).ok());
+        out.json(&json!({"rules": rules, "program": program}))?;
+        return Ok(exit::ALLOW);
+    }
+    for rule in rules {
+        out.lines(&drawn(rule, catalog, of(rule)))?;
+    }
+    if let Some(program) = program {
+        out.lines(&described(program, name))?;
+    }
+    Ok(exit::ALLOW)
+}
+
+fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value {
+    let origin = catalog.origin(&rule.id);
+    let mut value = json!({
+        "id": rule.id, "tier": rule.tier.number(), "weight": rule.weight.as_f64(),
+        "reversibility": rule.reversibility.name(), "reason": rule.reason, "instead": rule.instead,
+        "deny": rule.deny, "yolo": rule.yolo, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
+        "layer": origin.map(|(layer, _)| layer.name()), "file": origin.and_then(|(_, file)| file),
+    });
+    if let (Some(value), Some(examples)) = (value.as_object_mut(), examples) {
+        value.insert("bad".to_owned(), json!(examples.bad));
+        value.insert("good".to_owned(), json!(examples.good));
+    }
+    value
+}
+
+fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Line> {
+    let label = |name: &str, text: &str| Line::of(Style::Dim, format!("  {name:14}")).with(Style::Plain, text);
+    let head = Line::of(Style::Strong, &rule.id)
+        .with(Style::Plain, "  ")
+        .with(Style::Tier(rule.tier), format!("tier {} {}", rule.tier.number(), rule.tier.name()))
+        .with(Style::Dim, format!(", weight {}, {}", rule.weight, rule.reversibility.name()));
+    let mut lines = vec![head, Line::of(Style::Plain, format!("  {}", rule.reason))];
+    if let Some(instead) = &rule.instead {
+        lines.push(Line::of(Style::Dim, "  instead       ").with(Style::Safe, instead));
+    }
+    let when = &rule.when;
+    lines.push(label("looks at", &when.verbs.join(", ")));
+    if !when.subs.is_empty() {
+        let subs: Vec<String> = when.subs.iter().map(|path| path.join(" ")).collect();
+        lines.push(label("subcommands", &subs.join(", ")));
+    }
+    for (name, tests) in [("flags", &when.flags), ("without", &when.no_flags)] {
+        for test in tests {
+            let value = test.value.as_ref().map_or_else(String::new, |test| {
+                format!(" = {}", test.regex.as_deref().map_or_else(|| test.glob.join(" "), |regex| format!("~{regex}")))
+            });
+            lines.push(label(name, &format!("{}{value}", test.names.join(" "))));
+        }
+    }
+    let words = |value: Result<Value, serde_json::Error>| value.map(|value| value.to_string()).unwrap_or_default();
+    if !when.operands.is_empty() {
+        lines.push(label("operands", &words(serde_json::to_value(&when.operands).map(without_empty))));
+    }
+    if !when.env.is_empty() {
+        let names: Vec<&str> = when.env.iter().map(|test| test.name.as_str()).collect();
+        lines.push(label("variables", &names.join(" ")));
+    }
+    if !rule.lower.is_empty() {
+        let facts = words(serde_json::to_value(&rule.lower));
+        lines.push(label("less when", facts.trim_matches(['[', ']']).replace('"', "").replace(',', ", ").as_str()));
+    }
+    for (name, holds) in [("refuses", rule.deny), ("reviewer may", rule.yolo)] {
+        if holds {
+            lines.push(label(name, "yes"));
+        }
+    }
+    if let Some((layer, file)) = catalog.origin(&rule.id) {
+        lines.push(label(
+            "from",
+            &file.map_or_else(|| layer.name().to_owned(), |file| format!("{} {file}", layer.name())),
+        ));
+    }
+    for command in examples.map(|examples| examples.bad.as_slice()).unwrap_or_default() {
+        lines.push(Line::of(Style::Dim, "  finds         ").with(Style::Danger, command));
+    }
+    for command in examples.map(|examples| examples.good.as_slice()).unwrap_or_default() {
+        lines.push(Line::of(Style::Dim, "  leaves alone  ").with(Style::Plain, command));
+    }
+    lines.push(Line::new());
+    lines
+}
+
+/// A value without what says nothing.
+fn without_empty(value: Value) -> Value {
+    let empty = |value: &Value| {
+        value.is_null()
+            || value.as_array().is_some_and(Vec::is_empty)
+            || value.as_object().is_some_and(serde_json::Map::is_empty)
+    };
+    match value {
+        Value::Array(values) => Value::Array(values.into_iter().map(without_empty).collect()),
+        Value::Object(values) => Value::Object(
+            values
+                .into_iter()
+                .map(|(key, value)| (key, without_empty(value)))
+                .filter(|(_, value)| !empty(value))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+fn described(program: &Program, name: &str) -> Vec<Line> {
+    let names: Vec<&str> =
+        program.names.iter().map(String::as_str).filter(|other| program.is_same(name, other)).collect();
+    let mut lines = vec![
+        Line::of(Style::Strong, name)
+            .with(Style::Plain, "  program, plainly ")
+            .with(Style::Tier(program.tier), format!("tier {}", program.tier.number())),
+    ];
+    if names.len() > 1 {
+        lines.push(Line::of(Style::Dim, "  also          ").with(Style::Plain, names.join(" ")));
+    }
+    for effect in &program.effects {
+        let text = format!("{} {:?}", effect.does.key().trim_start_matches(':'), effect.to).to_lowercase();
+        lines.push(Line::of(Style::Dim, "  effect        ").with(Style::Plain, text));
+    }
+    if !program.wraps.is_empty() {
+        lines.push(Line::of(Style::Dim, "  runs          ").with(Style::Plain, "another command"));
+    }
+    if let Some(runs) = &program.runs {
+        lines.push(Line::of(Style::Dim, "  runs          ").with(Style::Plain, format!("{} code", runs.language)));
+    }
+    let subs: Vec<String> = program.subs.iter().flat_map(|sub: &Sub| &sub.paths).map(|path| path.join(" ")).collect();
+    if !subs.is_empty() {
+        lines.push(Line::of(Style::Dim, "  subcommands   ").with(Style::Plain, subs.join(", ")));
+    }
+    lines
+}

@@ -1,0 +1,41 @@
+//! A commented pattern file to begin with.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::{NewArgs, Out, PatternsError, Shelf, exit};
+
+/// `FAMILY` stands for the family's name.
+const TEMPLATE: &str = include_str!("template.toml");
+
+pub fn run(args: &NewArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+    let family = args.family.as_str();
+    let plain = |c: u8| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    if family.is_empty() || !family.bytes().all(plain) {
+        return Err(PatternsError::Family(family.escape_debug().to_string()));
+    }
+    let text = TEMPLATE.replace("FAMILY", family);
+    let path = match (&args.to, shelf.own) {
+        (Some(path), _) if path.as_os_str() == "-" => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, Some(own)) => Some(own.join(format!("{family}.toml"))),
+        (None, None) => Some(PathBuf::from(format!("{family}.toml"))),
+    };
+    let Some(path) = path else {
+        out.to.write_all(text.as_bytes())?;
+        return Ok(exit::ALLOW);
+    };
+    let name = path.display().to_string();
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => PatternsError::Exists(name.clone()),
+        _ => PatternsError::File { path: name.clone(), error },
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    writeln!(out.to, "{name}")?;
+    Ok(exit::ALLOW)
+}

@@ -1,0 +1,117 @@
+//! Running the examples of rules through the judge.
+
+use serde_json::json;
+
+use super::{Out, PatternsError, Shelf, TestArgs, assumed, exit, read};
+use crate::judge::policy::Policy;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::model::Examples;
+use crate::ui::style::{Line, Style};
+
+/// An example that does not do what it is there for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub rule: String,
+    pub command: String,
+    /// It stands under `bad` and the rule does not find it; else it stands under `good` and the rule does.
+    pub missed: bool,
+    /// What was found instead, by rule and tier.
+    pub found: Vec<String>,
+}
+
+/// All examples of `catalog` that fail, of the rules that `wanted` picks by id.
+#[must_use]
+pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec<Failure> {
+    // What a person switched off or trusts is no business of an example.
+    let policy = Policy::default();
+    let mut failures = Vec::new();
+    for examples in catalog.examples().iter().filter(|examples| wanted(&examples.rule)) {
+        for (commands, should) in [(&examples.bad, true), (&examples.good, false)] {
+            failures.extend(commands.iter().filter_map(|command| fails(examples, command, should, catalog, &policy)));
+        }
+    }
+    failures
+}
+
+fn fails(examples: &Examples, command: &str, should: bool, catalog: &Catalog, policy: &Policy) -> Option<Failure> {
+    let judgment = assumed::judged(command, catalog, policy);
+    let is_found =
+        judgment.risk.findings.iter().any(|finding| finding.rule == examples.rule && finding.lowered.is_none());
+    if is_found == should {
+        return None;
+    }
+    let found = judgment
+        .risk
+        .findings
+        .iter()
+        .map(|finding| {
+            let lowered = finding.lowered.as_ref().map_or_else(String::new, |why| format!(" ({why})"));
+            format!("{} {}{lowered}", finding.rule, finding.tier.number())
+        })
+        .collect();
+    Some(Failure { rule: examples.rule.clone(), command: command.to_owned(), missed: should, found })
+}
+
+pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
+    let of_file;
+    let (catalog, mut wanted): (&Catalog, Vec<String>) = match &args.file {
+        None => (shelf.catalog, shelf.catalog.all_rules().map(|rule| rule.id.clone()).collect()),
+        Some(path) => {
+            let file = read(path)?;
+            let mut catalog = Catalog::builtin();
+            if let Err(problems) = catalog.add(&file) {
+                return broken(args, &problems.iter().map(ToString::to_string).collect::<Vec<_>>(), out);
+            }
+            of_file = catalog;
+            let of_this = |id: &str| of_file.origin(id).is_some_and(|(_, from)| from == Some(file.path.as_str()));
+            (&of_file, of_file.all_rules().map(|rule| rule.id.clone()).filter(|id| of_this(id)).collect())
+        }
+    };
+    if let Some(only) = &args.rule {
+        wanted.retain(|id| id == only || id.strip_prefix(only.as_str()).is_some_and(|rest| rest.starts_with('.')));
+        if wanted.is_empty() {
+            return Err(PatternsError::Unknown { name: only.clone(), hint: String::new() });
+        }
+    }
+    let examples: usize = catalog
+        .examples()
+        .iter()
+        .filter(|examples| wanted.contains(&examples.rule))
+        .map(|examples| examples.bad.len() + examples.good.len())
+        .sum();
+    let failures = example_failures(catalog, &|id| wanted.iter().any(|known| known == id));
+    if args.json {
+        let failed: Vec<_> = failures
+            .iter()
+            .map(|failure| {
+                json!({"rule": failure.rule, "command": failure.command, "found": failure.found,
+                       "expected": if failure.missed { "found" } else { "left alone" }})
+            })
+            .collect();
+        out.json(&json!({"rules": wanted.len(), "examples": examples, "failures": failed, "problems": []}))?;
+    } else {
+        out.lines(&failures.iter().map(line).collect::<Vec<_>>())?;
+        let sum = format!("{} rules, {examples} examples, {} wrong", wanted.len(), failures.len());
+        let style = if failures.is_empty() { Style::Safe } else { Style::Danger };
+        out.lines(&[Line::of(style, sum)])?;
+    }
+    Ok(if failures.is_empty() { exit::ALLOW } else { exit::ASK })
+}
+
+fn broken(args: &TestArgs, problems: &[String], out: &mut Out<'_>) -> Result<u8, PatternsError> {
+    if args.json {
+        out.json(&json!({"rules": 0, "examples": 0, "failures": [], "problems": problems}))?;
+    } else {
+        out.lines(&problems.iter().map(|problem| Line::of(Style::Plain, problem)).collect::<Vec<_>>())?;
+    }
+    Ok(exit::ASK)
+}
+
+fn line(failure: &Failure) -> Line {
+    let what = if failure.missed { "does not find" } else { "finds" };
+    let found = if failure.found.is_empty() { "nothing".to_owned() } else { failure.found.join(", ") };
+    Line::of(Style::Strong, &failure.rule)
+        .with(Style::Plain, format!(" {what} "))
+        .with(Style::Danger, &failure.command)
+        .with(Style::Dim, format!("  found: {found}"))
+}

@@ -1,0 +1,229 @@
+//! Pattern files: the built-in rules do what their examples say, and a wrong file is named and harms no other.
+
+use std::borrow::Cow;
+
+use guard::app::patterns::example_failures;
+use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
+use guard::judge::rules::model::Program;
+use guard::judge::rules::source::{Known, read};
+
+/// A file that stands on nothing.
+struct Nothing;
+
+impl Known for Nothing {
+    fn program(&self, _: &str) -> Option<Cow<'_, Program>> {
+        None
+    }
+
+    fn has_rule(&self, _: &str) -> bool {
+        false
+    }
+
+    fn closed(&self, _: &str) -> bool {
+        false
+    }
+
+    fn may_loosen(&self) -> bool {
+        true
+    }
+}
+
+const HEAD: &str = "family = \"mine\"\nabout = \"For tests.\"\n";
+
+const RULE: &str = "[[rule]]\nid = \"mine.tool\"\ntier = 3\nreversibility = \"hard\"\nreason = \"Because.\"\n\
+                    program = \"ourtool\"\nbad = [\"ourtool\"]\ngood = [\"ls\"]\n";
+
+fn file(path: &str, layer: Layer, text: &str) -> PatternFile {
+    PatternFile { path: path.to_owned(), text: text.to_owned(), layer }
+}
+
+/// What is wrong with a file of these lines after its head.
+fn wrong(body: &str) -> Vec<String> {
+    match read("x.toml", &format!("{HEAD}{body}"), &Nothing) {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// What is wrong with a project's file.
+fn wrong_in_project(body: &str) -> Vec<String> {
+    let (_, problems) = Catalog::with_files([file("p.toml", Layer::Project, &format!("{HEAD}{body}"))]);
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_built_in_rule_finds_its_bad_examples_and_leaves_its_good_ones_alone() {
+    let failures = example_failures(&Catalog::builtin(), &|_| true);
+    assert_eq!(failures, [], "{failures:#?}");
+}
+
+#[test]
+fn every_built_in_rule_has_examples_of_both_kinds() {
+    let catalog = Catalog::builtin();
+    let examples = catalog.examples();
+    for rule in catalog.all_rules() {
+        let of = examples.iter().find(|examples| examples.rule == rule.id);
+        assert!(of.is_some_and(|of| !of.bad.is_empty() && !of.good.is_empty()), "{}", rule.id);
+    }
+}
+
+#[test]
+fn a_rule_without_examples_is_refused() {
+    for key in ["bad", "good"] {
+        let rule: String = RULE.lines().filter(|line| !line.starts_with(key)).map(|line| format!("{line}\n")).collect();
+        let problems = wrong(&rule);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with(&format!("x.toml:4: rule mine.tool: {key}: ")), "{problems:?}");
+    }
+    assert_eq!(wrong(RULE), [""; 0]);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_line_and_the_nearest_key() {
+    let problems = wrong(&RULE.replace("reason", "reasen"));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].starts_with("x.toml:7: ") && problems[0].contains("did you mean `reason`?"), "{problems:?}");
+}
+
+#[test]
+fn a_wrong_value_is_named_with_its_line_and_the_remedy() {
+    for (from, to, line, says) in [
+        ("mine.tool", "other.tool", 4, "write `mine.NAME`"),
+        ("mine.tool", "mine.Tool", 4, "a-z, 0-9 and -"),
+        ("tier = 3", "tier = 5", 5, "0, 1, 2, 3 or 4"),
+        ("\"hard\"", "\"hardly\"", 6, "did you mean `hard`?"),
+        ("\"Because.\"", "\"\"", 7, "one sentence"),
+        ("\"ourtool\"\n", "\":delet\"\n", 8, "did you mean `:delete`?"),
+        ("\"ourtool\"\n", "\"*\"\n", 8, "add one of env"),
+        ("\"ourtool\"\n", "\"ourtool\"\nsub = \"push\"\n", 9, "describe it in a [[program.sub]]"),
+        ("\"ourtool\"\n", "\"ourtool\"\noperand = { regex = \"(\" }\n", 9, "no regular expression"),
+        ("\"ourtool\"\n", "\"ourtool\"\noperand = { which = \"some\" }\n", 9, "use any, all, no, last"),
+        ("\"ourtool\"\n", "\"ourtool\"\ntext = { literal = \"x\" }\n", 9, "at least three bytes"),
+        ("\"ourtool\"\n", "\"ourtool\"\ncount = [3, 1]\n", 9, "[least, most]"),
+        ("\"ourtool\"\n", "\"ourtool\"\nweight = 1.0\n", 9, "less than 1 away"),
+        ("tier = 3", "tier = 4\nyolo = true", 6, "tier 4 always needs a person"),
+        ("tier = 3", "tier = 4\noperand = {}\nlower = [\"temp\"]", 7, "nothing lowers"),
+    ] {
+        let problems = wrong(&RULE.replacen(from, to, 1));
+        assert_eq!(problems.len(), 1, "{to}: {problems:?}");
+        assert!(problems[0].starts_with(&format!("x.toml:{line}: ")), "{to}: {problems:?}");
+        assert!(problems[0].contains(says), "{to}: {problems:?}");
+    }
+}
+
+#[test]
+fn a_description_that_cannot_be_is_refused() {
+    for (body, line, says) in [
+        ("[[program]]\nname = \"x\"\noptions = [\"-o |--out\"]\n", 5, "is no option"),
+        (
+            "[[program]]\nname = \"x\"\neffects = [{ does = \"delete\", to = \"operand\" }]\n",
+            5,
+            "did you mean `operands`?",
+        ),
+        (
+            "[[program]]\nname = \"x\"\neffects = [{ does = \"delte\", to = \"operands\" }]\n",
+            5,
+            "did you mean `delete`?",
+        ),
+        ("[[program]]\nname = \"x\"\nwraps = [{ from = \"opt:-c\" }]\n", 5, "option:-c"),
+        ("[[program]]\nname = \"x\"\n[[program]]\nname = \"x\"\n", 6, "described twice"),
+        ("[[program]]\nname = \"x*\"\n", 4, "put a plain name first"),
+        ("[[paths]]\nclass = \"project\"\nglobs = [\"x\"]\n", 4, "worked out, not listed"),
+        ("[[paths]]\nclass = \"generated\"\nglobs = [\"**\"]\n", 5, "covers everything"),
+        ("[[paths]]\nclass = \"generated\"\nglobs = [\"~/*\"]\n", 5, "covers everything"),
+        ("[[hosts]]\nclass = \"known\"\nnames = [\"*\"]\n", 5, "is no host name"),
+    ] {
+        let problems = wrong(body);
+        assert_eq!(problems.len(), 1, "{body}: {problems:?}");
+        assert!(problems[0].starts_with(&format!("x.toml:{line}: ")), "{body}: {problems:?}");
+        assert!(problems[0].contains(says), "{body}: {problems:?}");
+    }
+}
+
+#[test]
+fn a_broken_file_disables_no_other() {
+    let (catalog, problems) = Catalog::with_files([
+        file("broken.toml", Layer::User, "family = \"broken\"\nabout = \n"),
+        file("good.toml", Layer::User, &format!("{HEAD}{RULE}")),
+    ]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!((problems[0].file.as_str(), problems[0].line), ("broken.toml", 2));
+    assert!(catalog.rule("mine.tool").is_some());
+    assert!(catalog.rule("effects.delete-root").is_some());
+}
+
+#[test]
+fn a_file_with_one_fault_is_left_out_whole() {
+    let text = format!("{HEAD}{RULE}{}", RULE.replace("mine.tool", "mine.other").replace("tier = 3", "tier = 9"));
+    let (catalog, problems) = Catalog::with_files([file("x.toml", Layer::User, &text)]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(catalog.rule("mine.tool").is_none());
+}
+
+#[test]
+fn an_id_is_given_once_over_all_layers() {
+    let again = RULE.replace("mine.tool", "git.push-force");
+    let text = format!("family = \"git\"\nabout = \"Mine.\"\n{again}");
+    let (catalog, problems) = Catalog::with_files([file("x.toml", Layer::User, &text)]);
+    assert!(problems[0].to_string().contains("a rule of this id already"), "{problems:?}");
+    assert_eq!(catalog.rule("git.push-force").unwrap().tier.number(), 3);
+}
+
+#[test]
+fn a_project_adds_rules() {
+    assert_eq!(wrong_in_project(RULE), [""; 0]);
+    assert_eq!(wrong_in_project("[[paths]]\nclass = \"secret\"\nglobs = [\"tokens/*\"]\n"), [""; 0]);
+    assert_eq!(wrong_in_project("[[program]]\nname = \"ourtool\"\noptions = [\"-f\"]\n"), [""; 0]);
+}
+
+#[test]
+fn a_project_cannot_loosen() {
+    for body in [
+        "[[program]]\nname = \"rm\"\nstyle = \"none\"\n",
+        "[[program]]\nname = \"ourtool\"\ntier = 0\n",
+        "[[program]]\nname = \"ourtool\"\noutput = \"own\"\n",
+        "[[program]]\nname = \"ourtool\"\ndry_run = [\"--force\"]\n",
+        "[[paths]]\nclass = \"generated\"\nglobs = [\"src\"]\n",
+        "[[paths]]\nclass = \"temp\"\nglobs = [\"/etc\"]\n",
+        "[[paths]]\nclass = \"sink\"\nglobs = [\"/dev/sda\"]\n",
+        "[[hosts]]\nclass = \"known\"\nnames = [\"evil.test\"]\n",
+        "[[hosts]]\nclass = \"local\"\nnames = [\"evil.test\"]\n",
+        &RULE.replace("tier = 3", "tier = 3\nyolo = true"),
+        "disabled = [\"git.push-force\"]\n",
+    ] {
+        let problems = wrong_in_project(body);
+        assert_eq!(problems.len(), 1, "{body}: {problems:?}");
+        let says = problems[0].contains("may only tighten") || problems[0].contains("unknown field `disabled`");
+        assert!(says, "{body}: {problems:?}");
+    }
+}
+
+#[test]
+fn what_the_machine_describes_is_closed_to_users() {
+    let describes = format!("{HEAD}[[program]]\nname = \"deploy\"\ntier = 3\n");
+    let loosens = format!("{HEAD}[[program]]\nname = \"deploy\"\ntier = 0\n");
+    let files = [file("m.toml", Layer::Machine, &describes), file("u.toml", Layer::User, &loosens)];
+    let (catalog, problems) = Catalog::with_files(files);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].to_string().contains("ask who administers it"), "{problems:?}");
+    assert_eq!(catalog.program("deploy").unwrap().tier.number(), 3);
+}
+
+#[test]
+fn a_user_extends_a_description_and_keeps_what_it_had() {
+    let text = format!("{HEAD}[[program]]\nname = \"git\"\n[[program.sub]]\nname = \"nuke\"\noptions = [\"--all\"]\n");
+    let (catalog, problems) = Catalog::with_files([file("u.toml", Layer::User, &text)]);
+    assert_eq!(problems, []);
+    let git = catalog.program("git").unwrap();
+    let has = |name: &str| git.subs.iter().any(|sub| sub.paths.iter().any(|path| path.join(" ") == name));
+    assert!(has("nuke") && has("push") && has("remote rm"));
+    assert_eq!(example_failures(&catalog, &|id| id.starts_with("git.")), []);
+}
+
+#[test]
+fn the_template_of_a_new_file_is_a_right_one() {
+    let text = include_str!("../../src/app/patterns/template.toml").replace("FAMILY", "ours");
+    let (catalog, problems) = Catalog::with_files([file("ours.toml", Layer::User, &text)]);
+    assert_eq!(problems, []);
+    assert_eq!(example_failures(&catalog, &|id| id.starts_with("ours.")), []);
+}
