@@ -59,7 +59,8 @@ pub(super) struct Command {
     glyphs: Vec<Glyph>,
     rows: Vec<wrap::Row>,
     columns: usize,
-    danger: Vec<Range<usize>>,
+    /// For each glyph, whether a finding is about it.
+    danger: Vec<bool>,
     /// Marks are drawn below the rows, because there is no colour.
     carets: bool,
 }
@@ -74,16 +75,14 @@ impl Command {
         let glyphs = visible::glyphs(&view.command, &words, look.ascii);
         let rows = wrap::command(&glyphs, columns);
         let worst = view.risk.findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
-        let mut danger: Vec<Range<usize>> = view
+        let danger: Vec<Range<usize>> = view
             .risk
             .findings
             .iter()
             .filter(|finding| finding.tier >= Tier::Medium || finding.tier == worst)
             .map(|finding| finding.span.start as usize..finding.span.end as usize)
-            .filter(|range| !range.is_empty())
             .collect();
-        danger.sort_by_key(|range| (range.start, range.end));
-        danger.dedup();
+        let danger = visible::covered(&glyphs, &danger);
         Self { glyphs, rows, columns, danger, carets: !look.color }
     }
 
@@ -111,19 +110,15 @@ impl Command {
             .collect()
     }
 
-    /// The glyphs of a row.
-    fn glyphs(&self, row: wrap::Row) -> &[Glyph] {
-        self.glyphs.get(row.from..row.to).unwrap_or_default()
-    }
-
-    /// Whether a finding is about this glyph.
-    fn is_danger(&self, glyph: &Glyph) -> bool {
-        self.danger.iter().any(|range| range.start < glyph.end && glyph.start < range.end)
+    /// The glyphs of a row, and which of them a finding is about.
+    fn glyphs(&self, row: wrap::Row) -> impl Iterator<Item = (&Glyph, bool)> {
+        let danger = self.danger.get(row.from..row.to).unwrap_or_default();
+        self.glyphs.get(row.from..row.to).unwrap_or_default().iter().zip(danger.iter().copied())
     }
 
     /// Whether a finding is about a part of this row.
     fn is_marked(&self, row: wrap::Row) -> bool {
-        self.glyphs(row).iter().any(|glyph| self.is_danger(glyph))
+        self.glyphs(row).any(|(_, danger)| danger)
     }
 
     /// Lines that a row takes.
@@ -187,8 +182,7 @@ impl Command {
     fn row(&self, row: wrap::Row, carets: bool) -> Vec<Line> {
         let mut line = Line::new();
         let mut marks = String::new();
-        for glyph in self.glyphs(row) {
-            let danger = self.is_danger(glyph);
+        for (glyph, danger) in self.glyphs(row) {
             let style = match glyph.shown {
                 shown if shown.is_odd() => Style::Odd,
                 Shown::Newline | Shown::Tab => Style::Dim,

@@ -197,9 +197,28 @@ fn is_accent(c: char, letter: char) -> bool {
     }
 }
 
+/// For each glyph, whether it lies in one of these byte ranges. One pass over both, however many there are.
+pub(super) fn covered(glyphs: &[Glyph], ranges: &[Range<usize>]) -> Vec<bool> {
+    let mut sorted: Vec<&Range<usize>> = ranges.iter().filter(|range| !range.is_empty()).collect();
+    sorted.sort_unstable_by_key(|range| range.start);
+    let mut sorted = sorted.into_iter().peekable();
+    // The end of what has begun so far.
+    let mut end = 0;
+    let one = |glyph: &Glyph| {
+        while let Some(range) = sorted.next_if(|range| range.start < glyph.end) {
+            end = end.max(range.end);
+        }
+        glyph.start < end
+    };
+    glyphs.iter().map(one).collect()
+}
+
 /// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
 fn mark_look_alikes(all: &mut [Glyph], words: &[Range<usize>]) {
-    let in_word = |glyph: &Glyph| words.iter().any(|word| word.start < glyph.end && glyph.start < word.end);
+    if all.iter().all(|glyph| glyph.end - glyph.start == 1) {
+        return;
+    }
+    let in_word = covered(all, words);
     let mut from = 0;
     while from < all.len() {
         let is_part = |glyph: &Glyph| match glyph.shown {
@@ -216,7 +235,9 @@ fn mark_look_alikes(all: &mut [Glyph], words: &[Range<usize>]) {
         for (place, glyph) in word.iter_mut().enumerate() {
             if let Shown::Char(c) = glyph.shown
                 && !c.is_ascii()
-                && (in_word(glyph) || (mixed && is_confusable(c)) || (place == 0 && length > 1 && is_dash(c)))
+                && (in_word.get(from + place).is_some_and(|inside| *inside)
+                    || (mixed && is_confusable(c))
+                    || (place == 0 && length > 1 && is_dash(c)))
             {
                 glyph.shown = Shown::LookAlike(c);
             }

@@ -12,6 +12,17 @@ pub(super) struct Group<'a> {
     pub(super) touches: Vec<&'a str>,
 }
 
+impl Group<'_> {
+    /// What it falls on, the first `most` by name.
+    pub(super) fn touches(&self, most: usize) -> String {
+        let mut all = self.touches.iter().take(most).copied().collect::<Vec<_>>().join(", ");
+        if self.touches.len() > most {
+            all.push_str(&format!(" and {} more", self.touches.len() - most));
+        }
+        all
+    }
+}
+
 /// The findings, worst first, each reason once.
 pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
@@ -50,7 +61,7 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
         }
         if !group.touches.is_empty() {
             under.push_str(" · touches ");
-            under.push_str(&group.touches.join(", "));
+            under.push_str(&group.touches(6));
         }
         lines.extend(wrap::labelled(&label("  "), Style::Dim, &under, columns));
         if let Some(instead) = &first.instead {

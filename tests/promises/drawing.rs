@@ -403,3 +403,21 @@ fn what_cannot_be_understood_is_said_of_its_part() {
     assert_eq!(text, "$PROGRAM b");
     assert!(does.iter().any(|does| does.starts_with("cannot be understood: ")), "{does:?}");
 }
+
+#[test]
+fn a_command_of_thousands_of_findings_is_drawn_like_any_other() {
+    let command = "rm -rf /x; ".repeat(12_000);
+    let mut view = view(command.as_bytes(), Tier::High, &["rm -rf /x"]);
+    let first = view.risk.findings[0].clone();
+    view.risk.findings = (0..12_000_u32)
+        .map(|number| Finding {
+            span: Span::new(number * 11, number * 11 + 9),
+            touches: vec![format!("/x{number}")],
+            ..first.clone()
+        })
+        .collect();
+    let shown = text(&view, Entry::Key, ROOMY).replace('┃', " ");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("/x0, /x1, /x2, /x3, /x4, /x5 and 11994 more"), "{shown}");
+    assert!(shown.contains(" more lines: press ?"), "{shown}");
+}
