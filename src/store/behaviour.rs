@@ -106,3 +106,96 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
     }
     Ok(standing)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{Sample, risk};
+    use super::*;
+
+    const NOON: i64 = 1_800_000_000;
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(NOON).unwrap()
+    }
+
+    fn no() -> Refusal {
+        Refusal::Person { words: None }
+    }
+
+    #[test]
+    fn an_unknown_session_stands_well() {
+        assert_eq!(Sample::new().store.standing("r", now()).unwrap(), Standing::default());
+    }
+
+    #[test]
+    fn denials_in_a_row_end_with_a_persons_yes_and_with_nothing_else() {
+        let sample = Sample::new();
+        let risk = risk("x.y", Tier::High, &[]);
+        let run = || sample.store.standing("r", now()).unwrap().denials_in_a_row;
+        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        sample.decide(
+            "r",
+            NOON,
+            &risk,
+            Settled::Refused(&Refusal::Rule { rule: "x.y".into(), reason: "z".into() }),
+            None,
+        );
+        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Score), None);
+        sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+        sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
+        sample.decide("other", NOON, &risk, Settled::Refused(&no()), Some(900));
+        assert_eq!(run(), 2);
+        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Person), Some(900));
+        assert_eq!(run(), 0);
+        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        assert_eq!(run(), 1);
+    }
+
+    #[test]
+    fn prompts_count_for_an_hour_whatever_came_of_them() {
+        let sample = Sample::new();
+        let risk = risk("x.y", Tier::High, &[Note::SecretRead]);
+        let (early, late) = (NOON - 3601, NOON - 3599);
+        for at in [early, late] {
+            sample.decide("r", at, &risk, Settled::Refused(&no()), Some(900));
+            sample.decide("r", at, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+            sample.decide("r", at, &risk, Settled::Allowed(&Basis::Person), Some(900));
+            sample.decide("r", at, &risk, Settled::Refused(&Refusal::Changed { what: "x".into() }), Some(900));
+            sample.decide("r", at, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
+            sample.decide("r", at, &risk, Settled::Refused(&Refusal::RateLimited { per_hour: 10 }), None);
+        }
+        assert_eq!(sample.store.standing("r", now()).unwrap().prompts_last_hour, 4);
+    }
+
+    #[test]
+    fn secrets_that_were_read_are_remembered_and_those_that_were_refused_are_not() {
+        let sample = Sample::new();
+        let read = |root| sample.store.standing(root, now()).unwrap().secrets_read;
+        let risk = risk("secret.show", Tier::High, &[Note::SecretRead]);
+        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        assert!(!read("r"));
+        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Score), None);
+        let denied = super::super::sample::risk("x.y", Tier::High, &[]);
+        for _ in 0..LAST + 10 {
+            sample.decide(
+                "r",
+                NOON,
+                &denied,
+                Settled::Refused(&Refusal::Rule { rule: "x".into(), reason: "z".into() }),
+                None,
+            );
+        }
+        assert!(read("r") && !read("other"));
+    }
+
+    #[test]
+    fn the_rules_that_were_denied_are_named_and_the_harmless_beside_them_are_not() {
+        let sample = Sample::new();
+        let mut both = risk("git.push-force", Tier::High, &[]);
+        both.findings.extend(risk("git.commit", Tier::Low, &[]).findings);
+        sample.decide("r", NOON, &both, Settled::Refused(&no()), Some(900));
+        sample.decide("r", NOON, &both, Settled::Refused(&no()), Some(900));
+        let denied = sample.store.standing("r", now()).unwrap().denied_rules;
+        assert_eq!(denied.into_iter().collect::<Vec<_>>(), [("git.push-force".to_owned(), 2)]);
+    }
+}

@@ -1,9 +1,7 @@
 //! The chain: each row carries a hash over the row before it and over itself, so that whoever edits, removes or moves
 //! a row has to rewrite every row after it.
 //!
-//! What it proves and what it does not: a row edited, removed or moved within the chain is found by reading it through.
-//! A tail that was cut off, or a chain rebuilt from some row to its end, is a whole chain again: only somebody who
-//! kept the head (the last row's number and hash) elsewhere can tell.
+//! What may not enter: what a row means. Reading the chain through is the business of [`super::audit`].
 
 use std::fmt::Write as _;
 
@@ -80,7 +78,7 @@ impl ToSql for Cell<'_> {
 /// Over the hash before, the number, and every column that is not NULL, by name in alphabetical order: name, type and
 /// value, each with its length in front, so that no two rows share an encoding and columns that are added to the
 /// table later change nothing.
-fn link<'a>(before: Link, row: i64, columns: impl Iterator<Item = (&'a str, ValueRef<'a>)>) -> Link {
+pub(super) fn link<'a>(before: Link, row: i64, columns: impl Iterator<Item = (&'a str, ValueRef<'a>)>) -> Link {
     let mut hash = Sha256::new();
     hash.update(before.0);
     hash.update(row.to_le_bytes());
@@ -153,7 +151,7 @@ pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bo
 }
 
 /// In which order the columns of a row are hashed.
-struct Layout {
+pub(super) struct Layout {
     /// Position and name, by name, without the number and the hash.
     columns: Vec<(usize, String)>,
     id: usize,
@@ -161,10 +159,10 @@ struct Layout {
 }
 
 /// A row's number, its hash as written, and its other columns.
-type Parts<'a> = (i64, Option<Link>, Vec<(&'a str, ValueRef<'a>)>);
+pub(super) type Parts<'a> = (i64, Option<Link>, Vec<(&'a str, ValueRef<'a>)>);
 
 impl Layout {
-    fn of(statement: &rusqlite::Statement<'_>) -> Self {
+    pub(super) fn of(statement: &rusqlite::Statement<'_>) -> Self {
         let mut layout = Self { columns: Vec::new(), id: 0, hash: 0 };
         for (position, name) in statement.column_names().enumerate() {
             match name {
@@ -177,7 +175,7 @@ impl Layout {
         layout
     }
 
-    fn read<'a>(&'a self, row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Parts<'a>> {
+    pub(super) fn read<'a>(&'a self, row: &'a rusqlite::Row<'_>) -> rusqlite::Result<Parts<'a>> {
         let written = match row.get_ref(self.hash)? {
             ValueRef::Blob(bytes) => <[u8; 32]>::try_from(bytes).ok().map(Link),
             _ => None,
@@ -190,90 +188,24 @@ impl Layout {
     }
 }
 
-/// Something in the record that is not as it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The rows from one number to another, both included, are gone.
-    Missing { first: i64, last: i64 },
-    /// The row does not continue the one before it: one of the two is not what was written, or stands elsewhere.
-    Broken { row: i64 },
-    /// SQLite finds the file itself inconsistent.
-    File { detail: String },
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing { first, last } if first == last => write!(f, "row {first} was removed"),
-            Self::Missing { first, last } => write!(f, "rows {first} to {last} were removed"),
-            Self::Broken { row } => write!(
-                f,
-                "row {row} does not continue the row before it: it was edited or moved, or the row before it was replaced"
-            ),
-            Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
-        }
+    #[test]
+    fn two_rows_never_share_an_encoding() {
+        let hash = |columns: &[(&'static str, ValueRef<'static>)]| link(Link::START, 1, columns.iter().copied()).0;
+        let text = |text: &'static str| ValueRef::Text(text.as_bytes());
+        let different = [
+            hash(&[("a", text("b")), ("c", text("d"))]),
+            hash(&[("a", text("bc")), ("c", text("d"))]),
+            hash(&[("a", text("b"))]),
+            hash(&[("a", ValueRef::Blob(b"b"))]),
+            hash(&[("ab", text(""))]),
+            hash(&[("a", ValueRef::Integer(98))]),
+            link(Link::START, 2, [("a", text("b"))].into_iter()).0,
+        ];
+        assert_eq!(different.iter().collect::<std::collections::BTreeSet<_>>().len(), different.len());
+        assert_eq!(hash(&[("a", text("b")), ("z", ValueRef::Null)]), hash(&[("a", text("b"))]));
     }
-}
-
-/// What reading the chain through has shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Audit {
-    /// How many rows there are.
-    pub rows: u64,
-    pub head: Option<Head>,
-    /// In the order of the rows; at most [`MAX_FAULTS`].
-    pub faults: Vec<Fault>,
-    /// How many faults there are beyond those.
-    pub more: u64,
-}
-
-/// How many faults are told one by one.
-pub const MAX_FAULTS: usize = 100;
-
-impl Audit {
-    fn fault(&mut self, fault: Fault) {
-        if self.faults.len() < MAX_FAULTS {
-            self.faults.push(fault);
-        } else {
-            self.more += 1;
-        }
-    }
-}
-
-/// Reads the chain through, from the first row to the last.
-pub(super) fn audit(connection: &Connection) -> rusqlite::Result<Audit> {
-    let mut audit = Audit::default();
-    let mut statement = connection.prepare("SELECT * FROM record ORDER BY id")?;
-    let layout = Layout::of(&statement);
-
-    let mut before = Head { row: 0, link: Link::START };
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (number, written, columns) = layout.read(row)?;
-        let gap = number != before.row.saturating_add(1);
-        if gap && number > before.row {
-            audit.fault(Fault::Missing { first: before.row.saturating_add(1), last: number.saturating_sub(1) });
-        } else if gap {
-            audit.fault(Fault::Broken { row: number });
-        }
-        let computed = link(before.link, number, columns.into_iter());
-        // Behind a gap every first row is broken; that is said already.
-        if !gap && written != Some(computed) {
-            audit.fault(Fault::Broken { row: number });
-        }
-        before = Head { row: number, link: written.unwrap_or(computed) };
-        audit.rows += 1;
-        audit.head = Some(before);
-    }
-    drop(rows);
-
-    let mut statement = connection.prepare("PRAGMA integrity_check(10)")?;
-    let mut answers = statement.query([])?;
-    while let Some(answer) = answers.next()? {
-        let detail: String = answer.get(0)?;
-        if detail != "ok" {
-            audit.fault(Fault::File { detail });
-        }
-    }
-    Ok(audit)
 }

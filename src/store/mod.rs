@@ -27,6 +27,7 @@
 //! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the log
 //! is long, and then it is emptied too, because every opening reads it through.
 
+mod audit;
 mod behaviour;
 mod chain;
 mod decisions;
@@ -38,10 +39,13 @@ mod migrations;
 mod open;
 mod redact;
 mod rows;
+#[cfg(test)]
+mod sample;
 
 use std::cell::OnceCell;
 
-pub use chain::{Audit, Fault, Head, Link};
+pub use audit::{Audit, Fault, MAX_FAULTS};
+pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
 pub use error::StoreError;
 pub use grants::{Ended, Listed, NewGrant};
@@ -64,7 +68,7 @@ impl Store {
     /// # Errors
     /// The record cannot be read to its end.
     pub fn verify(&self) -> Result<Audit, StoreError> {
-        self.persist(chain::audit)
+        self.persist(audit::read_through)
     }
 
     /// The end of the chain; `None` while the record is empty.

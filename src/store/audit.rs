@@ -1,0 +1,220 @@
+//! Reading the chain through.
+//!
+//! What it proves and what it does not: a row edited, removed or moved within the chain is found. A tail that was cut off,
+//! or a chain rebuilt from some row to its end, is a whole chain again: only somebody who kept the head (the last row's
+//! number and hash) elsewhere can tell.
+
+use rusqlite::Connection;
+
+use super::chain::{Head, Layout, Link, link};
+
+/// Something in the record that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The rows from one number to another, both included, are gone.
+    Missing { first: i64, last: i64 },
+    /// The row does not continue the one before it: one of the two is not what was written, or stands elsewhere.
+    Broken { row: i64 },
+    /// SQLite finds the file itself inconsistent.
+    File { detail: String },
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing { first, last } if first == last => write!(f, "row {first} was removed"),
+            Self::Missing { first, last } => write!(f, "rows {first} to {last} were removed"),
+            Self::Broken { row } => write!(
+                f,
+                "row {row} does not continue the row before it: it was edited or moved, or the row before it was replaced"
+            ),
+            Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
+        }
+    }
+}
+
+/// What reading the chain through has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// How many rows there are.
+    pub rows: u64,
+    pub head: Option<Head>,
+    /// In the order of the rows; at most [`MAX_FAULTS`].
+    pub faults: Vec<Fault>,
+    /// How many faults there are beyond those.
+    pub more: u64,
+}
+
+/// How many faults are told one by one.
+pub const MAX_FAULTS: usize = 100;
+
+impl Audit {
+    fn fault(&mut self, fault: Fault) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(fault);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// Reads the chain through, from the first row to the last.
+pub(super) fn read_through(connection: &Connection) -> rusqlite::Result<Audit> {
+    let mut audit = Audit::default();
+    let mut statement = connection.prepare("SELECT * FROM record ORDER BY id")?;
+    let layout = Layout::of(&statement);
+
+    let mut before = Head { row: 0, link: Link::START };
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (number, written, columns) = layout.read(row)?;
+        let gap = number != before.row.saturating_add(1);
+        if gap && number > before.row {
+            audit.fault(Fault::Missing { first: before.row.saturating_add(1), last: number.saturating_sub(1) });
+        } else if gap {
+            audit.fault(Fault::Broken { row: number });
+        }
+        let computed = link(before.link, number, columns.into_iter());
+        // Behind a gap every first row is broken; that is said already.
+        if !gap && written != Some(computed) {
+            audit.fault(Fault::Broken { row: number });
+        }
+        before = Head { row: number, link: written.unwrap_or(computed) };
+        audit.rows += 1;
+        audit.head = Some(before);
+    }
+    drop(rows);
+
+    let mut statement = connection.prepare("PRAGMA integrity_check(10)")?;
+    let mut answers = statement.query([])?;
+    while let Some(answer) = answers.next()? {
+        let detail: String = answer.get(0)?;
+        if detail != "ok" {
+            audit.fault(Fault::File { detail });
+        }
+    }
+    Ok(audit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::sample::{Sample, risk};
+    use super::super::{Paths, Settled, Store};
+    use super::*;
+    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::risk::Tier;
+
+    /// A record of five rows.
+    fn five() -> Sample {
+        let sample = Sample::new();
+        for at in 1..=5 {
+            let risk = risk(&format!("x.{at}"), Tier::Low, &[]);
+            sample.decide("r", at, &risk, Settled::Allowed(&Basis::Score), None);
+        }
+        sample
+    }
+
+    fn faults(sample: &Sample) -> Vec<Fault> {
+        sample.store.verify().unwrap().faults
+    }
+
+    #[test]
+    fn a_record_as_it_was_written_has_no_fault() {
+        let sample = five();
+        let audit = sample.store.verify().unwrap();
+        assert_eq!((audit.rows, audit.faults.len(), audit.head), (5, 0, sample.store.head().unwrap()));
+    }
+
+    #[test]
+    fn a_removed_row_is_named() {
+        let sample = five();
+        sample.tamper("DELETE FROM record WHERE id IN (1, 3, 4)");
+        assert_eq!(faults(&sample), [Fault::Missing { first: 1, last: 1 }, Fault::Missing { first: 3, last: 4 }]);
+    }
+
+    #[test]
+    fn a_removed_row_is_found_when_the_others_are_renumbered() {
+        let sample = five();
+        sample.tamper(
+            "DELETE FROM record WHERE id = 3; UPDATE record SET id = 3 WHERE id = 4;
+            UPDATE record SET id = 4 WHERE id = 5",
+        );
+        assert_eq!(faults(&sample), [Fault::Broken { row: 3 }, Fault::Broken { row: 4 }]);
+    }
+
+    #[test]
+    fn rows_that_changed_places_are_found() {
+        let sample = five();
+        sample.tamper(
+            "UPDATE record SET id = 9 WHERE id = 2; UPDATE record SET id = 2 WHERE id = 3;
+            UPDATE record SET id = 3 WHERE id = 9",
+        );
+        assert_eq!(faults(&sample), [2, 3, 4].map(|row| Fault::Broken { row }));
+    }
+
+    #[test]
+    fn a_row_put_in_front_or_between_is_found() {
+        let sample = five();
+        sample.tamper("INSERT INTO record(id, hash, kind, at) VALUES(0, zeroblob(32), 'intent', 1)");
+        assert!(faults(&sample).contains(&Fault::Broken { row: 0 }));
+    }
+
+    #[test]
+    fn an_index_that_leaves_out_a_row_is_found() {
+        let sample = five();
+        let denied = Refusal::Person { words: None };
+        sample.decide("r", 6, &risk("x.y", Tier::High, &[]), Settled::Refused(&denied), Some(9));
+        // The rows stay as they are; the index is declared to be over others.
+        sample.tamper(
+            "PRAGMA writable_schema = 1; UPDATE sqlite_schema
+             SET sql = replace(sql, 'mark IS NOT NULL', 'mark IS NULL') WHERE name = 'marked'",
+        );
+        let fresh = Store::open(&Paths::new(sample.folder.path())).unwrap();
+        assert!(matches!(fresh.verify().unwrap().faults[..], [Fault::File { .. }, ..]));
+    }
+
+    #[test]
+    fn a_tail_that_was_cut_leaves_a_whole_chain_with_another_head() {
+        let sample = five();
+        let kept = sample.store.head().unwrap();
+        sample.tamper("DELETE FROM record WHERE id > 3");
+        assert_eq!(faults(&sample), []);
+        assert_ne!(sample.store.head().unwrap(), kept);
+    }
+
+    #[test]
+    fn a_great_many_faults_are_counted_and_not_all_told() {
+        let sample = Sample::new();
+        let count = MAX_FAULTS + 20;
+        for _ in 0..count {
+            sample.decide("r", 1, &risk("x.y", Tier::Low, &[]), Settled::Allowed(&Basis::Score), None);
+        }
+        sample.tamper("UPDATE record SET hash = zeroblob(32)");
+        let audit = sample.store.verify().unwrap();
+        assert_eq!((audit.faults.len(), audit.more), (MAX_FAULTS, 20));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_edit_of_any_column_is_found(row in 1_i64..=5, column in 0_usize..64, text in "[a-z]{1,8}", number in 1000_i64..) {
+            let sample = five();
+            let columns: Vec<(String, String)> = sample.store.persist(|connection| {
+                let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info('record') WHERE name <> 'id'")?;
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            }).unwrap();
+            let (name, kind) = &columns[column % columns.len()];
+            let value = match kind.as_str() {
+                "INTEGER" => number.to_string(),
+                "TEXT" => format!("'{text}'"),
+                _ => format!("CAST('{text}' AS BLOB)"),
+            };
+            sample.tamper(&format!("UPDATE record SET {name} = {value} WHERE id = {row}"));
+            let found = faults(&sample);
+            let broken = |wanted: i64| found.contains(&Fault::Broken { row: wanted });
+            prop_assert!(broken(row), "{name} of {row}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A record in a temporary folder and rows to put into it, for the tests of this floor.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use jiff::Timestamp;
+
+use super::{IntentRow, Paths, Settled, Store};
+use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::rules::model::Note;
+use crate::judge::syntax::tree::Span;
+
+pub(super) struct Sample {
+    pub folder: tempfile::TempDir,
+    pub store: Store,
+}
+
+impl Sample {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(folder.path())).unwrap();
+        Self { folder, store }
+    }
+
+    /// Writes a decision and returns its row.
+    pub fn decide(&self, root: &str, at: i64, risk: &Risk, settled: Settled<'_>, answer_ms: Option<u64>) -> i64 {
+        let invocation = invocation(&["tool", "x"], root);
+        let row = IntentRow {
+            at: Timestamp::from_second(at).unwrap(),
+            invocation: &invocation,
+            digest: invocation.digest(&BTreeSet::new()),
+            risk,
+            settled,
+            answer_ms,
+            words: None,
+            parent: None,
+        };
+        self.store.intent(&row).unwrap().row().unwrap()
+    }
+
+    /// Runs SQL on the file, as another hand would.
+    pub fn tamper(&self, sql: &str) {
+        let connection = rusqlite::Connection::open(Paths::new(self.folder.path()).database()).unwrap();
+        connection.execute_batch(sql).unwrap();
+    }
+}
+
+pub(super) fn invocation(words: &[&str], root: &str) -> Invocation {
+    Invocation {
+        request: Request::Argv(words.iter().map(OsString::from).collect()),
+        cwd: "/home/ada/project".into(),
+        env: Environment::default(),
+        home: Some("/home/ada".into()),
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin: Origin::Agent,
+        session: Session { id: "one".to_owned(), root: root.to_owned(), agent: Some("claude".to_owned()) },
+    }
+}
+
+/// A risk with one finding.
+pub(super) fn risk(rule: &str, tier: Tier, notes: &[Note]) -> Risk {
+    let finding = Finding {
+        rule: rule.to_owned(),
+        tier,
+        weight: Weight::of_tier(tier),
+        reversibility: Reversibility::Hard,
+        reason: "It may hurt.".to_owned(),
+        instead: None,
+        span: Span::new(0, 4),
+        touches: vec!["x".to_owned()],
+        deny: false,
+        yolo: false,
+        notes: notes.to_vec(),
+        lowered: None,
+        act: None,
+    };
+    Risk { tier, score: Weight::of_tier(tier), findings: vec![finding], ..Risk::default() }
+}
