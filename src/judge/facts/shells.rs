@@ -72,7 +72,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         if !is_shell(&source.language) {
-            self.other_code(state, act, source, span);
+            self.other_code(state, frame, act, source, span);
             return;
         }
         let mut child = state.child(env);
@@ -297,6 +297,7 @@ impl Walker<'_> {
         match interpreter(text) {
             Some(name) if !self.is_shell_name(&name) => {
                 let language = self.language(&name);
+                self.foreign(state, frame, None, &language, &Value::text(text), frame.spans.map(Span::default()));
                 self.add_code(act, &language, Value::text(text));
             }
             Some(name) => {
@@ -378,7 +379,7 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn other_code(&mut self, state: &State, act: usize, source: &CodeSource, span: Span) {
+    fn other_code(&mut self, state: &State, frame: &Frame, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
             CodeFrom::Inline(value, _) => value.clone(),
             CodeFrom::Script(file) => {
@@ -411,6 +412,7 @@ impl Walker<'_> {
             let detail = format!("{} code that is fetched or decoded in this line is run", source.language);
             self.opaque(OpaqueReason::FetchedCode, detail, span);
         }
+        self.foreign(state, frame, Some(act), &source.language, &text, span);
         self.add_code(Some(act), &source.language, text);
     }
 

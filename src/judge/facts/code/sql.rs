@@ -1,0 +1,279 @@
+//! SQL, read as statements: the verb, what it falls on, and whether a condition narrows it.
+
+use super::{Call, HOLE, value};
+use crate::judge::facts::act::Value;
+
+/// A word, a quoted name or a mark of SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Text(String),
+    Mark(char),
+}
+
+/// Reads all statements. The client commands of `psql`, `mysql` and `sqlite3` (`\!`, `.shell`, `system`) are read too.
+pub fn read(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut rest = String::new();
+    for line in text.lines() {
+        let trimmed = line.trim();
+        match meta(trimmed) {
+            Some(call) => calls.push(call),
+            None => {
+                rest.push_str(line);
+                rest.push('\n');
+            }
+        }
+    }
+    for statement in tokens(&rest).split(|token| *token == Token::Mark(';')) {
+        calls.extend(read_statement(statement));
+    }
+    calls
+}
+
+/// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
+fn meta(line: &str) -> Option<Call> {
+    let shell = ["\\!", ".shell ", ".system ", "system ", "!! "].iter().find_map(|mark| line.strip_prefix(mark));
+    if let Some(command) = shell {
+        let command = command.trim_end_matches(';').trim();
+        return Some(Call { callee: "shell".into(), args: vec![value(command)] });
+    }
+    let piped =
+        [".output |", ".once |", "\\o |", "\\g |", "\\copy", "\\w |"].iter().find(|mark| line.starts_with(**mark));
+    piped.map(|_| {
+        let command = line.split_once('|').map_or("", |(_, command)| command);
+        Call {
+            callee: if command.is_empty() { "copy".into() } else { "shell".into() },
+            args: vec![value(command.trim())],
+        }
+    })
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut all = Vec::new();
+    let mut at = 0;
+    let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
+    while at < chars.len() {
+        let c = peek(at);
+        match c {
+            '-' if peek(at + 1) == '-' => {
+                while at < chars.len() && peek(at) != '\n' {
+                    at += 1;
+                }
+            }
+            '#' => {
+                while at < chars.len() && peek(at) != '\n' {
+                    at += 1;
+                }
+            }
+            // `/*! … */` of MySQL is code; other comments are left out.
+            '/' if peek(at + 1) == '*' && peek(at + 2) == '!' => {
+                at += 3;
+                while peek(at).is_ascii_digit() {
+                    at += 1;
+                }
+            }
+            '/' if peek(at + 1) == '*' => {
+                at += 2;
+                while at < chars.len() && !(peek(at) == '*' && peek(at + 1) == '/') {
+                    at += 1;
+                }
+                at += 2;
+            }
+            '\'' | '"' | '`' => {
+                let mut inner = String::new();
+                at += 1;
+                while at < chars.len() {
+                    if peek(at) == c {
+                        if peek(at + 1) != c {
+                            break;
+                        }
+                        at += 1;
+                    } else if peek(at) == '\\' && c == '\'' {
+                        at += 1;
+                    }
+                    inner.push(peek(at));
+                    at += 1;
+                }
+                at += 1;
+                all.push(if c == '\'' { Token::Text(inner) } else { Token::Word(inner) });
+            }
+            c if c.is_whitespace() => at += 1,
+            c if is_word(c) => {
+                let begin = at;
+                while at < chars.len() && (is_word(peek(at)) || peek(at) == '.') {
+                    at += 1;
+                }
+                all.push(Token::Word(chars.get(begin..at).unwrap_or_default().iter().collect()));
+            }
+            c => {
+                at += 1;
+                all.push(Token::Mark(c));
+            }
+        }
+    }
+    all
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '@') || c == HOLE
+}
+
+fn word(token: Option<&Token>) -> Option<String> {
+    match token {
+        Some(Token::Word(word)) => Some(word.to_ascii_lowercase()),
+        _ => None,
+    }
+}
+
+/// The verbs that are looked for behind `WITH …` and `EXPLAIN ANALYZE`.
+const VERBS: &[&str] = &["select", "insert", "update", "delete", "merge", "replace"];
+
+fn read_statement(statement: &[Token]) -> Vec<Call> {
+    let Some(mut verb) = word(statement.first()) else { return Vec::new() };
+    let mut rest = statement.get(1..).unwrap_or_default();
+    if verb == "with" || (verb == "explain" && has(rest, "analyze")) {
+        // Each writing part of a common table expression counts.
+        let all: Vec<Call> = (0..rest.len())
+            .filter(|at| word(rest.get(*at)).is_some_and(|word| VERBS.contains(&word.as_str()) && word != "select"))
+            .flat_map(|at| read_statement(rest.get(at..).unwrap_or_default()))
+            .collect();
+        if !all.is_empty() {
+            return all;
+        }
+        verb = "select".into();
+    }
+    if matches!(
+        verb.as_str(),
+        "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
+    ) {
+        return vec![call("session", Vec::new())];
+    }
+    let mut args = Vec::new();
+    match verb.as_str() {
+        "drop" | "create" | "alter" => {
+            skip(
+                &mut rest,
+                &[
+                    "or",
+                    "replace",
+                    "temporary",
+                    "temp",
+                    "unlogged",
+                    "external",
+                    "materialized",
+                    "unique",
+                    "concurrently",
+                ],
+            );
+            let kind = word(rest.first()).unwrap_or_default();
+            rest = rest.get(1..).unwrap_or_default();
+            skip(&mut rest, &["if", "not", "exists", "only", "concurrently"]);
+            args.push(Value::text(kind));
+            args.push(name(rest));
+            if verb == "alter" {
+                let drops = has(rest, "drop") || has(rest, "truncate");
+                args.extend(drops.then(|| Value::text("--drop")));
+            }
+        }
+        "delete" => {
+            skip(&mut rest, &["low_priority", "quick", "ignore", "from", "only"]);
+            args.push(name(rest));
+            args.extend(narrowed(rest).then(|| Value::text("--where")));
+        }
+        "update" => {
+            skip(&mut rest, &["low_priority", "ignore", "only", "or", "replace"]);
+            args.push(name(rest));
+            args.extend(narrowed(rest).then(|| Value::text("--where")));
+        }
+        "truncate" => {
+            skip(&mut rest, &["table", "only"]);
+            args.push(name(rest));
+        }
+        "select" | "table" | "values" | "show" | "describe" | "desc" | "list" | "pragma" => {
+            let calls_out = [
+                "pg_read_file",
+                "pg_ls_dir",
+                "lo_import",
+                "load_file",
+                "dblink",
+                "pg_terminate_backend",
+                "lo_export",
+                "pg_read_binary_file",
+                "load_extension",
+                "writefile",
+                "readfile",
+                "edit",
+                "xp_cmdshell",
+                "sys_exec",
+                "sys_eval",
+                "pg_file_write",
+            ];
+            for function in calls_out {
+                if has(rest, function) {
+                    return vec![call("function", vec![Value::text(function)])];
+                }
+            }
+            if has(rest, "outfile") || has(rest, "dumpfile") {
+                return vec![call("select-into-file", Vec::new())];
+            }
+            verb = "select".into();
+        }
+        "copy" => {
+            args.push(name(rest));
+            args.extend(has(rest, "program").then(|| Value::text("--program")));
+        }
+        "grant" | "revoke" | "shutdown" | "kill" | "reset" | "flush" | "purge" | "attach" | "detach" | "load"
+        | "call" | "do" | "exec" | "execute" | "vacuum" | "reindex" | "optimize" | "analyze" | "analyse" | "insert"
+        | "merge" | "replace" | "rename" | "lock" | "restore" | "backup" | "undrop" | "refresh" | "cluster"
+        | "comment" | "reassign" | "import" | "export" | "unload" | "system" | "install" => {
+            skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
+            args.push(name(rest));
+            args.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
+        }
+        // No SQL that is known: nothing is claimed of it.
+        _ => return Vec::new(),
+    }
+    vec![call(&verb, args)]
+}
+
+fn call(callee: &str, args: Vec<Value>) -> Call {
+    Call { callee: callee.to_owned(), args }
+}
+
+fn has(tokens: &[Token], wanted: &str) -> bool {
+    tokens.iter().any(|token| word(Some(token)).is_some_and(|word| word == wanted))
+}
+
+fn skip(tokens: &mut &[Token], words: &[&str]) {
+    while word(tokens.first()).is_some_and(|word| words.contains(&word.as_str())) {
+        *tokens = tokens.get(1..).unwrap_or_default();
+    }
+}
+
+fn name(tokens: &[Token]) -> Value {
+    match tokens.first() {
+        Some(Token::Word(name) | Token::Text(name)) => value(name),
+        _ => Value::default(),
+    }
+}
+
+/// Whether a condition narrows it: a `WHERE` that is not always true, or a `LIMIT`.
+fn narrowed(tokens: &[Token]) -> bool {
+    if has(tokens, "limit") {
+        return true;
+    }
+    let Some(at) = tokens.iter().position(|token| word(Some(token)).as_deref() == Some("where")) else { return false };
+    let condition = tokens.get(at + 1..).unwrap_or_default();
+    let always = match condition {
+        [] => true,
+        [Token::Word(one)] => matches!(one.to_ascii_lowercase().as_str(), "true" | "1"),
+        [a, Token::Mark('='), b] => a == b,
+        _ => condition.windows(4).any(|part| match part {
+            [Token::Word(or), a, Token::Mark('='), b] => or.eq_ignore_ascii_case("or") && a == b,
+            _ => false,
+        }),
+    };
+    !always
+}

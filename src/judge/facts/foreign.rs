@@ -1,0 +1,82 @@
+//! Calls in code of other languages, walked as programs of the name `language:callee`.
+//!
+//! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
+
+use super::act::{OpaqueReason, Source, Value};
+use super::code;
+use super::expand::Field;
+use super::frame::{Frame, Spans};
+use super::state::{Build as _, State};
+use super::walk::{Walker, depth};
+use crate::judge::syntax::tree::Span;
+
+impl Walker<'_> {
+    /// Reads code and walks the calls in it that the catalog knows.
+    #[inline(never)]
+    pub fn foreign(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        act: Option<usize>,
+        language: &str,
+        text: &Value,
+        span: Span,
+    ) {
+        let operands = act.and_then(|id| self.facts.acts.get(id)).map(|act| &act.operands);
+        let text = match (language, operands) {
+            // A command of redis is spread over the operands.
+            ("redis", Some(operands)) if !operands.is_empty() => {
+                let mut all = Value::default();
+                for operand in operands {
+                    all.push_value(&operand.value);
+                    all.push_text(" ");
+                }
+                all
+            }
+            _ => text.clone(),
+        };
+        let Some(source) = code::with_holes(&text) else {
+            if !text.pieces.is_empty() {
+                self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
+            }
+            return;
+        };
+        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let read = code::read(language, &source, &home);
+        if read.cut {
+            self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
+        }
+        if !self.enter(depth::TEXT, span) {
+            return;
+        }
+        for call in read.calls {
+            let name = format!("{language}:{}", call.callee);
+            if self.catalog.program(&name).is_none() && self.catalog.rules(&name).next().is_none() {
+                continue;
+            }
+            if !self.step(span) {
+                break;
+            }
+            let inside = Frame { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..frame.clone() };
+            let args: Vec<Field> =
+                arguments(call.args).into_iter().map(|value| Field { value, span, disguise: None }).collect();
+            let mut child = state.child(&[]);
+            self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
+        }
+        self.leave(depth::TEXT);
+    }
+}
+
+/// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and
+/// `--line` when the rest is one string for a shell or stands for a whole command.
+fn arguments(given: Vec<Value>) -> Vec<Value> {
+    let is_option = |value: &Value| value.known().is_some_and(|text| text.starts_with("--") && text.contains('='));
+    let (mut options, rest): (Vec<Value>, Vec<Value>) = given.into_iter().partition(is_option);
+    let shell = options.iter().any(|option| {
+        option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
+    });
+    if shell || rest.len() == 1 {
+        options.push(Value::text("--line"));
+    }
+    options.into_iter().chain(rest).collect()
+}
