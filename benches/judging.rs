@@ -66,7 +66,8 @@ fn catalog(count: usize) -> Catalog {
              bad = [\"prog{program} -f x{rule}\"]\ngood = [\"prog{program} y\"]\n"
         );
     }
-    let (catalog, problems) = Catalog::with_files([PatternFile { path: "bench.toml".into(), text, layer: Layer::User }]);
+    let (catalog, problems) =
+        Catalog::with_files([PatternFile { path: "bench.toml".into(), text, layer: Layer::User }]);
     assert!(problems.is_empty(), "{:?}", problems.first());
     catalog
 }

@@ -107,6 +107,8 @@ const RISKY: [&str; 8] = [
 
 #[test]
 fn wrapping_a_command_never_lowers_it() {
+    let scene = Scene::repository();
+    let tier = |line: &str| tier_in(&scene, line);
     for line in RISKY {
         let plain = tier(line);
         assert!(plain >= Tier::Medium, "{line} is only {plain:?}");
@@ -140,6 +142,8 @@ fn wrapping_a_command_never_lowers_it() {
 
 #[test]
 fn another_command_beside_it_never_lowers_a_command() {
+    let scene = Scene::repository();
+    let tier = |line: &str| tier_in(&scene, line);
     for line in RISKY {
         let plain = tier(line);
         for other in ["true", "ls -la", "mkdir x", "rm -rf /tmp/x", "git status", "cd /tmp", "X=1"] {

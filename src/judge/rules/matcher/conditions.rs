@@ -216,12 +216,28 @@ fn copies(catalog: &Catalog, act: &Act) -> bool {
     matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
 }
 
+/// The shell's own words for printing their arguments.
+const PRINTING: [&str; 3] = ["echo", "printf", "print"];
+
 /// Whether what the act prints reaches whoever called, at the end of pipes too.
 fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
     let act = act.parent.and_then(|id| view.scene.facts.acts.get(id)).unwrap_or(act);
     match act.output {
         Output::Inherited => true,
-        Output::File | Output::Captured | Output::Nothing => false,
+        Output::File | Output::Nothing => false,
+        // What a substitution took is shown where its like is printed again.
+        Output::Captured => {
+            let printed = |(id, other): (ActId, &Act)| {
+                let again = act.taint != Taint::default() && taint_of(other).has(act.taint) && !seen.contains(&id);
+                let prints = matches!(&other.verb, Verb::Program { name, .. } if PRINTING.contains(&name.as_str()));
+                if !(again && prints) {
+                    return false;
+                }
+                seen.push(id);
+                is_shown(view, other, seen)
+            };
+            view.scene.facts.acts.iter().enumerate().any(printed)
+        }
         Output::Pipe => act.feeds.iter().any(|id| {
             if seen.contains(id) {
                 return false;

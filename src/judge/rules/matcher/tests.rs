@@ -273,6 +273,19 @@ fn circumstances_are_conditions_too() {
 }
 
 #[test]
+fn what_a_substitution_took_is_shown_where_it_is_printed_again() {
+    let secret = Piece::Unknown(Unknown { why: UnknownReason::CommandOutput, taint: Taint::SECRET });
+    let shown = |printer: &str| {
+        let taken = Act { output: Output::Captured, taint: Taint::SECRET, ..zap(&[]) };
+        let printed = Act { args: vec![Value { pieces: vec![secret.clone()] }], ..program(printer, &[]) };
+        let findings = found(&catalog(&[("one", &with("shown = true"))]), &line(vec![taken, printed]));
+        findings.iter().any(|finding| finding.act == Some(0))
+    };
+    assert!(shown("echo"));
+    assert!(!shown("own"));
+}
+
+#[test]
 fn a_dry_run_is_found_only_by_rules_that_say_so() {
     let dry = || vec![Act { dry_run: true, ..zap(&[]) }];
     assert!(!matches(ZAP, dry()));
