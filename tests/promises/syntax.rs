@@ -102,3 +102,105 @@ fn every_evasion_shows_its_command() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
+
+/// Runs `work` on a thread with a stack of 256 KiB.
+fn on_a_small_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    std::thread::Builder::new().stack_size(256 * 1024).spawn(work).expect("a thread").join().expect("no overflow")
+}
+
+/// What can nest, with what closes it.
+const NESTING: &[(&str, &str)] = &[
+    ("(", ")"),
+    ("( ", ")"),
+    ("{ ", ";}"),
+    ("$(", ")"),
+    ("a $(", ")"),
+    ("\"$(", ")\""),
+    ("`", "`"),
+    ("${x:-", "}"),
+    ("\"${x:-", "}\""),
+    ("\"${x:-\"", "\"}\""),
+    ("${x[", "]}"),
+    ("${x/", "}"),
+    ("${ ", ";}"),
+    ("$((", "))"),
+    ("$[", "]"),
+    ("((", "))"),
+    ("<(", ")"),
+    ("a <(", ")"),
+    ("if ", ";then :;fi"),
+    ("if :;then ", ";fi"),
+    ("while ", ";do :;done"),
+    ("while :;do ", ";done"),
+    ("for x in $(", ");do :;done"),
+    ("for x;do ", ";done"),
+    ("for ((;;)) { ", ";}"),
+    ("case x in x)", ";;esac"),
+    ("case x in $(", ")) ;;esac"),
+    ("case $(", ") in x) ;;esac"),
+    ("f() { ", ";}"),
+    ("f() ( ", ")"),
+    ("function f { ", ";}"),
+    ("coproc { ", ";}"),
+    ("! ", ""),
+    ("time ", ""),
+    ("!(", ")"),
+    ("[[ $(", ") ]]"),
+    ("[[ a =~ ((", ")) ]]"),
+    ("echo @(", ")"),
+    ("echo @(a|$(", "))"),
+    ("a=(", ")"),
+    ("a=($(", "))"),
+    ("a[", "]=1"),
+    ("a[$(", ")]=1"),
+    ("declare a=($(", "))"),
+    ("x >$(", ")"),
+    ("x <<<$(", ")"),
+    ("cat <<E\n$(", ")\nE\n"),
+    ("cat <<-E\n\t$(", ")\n\tE\n"),
+    ("a && ", ""),
+    ("a | ", ""),
+    ("a;", ""),
+    ("{", "}"),
+    ("[", "]"),
+    ("\"", "\""),
+    ("'", "'"),
+    ("\\", ""),
+    ("$", ""),
+    ("#", ""),
+    ("<", ""),
+    (">", ""),
+    ("<<E ", ""),
+    ("<<E\n", ""),
+    (";", ""),
+    ("&", ""),
+    ("x=", ""),
+    ("\\\n", ""),
+    ("repeat 2 ", ""),
+    ("{ ", "} always { :; }"),
+    ("() { ", ";}"),
+    ("a(", ")"),
+    ("${(", ")}"),
+    ("${${", "}}"),
+];
+
+#[test]
+fn nesting_without_end_is_refused_on_a_small_stack() {
+    for &(open, close) in NESTING {
+        for dialect in [Dialect::Bash, Dialect::Sh, Dialect::Zsh] {
+            eprintln!("XX {open:?} {dialect:?}");
+            for times in [60, 99, 100, 1_000, 100_000] {
+                let whole = format!("{}x{}", open.repeat(times), close.repeat(times));
+                let unclosed = open.repeat(times);
+                on_a_small_stack(move || {
+                    for text in [whole, unclosed] {
+                        let outcome = parse(text.as_bytes(), dialect);
+                        if text.len() > 256 * 1024 {
+                            assert!(outcome.is_err_and(|error| error.kind.is_limit()));
+                        }
+                    }
+                });
+            }
+        }
+    }
+}

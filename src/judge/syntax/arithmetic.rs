@@ -6,13 +6,12 @@ use super::word::Until;
 
 impl Parser<'_> {
     /// Reads arithmetic up to what ends it, which is left for the caller.
-    pub(super) fn arithmetic(&mut self, until: Until) -> Read<Arithmetic> {
+    pub(super) fn arithmetic(&mut self, until: Until, arithmetic: &mut Arithmetic) -> Read {
         self.enter()?;
         let start = self.pos;
-        let mut arithmetic = Arithmetic::default();
         self.parts(until, &mut arithmetic.parts)?;
         arithmetic.span = self.span_from(start);
         self.leave();
-        Ok(arithmetic)
+        Ok(())
     }
 }

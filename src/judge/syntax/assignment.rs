@@ -114,7 +114,8 @@ impl Parser<'_> {
 
     fn array_element(&mut self, elements: &mut Vec<ArrayElement>) -> Read {
         if self.peek() != b'[' {
-            let value = self.word()?;
+            let mut value = Word::default();
+            self.whole_word(&mut value)?;
             elements.push(ArrayElement { subscript: None, value });
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use super::cursor::is_meta;
 use super::parser::{Attempt, Parser, Read};
 use super::reserved::Reserved;
-use super::tree::{CaseArm, Compound, CompoundKind, Dialect, Script, Word};
+use super::tree::{Arithmetic, CaseArm, Compound, CompoundKind, Dialect, Script, Word};
 use super::word::Until;
 
 impl Default for Compound {
@@ -15,27 +15,27 @@ impl Default for Compound {
 
 impl Reserved {
     /// Whether the word opens a compound command.
-    pub(super) fn opens(self, dialect: Dialect) -> bool {
-        match self {
+    pub(super) const fn opens(self) -> bool {
+        matches!(
+            self,
             Self::If
-            | Self::While
-            | Self::Until
-            | Self::For
-            | Self::Case
-            | Self::OpenBrace
-            | Self::OpenCondition
-            | Self::Repeat
-            | Self::Foreach => true,
-            Self::Select => dialect != Dialect::Sh,
-            _ => false,
-        }
+                | Self::While
+                | Self::Until
+                | Self::For
+                | Self::Select
+                | Self::Case
+                | Self::OpenBrace
+                | Self::OpenCondition
+                | Self::Repeat
+                | Self::Foreach
+        )
     }
 }
 
 impl Parser<'_> {
     /// Whether a compound command begins here.
     pub(super) fn at_compound(&mut self) -> bool {
-        self.peek() == b'(' || self.reserved().is_some_and(|(word, _)| word.opens(self.dialect))
+        self.peek() == b'(' || self.reserved().is_some_and(|(word, _)| word.opens())
     }
 
     /// Reads a compound command and its redirections. False if none begins here.
@@ -57,11 +57,8 @@ impl Parser<'_> {
 
     fn keyword(&mut self, word: Reserved, end: usize, kind: &mut CompoundKind) -> Read<bool> {
         let start = self.pos;
-        if !word.opens(self.dialect) {
+        if !word.opens() {
             return Ok(false);
-        }
-        if word == Reserved::OpenCondition {
-            return self.condition_or_command(start, end, kind);
         }
         self.pos = end;
         match word {
@@ -70,6 +67,7 @@ impl Parser<'_> {
             Reserved::While | Reserved::Until => self.while_loop(start, word == Reserved::Until, kind)?,
             Reserved::For => self.for_loop(start, kind)?,
             Reserved::Select => self.select_loop(start, kind)?,
+            Reserved::OpenCondition => self.condition(start, kind)?,
             Reserved::Case => self.case_command(start, kind)?,
             Reserved::Repeat => self.zsh_repeat(kind)?,
             Reserved::Foreach => self.zsh_foreach(start, kind)?,
@@ -90,19 +88,15 @@ impl Parser<'_> {
     /// shell without arithmetic commands reads two subshells, which shows more.
     fn double_parenthesis(&mut self, kind: &mut CompoundKind) -> Read<bool> {
         if self.dialect == Dialect::Sh {
-            let subshell = self.attempt(Attempt::Subshells, |parser| {
-                let mut kind = CompoundKind::Subshell(Script::default());
-                parser.subshell(&mut kind)?;
-                Ok(kind)
-            })?;
-            if let Some(subshell) = subshell {
-                *kind = subshell;
+            let subshell = self.attempt(Attempt::Subshells, |parser| parser.subshell(kind))?;
+            if subshell.is_some() {
                 return Ok(true);
             }
         }
         let arithmetic = self.attempt(Attempt::Arithmetic, |parser| {
             parser.pos = parser.peek_second().1 + 1;
-            let arithmetic = parser.arithmetic(Until::Parenthesis)?;
+            let mut arithmetic = Arithmetic::default();
+            parser.arithmetic(Until::Parenthesis, &mut arithmetic)?;
             // No line continuation may stand between the two.
             if parser.raw(parser.pos) == b')' && parser.raw(parser.pos + 1) == b')' {
                 parser.pos += 2;
@@ -122,7 +116,7 @@ impl Parser<'_> {
         let mut script = Script::default();
         self.filled_list(&mut script)?;
         self.expect_byte(b')', "a subshell", start)?;
-        *kind = CompoundKind::Subshell(script);
+        set(kind, CompoundKind::Subshell(script));
         Ok(())
     }
 
@@ -133,7 +127,7 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         self.expect(Reserved::CloseBrace, "a group", start)?;
-        *kind = CompoundKind::Group(script);
+        set(kind, CompoundKind::Group(script));
         self.zsh_always(kind)
     }
 
@@ -141,36 +135,36 @@ impl Parser<'_> {
         let mut arms = Vec::with_capacity(1);
         let mut otherwise = None;
         loop {
-            let mut arm = (Script::default(), Script::default());
-            self.filled_list(&mut arm.0)?;
-            if self.zsh_brace_body(&mut arm.1)? {
-                arms.push(arm);
+            arms.push((Script::default(), Script::default()));
+            let Some((condition, body)) = arms.last_mut() else { return Err(self.unexpected()) };
+            self.filled_list(condition)?;
+            if self.zsh_brace_body(body)? {
                 if self.zsh_elif(&mut otherwise)? {
                     continue;
                 }
                 break;
             }
             self.expect(Reserved::Then, "`if`", start)?;
-            self.filled_list(&mut arm.1)?;
-            arms.push(arm);
+            self.filled_list(body)?;
             if self.take_reserved(Reserved::Elif) {
                 continue;
             }
             if self.take_reserved(Reserved::Else) {
-                let mut body = Script::default();
-                self.filled_list(&mut body)?;
-                otherwise = Some(body);
+                self.filled_list(otherwise.insert(Script::default()))?;
             }
             self.expect(Reserved::Fi, "`if`", start)?;
             break;
         }
-        *kind = CompoundKind::If { arms, otherwise };
+        set(kind, CompoundKind::If { arms, otherwise });
         Ok(())
     }
 
     fn case_command(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
         self.blanks()?;
-        let subject = self.word()?;
+        let mut subject = Word::default();
+        self.enter()?;
+        self.whole_word(&mut subject)?;
+        self.leave();
         self.newlines()?;
         if !self.take_word(b"in") {
             return Err(self.unexpected());
@@ -184,17 +178,19 @@ impl Parser<'_> {
             if self.pos >= self.text.len() {
                 return Err(self.unterminated("`case`", start));
             }
-            arms.push(self.case_arm()?);
+            self.case_arm(&mut arms)?;
         }
         *kind = CompoundKind::Case { subject, arms };
         Ok(())
     }
 
-    fn case_arm(&mut self) -> Read<CaseArm> {
+    fn case_arm(&mut self, arms: &mut Vec<CaseArm>) -> Read {
         let start = self.pos;
         let mut arm =
             CaseArm { patterns: Vec::new(), body: Script::default(), falls_through: false, span: Default::default() };
+        self.enter()?;
         self.case_patterns(&mut arm.patterns)?;
+        self.leave();
         self.list(&mut arm.body)?;
         arm.span = self.span_from(start);
         if self.peek() == b';' {
@@ -214,7 +210,8 @@ impl Parser<'_> {
             let what = self.pos >= self.text.len();
             return Err(if what { self.unterminated("`case`", start) } else { self.unexpected() });
         }
-        Ok(arm)
+        arms.push(arm);
+        Ok(())
     }
 
     fn case_patterns(&mut self, patterns: &mut Vec<Word>) -> Read {
@@ -226,7 +223,7 @@ impl Parser<'_> {
         }
         loop {
             self.spend(1)?;
-            patterns.push(self.word()?);
+            self.word(patterns)?;
             self.blanks()?;
             if self.take(b')') {
                 return Ok(());
@@ -239,19 +236,30 @@ impl Parser<'_> {
     }
 
     /// Reads a word that must stand here.
-    pub(super) fn word(&mut self) -> Read<Word> {
+    pub(super) fn word(&mut self, words: &mut Vec<Word>) -> Read {
+        let mut word = Word::default();
+        self.whole_word(&mut word)?;
+        words.push(word);
+        Ok(())
+    }
+
+    /// The same, into a place that exists already.
+    pub(super) fn whole_word(&mut self, word: &mut Word) -> Read {
         let start = self.pos;
         let byte = self.peek();
         let substitution = matches!(byte, b'<' | b'>') && self.peek_second().0 == b'(';
         if self.pos >= self.text.len() || is_meta(byte) && !substitution && !self.zsh_begins_word(byte) {
             return Err(self.unexpected());
         }
-        let mut word = Word::default();
         self.parts(Until::Word, &mut word.parts)?;
         if self.pos == start {
             return Err(self.unexpected());
         }
         word.span = self.span_from(start);
-        Ok(word)
+        Ok(())
     }
+}
+
+fn set(kind: &mut CompoundKind, value: CompoundKind) {
+    *kind = value;
 }

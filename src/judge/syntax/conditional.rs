@@ -1,31 +1,34 @@
 //! `[[ … ]]`.
 
 use super::parser::{Attempt, Parser, Read};
-use super::tree::{CompoundKind, CondToken, Dialect, Part, Word};
+use super::tree::{Command, CompoundKind, CondToken, Part, Word};
 use super::word::Until;
 
 impl Parser<'_> {
-    /// Reads `[[ … ]]`. To a shell that does not know it, `[[` is the name of a command and what
-    /// follows `&&` in it is another: that reading shows more, so there it comes first.
-    pub(super) fn condition_or_command(&mut self, start: usize, end: usize, kind: &mut CompoundKind) -> Read<bool> {
-        if self.dialect == Dialect::Sh {
-            let plain = self.attempt(Attempt::PlainCondition, |parser| {
-                parser.simple(&mut Vec::new())?;
-                parser.blanks()?;
-                let ends = matches!(parser.peek(), 0 | b'\n' | b';' | b'&' | b'|' | b')');
-                if ends { Ok(()) } else { Err(parser.unexpected()) }
-            })?;
-            self.pos = start;
-            if plain.is_some() {
-                return Ok(false);
+    /// Reads what begins with `[[` for a shell that may not know it: then it is the name of a
+    /// command, and what follows `&&` in it is another. That reading shows more, so it comes first.
+    pub(super) fn plain_condition(&mut self, commands: &mut Vec<Command>) -> Read {
+        self.enter()?;
+        let plain = self.attempt(Attempt::PlainCondition, |parser| {
+            let mut commands = Vec::with_capacity(1);
+            parser.simple(&mut commands)?;
+            if matches!(parser.peek(), 0 | b'\n' | b';' | b'&' | b'|' | b')') {
+                Ok(commands)
+            } else {
+                Err(parser.unexpected())
             }
+        })?;
+        match plain {
+            Some(plain) => commands.extend(plain),
+            None => self.compound_command(commands)?,
         }
-        self.pos = end;
-        self.condition(start, kind)?;
-        Ok(true)
+        self.leave();
+        Ok(())
     }
 
-    fn condition(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+    /// Reads `[[ … ]]`, which began at `start`, from behind its first word.
+    pub(super) fn condition(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        self.enter()?;
         let mut tokens = Vec::new();
         let mut nested = 0_u32;
         let mut operand_next = true;
@@ -66,75 +69,74 @@ impl Parser<'_> {
             tokens.push(CondToken::Operator(operator.to_owned(), self.span_from(begins)));
         }
         *kind = CompoundKind::Conditional(tokens);
+        self.leave();
         Ok(())
     }
 
     /// Reads `-f word`, `word == word` or a word alone.
     fn term(&mut self, tokens: &mut Vec<CondToken>) -> Read {
-        let first = self.operand_word()?;
-        if is_unary(&first) {
-            tokens.push(operator_of(&first));
-            self.blanks()?;
-            let word = self.operand_word()?;
-            tokens.push(CondToken::Word(word));
-            return Ok(());
-        }
-        tokens.push(CondToken::Word(first));
+        self.operand_token(tokens)?;
         self.blanks()?;
+        if let Some(operator) = tokens.last().and_then(unary) {
+            tokens.pop();
+            tokens.push(operator);
+            return self.operand_token(tokens);
+        }
+        let Some(until) = self.binary(tokens) else { return Ok(()) };
+        self.blanks()?;
+        if until == Until::Regex { self.regex(tokens) } else { self.operand_token(tokens) }
+    }
+
+    /// Steps over a binary operator and says how the word after it is read.
+    fn binary(&mut self, tokens: &mut Vec<CondToken>) -> Option<Until> {
         let begins = self.pos;
         let until = match self.peek() {
             b'<' | b'>' if self.peek_second().0 != b'(' => {
                 self.pos += 1;
                 Until::Word
             }
-            _ => match self.short_word() {
-                Some((word, len, end)) if is_binary(word.get(..len).unwrap_or_default()) => {
-                    self.pos = end;
-                    if word.get(..len) == Some(b"=~") { Until::Regex } else { Until::Word }
-                }
-                _ => return Ok(()),
-            },
+            _ => {
+                let (word, len, end) = self.short_word()?;
+                let word = word.get(..len).filter(|word| is_binary(word))?;
+                self.pos = end;
+                if word == b"=~" { Until::Regex } else { Until::Word }
+            }
         };
         tokens.push(CondToken::Operator(self.plain(begins, self.pos), self.span_from(begins)));
-        self.blanks()?;
-        if until == Until::Regex {
-            let mut word = Word::default();
-            let begins = self.pos;
-            self.parts(Until::Regex, &mut word.parts)?;
-            if self.pos == begins {
-                return Err(self.unexpected());
-            }
-            word.span = self.span_from(begins);
-            tokens.push(CondToken::Word(word));
-        } else {
-            let word = self.operand_word()?;
-            tokens.push(CondToken::Word(word));
+        Some(until)
+    }
+
+    fn regex(&mut self, tokens: &mut Vec<CondToken>) -> Read {
+        let start = self.pos;
+        let mut word = Word::default();
+        self.parts(Until::Regex, &mut word.parts)?;
+        if self.pos == start {
+            return Err(self.unexpected());
         }
+        word.span = self.span_from(start);
+        tokens.push(CondToken::Word(word));
         Ok(())
     }
 
     /// Reads a word that is not the closing `]]`.
-    fn operand_word(&mut self) -> Read<Word> {
+    fn operand_token(&mut self, tokens: &mut Vec<CondToken>) -> Read {
         self.peek();
         if matches!(self.short_word(), Some((word, 2, _)) if word.starts_with(b"]]")) {
             return Err(self.unexpected());
         }
-        self.word()
+        let mut word = Word::default();
+        self.whole_word(&mut word)?;
+        tokens.push(CondToken::Word(word));
+        Ok(())
     }
 }
 
-fn operator_of(word: &Word) -> CondToken {
-    let text = match word.parts.first() {
-        Some(Part::Literal(text)) => text.clone(),
-        _ => String::new(),
-    };
-    CondToken::Operator(text, word.span)
-}
-
-fn is_unary(word: &Word) -> bool {
-    let [Part::Literal(text)] = word.parts.as_slice() else { return false };
-    let &[b'-', letter] = text.as_bytes() else { return false };
-    b"abcdefghknoprstuvwxzGLNORS".contains(&letter)
+/// The token as a unary operator, if it is one.
+fn unary(token: &CondToken) -> Option<CondToken> {
+    let CondToken::Word(word) = token else { return None };
+    let [Part::Literal(text)] = word.parts.as_slice() else { return None };
+    let &[b'-', letter] = text.as_bytes() else { return None };
+    b"abcdefghknoprstuvwxzGLNORS".contains(&letter).then(|| CondToken::Operator(text.clone(), word.span))
 }
 
 fn is_binary(word: &[u8]) -> bool {

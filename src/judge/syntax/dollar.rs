@@ -2,7 +2,7 @@
 
 use super::cursor::{begins_name, offset};
 use super::parser::{Attempt, Parser, Read};
-use super::tree::{CommandSubstitution, Dialect, Parameter, Part, Script, Span};
+use super::tree::{Arithmetic, CommandSubstitution, Dialect, Parameter, Part, Script, Span};
 use super::word::Until;
 
 impl Parser<'_> {
@@ -52,7 +52,8 @@ impl Parser<'_> {
         if let Some(inside) = self.pair(b'(', b'(') {
             let arithmetic = self.attempt(Attempt::Arithmetic, |parser| {
                 parser.pos = inside;
-                let arithmetic = parser.arithmetic(Until::Parenthesis)?;
+                let mut arithmetic = Arithmetic::default();
+                parser.arithmetic(Until::Parenthesis, &mut arithmetic)?;
                 match parser.pair(b')', b')') {
                     Some(end) => {
                         parser.pos = end;
@@ -94,7 +95,8 @@ impl Parser<'_> {
         }
         let start = self.pos;
         self.pos = open + 1;
-        let arithmetic = self.arithmetic(Until::Bracket)?;
+        let mut arithmetic = Arithmetic::default();
+        self.arithmetic(Until::Bracket, &mut arithmetic)?;
         self.expect_byte(b']', "arithmetic", start)?;
         parts.push(Part::Arithmetic(arithmetic));
         Ok(())

@@ -64,30 +64,38 @@ impl Parser<'_> {
         }
     }
 
+    // Nodes are put into the tree first and filled there: moving them would cost stack at every
+    // level of nesting.
     fn item(&mut self, items: &mut Vec<Item>) -> Read {
         self.spend(1)?;
         let start = self.pos;
-        let mut item = Item::default();
+        items.push(Item::default());
+        let Some(item) = items.last_mut() else { return Err(self.unexpected()) };
         self.pipeline(&mut item.first)?;
         item.span = self.span_from(start);
-        loop {
-            self.blanks()?;
-            let (join, end) = match self.peek() {
-                b'&' => (Join::And, self.pair(b'&', b'&')),
-                b'|' => (Join::Or, self.pair(b'|', b'|')),
-                _ => break,
-            };
-            let Some(end) = end else { break };
-            self.pos = end;
-            self.newlines()?;
+        while let Some(join) = self.join()? {
             item.rest.push((join, Pipeline::default()));
             if let Some((_, pipeline)) = item.rest.last_mut() {
                 self.pipeline(pipeline)?;
             }
             item.span = self.span_from(start);
         }
-        items.push(item);
         Ok(())
+    }
+
+    /// Steps over `&&` or `||` and the newlines after it.
+    fn join(&mut self) -> Read<Option<Join>> {
+        self.blanks()?;
+        let byte = self.peek();
+        let join = match byte {
+            b'&' => Join::And,
+            b'|' => Join::Or,
+            _ => return Ok(None),
+        };
+        let Some(end) = self.pair(byte, byte) else { return Ok(None) };
+        self.pos = end;
+        self.newlines()?;
+        Ok(Some(join))
     }
 
     fn pipeline(&mut self, pipeline: &mut Pipeline) -> Read {
@@ -146,7 +154,13 @@ impl Parser<'_> {
                     self.pos = end;
                     pipeline.negated = !pipeline.negated;
                 }
-                Some((Reserved::Time, end)) if self.dialect != Dialect::Sh => {
+                // In a POSIX shell `time -o file command` is a program with its options.
+                Some((Reserved::Time, end))
+                    if self.dialect == Dialect::Sh && self.raw(self.past_blanks(end)) == b'-' =>
+                {
+                    return Ok(any);
+                }
+                Some((Reserved::Time, end)) => {
                     self.pos = end;
                     pipeline.timed = true;
                     self.blanks()?;

@@ -60,6 +60,7 @@ impl Parser<'_> {
         if separated || !self.take_word(b"in") {
             return Ok((None, false));
         }
+        self.enter()?;
         let mut words = Vec::new();
         loop {
             self.blanks()?;
@@ -69,10 +70,11 @@ impl Parser<'_> {
                     break;
                 }
                 b'\n' => break,
-                _ => words.push(self.word()?),
+                _ => self.word(&mut words)?,
             }
             self.spend(1)?;
         }
+        self.leave();
         self.newlines()?;
         Ok((Some(words), self.dialect == Dialect::Zsh))
     }
@@ -93,26 +95,31 @@ impl Parser<'_> {
     }
 
     fn for_arithmetic(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
-        let init = self.header_part(b';')?;
-        let condition = self.header_part(b';')?;
-        let step = self.header_part(b')')?;
+        let mut header: [Arithmetic; 3] = Default::default();
+        self.for_header(&mut header)?;
+        *kind = CompoundKind::ForArithmetic { header, body: Script::default() };
+        if let CompoundKind::ForArithmetic { body, .. } = kind
+            && !self.group_body(body)?
+        {
+            self.do_body(start, body)?;
+        }
+        Ok(())
+    }
+
+    /// Reads `init; condition; step))` and the separator after it.
+    fn for_header(&mut self, header: &mut [Arithmetic; 3]) -> Read {
+        for (part, &end) in header.iter_mut().zip(b";;)") {
+            self.arithmetic(Until::ForHeader, part)?;
+            if !self.take(end) {
+                return Err(self.unexpected());
+            }
+        }
         if !self.take(b')') {
             return Err(self.unexpected());
         }
         self.blanks()?;
         self.take(b';');
-        self.newlines()?;
-        let mut body = Script::default();
-        if !self.group_body(&mut body)? {
-            self.do_body(start, &mut body)?;
-        }
-        *kind = CompoundKind::ForArithmetic { header: [init, condition, step], body };
-        Ok(())
-    }
-
-    fn header_part(&mut self, end: u8) -> Read<Arithmetic> {
-        let part = self.arithmetic(Until::ForHeader)?;
-        if self.take(end) { Ok(part) } else { Err(self.unexpected()) }
+        self.newlines()
     }
 
     fn do_body(&mut self, start: usize, body: &mut Script) -> Read {

@@ -4,7 +4,9 @@ use super::cursor::begins_name;
 use super::parser::{Attempt, Parser, Read};
 use super::quote::Quoted;
 use super::reserved::Reserved;
-use super::tree::{CommandSubstitution, Dialect, Parameter, ParameterOp, Part, ReplaceAnchor, Script, Word};
+use super::tree::{
+    Arithmetic, CommandSubstitution, Dialect, Parameter, ParameterOp, Part, ReplaceAnchor, Script, Word,
+};
 use super::word::Until;
 
 impl Parser<'_> {
@@ -41,7 +43,7 @@ impl Parser<'_> {
         if self.peek() == b'[' && begins_name(parameter.name.bytes().next().unwrap_or(0)) {
             let open = self.pos;
             self.pos += 1;
-            parameter.subscript = Some(self.brace_subscript(open)?);
+            self.brace_subscript(open, parameter.subscript.insert(Word::default()))?;
         }
         if self.take(b'}') {
             return Ok(true);
@@ -49,11 +51,9 @@ impl Parser<'_> {
         if self.pos >= self.text.len() {
             return Err(self.unterminated("a parameter expansion", start));
         }
-        let operation = self.operation(quoted, parameter)?;
-        if operation.is_none() {
-            return Ok(false);
-        }
-        parameter.operation = operation;
+        let Some((operation, end)) = self.parameter_operator(parameter.indirect) else { return Ok(false) };
+        self.pos = end;
+        self.operands(quoted, parameter.operation.insert(operation))?;
         if self.pos >= self.text.len() {
             return Err(self.unterminated("a parameter expansion", start));
         }
@@ -96,49 +96,29 @@ impl Parser<'_> {
     }
 
     /// Reads a subscript within `${…}`, in which the first free `}` would end the whole.
-    pub(super) fn brace_subscript(&mut self, open: usize) -> Read<Word> {
+    pub(super) fn brace_subscript(&mut self, open: usize, word: &mut Word) -> Read {
         let start = self.pos;
-        let mut word = Word::default();
         self.parts(Until::Subscript, &mut word.parts)?;
         word.span = self.span_from(start);
-        self.expect_byte(b']', "a subscript", open)?;
-        Ok(word)
+        self.expect_byte(b']', "a subscript", open)
     }
 
-    /// Reads what is done with the value, up to the closing bracket. `None` for what is no operation.
-    fn operation(&mut self, quoted: bool, parameter: &Parameter) -> Read<Option<ParameterOp>> {
+    /// What is to be done with the value, its operands still empty, and where they begin. `None` for
+    /// what is no operation.
+    fn parameter_operator(&mut self, indirect: bool) -> Option<(ParameterOp, usize)> {
         let first = self.peek();
         let (second, at) = self.peek_second();
-        let doubled = second == first;
-        let after = if doubled { at + 1 } else { self.pos + 1 };
-        Ok(Some(match first {
-            b':' if matches!(second, b'-' | b'=' | b'?' | b'+') => {
-                self.pos = at + 1;
-                default_op(second, true, self.operand(quoted)?)
-            }
-            b'-' | b'=' | b'?' | b'+' => {
-                self.pos += 1;
-                default_op(first, false, self.operand(quoted)?)
-            }
-            b':' => {
-                self.pos += 1;
-                return self.substring().map(Some);
-            }
-            b'#' => {
-                self.pos = after;
-                ParameterOp::RemovePrefix { longest: doubled, pattern: self.pattern(Until::Brace, quoted)? }
-            }
-            b'%' => {
-                self.pos = after;
-                ParameterOp::RemoveSuffix { longest: doubled, pattern: self.pattern(Until::Brace, quoted)? }
-            }
+        let longest = second == first;
+        let after = if longest { at + 1 } else { self.pos + 1 };
+        Some(match first {
+            b':' if matches!(second, b'-' | b'=' | b'?' | b'+') => (default_op(second, true), at + 1),
+            b'-' | b'=' | b'?' | b'+' => (default_op(first, false), self.pos + 1),
+            b':' => (ParameterOp::Substring { offset: Arithmetic::default(), length: None }, self.pos + 1),
+            b'#' => (ParameterOp::RemovePrefix { longest, pattern: Word::default() }, after),
+            b'%' => (ParameterOp::RemoveSuffix { longest, pattern: Word::default() }, after),
             b'^' | b',' | b'~' => {
-                let operator = if doubled { [first, second].to_vec() } else { vec![first] };
-                self.pos = after;
-                ParameterOp::Case {
-                    operator: super::cursor::text_of(&operator),
-                    pattern: self.pattern(Until::Brace, quoted)?,
-                }
+                let operator = char::from(first).to_string().repeat(if longest { 2 } else { 1 });
+                (ParameterOp::Case { operator, pattern: Word::default() }, after)
             }
             b'/' => {
                 let (anchor, begins) = match second {
@@ -147,66 +127,73 @@ impl Parser<'_> {
                     b'%' => (ReplaceAnchor::Suffix, at + 1),
                     _ => (ReplaceAnchor::First, self.pos + 1),
                 };
-                self.pos = begins;
-                return self.replace(anchor, quoted).map(Some);
+                let replace = ParameterOp::Replace { anchor, pattern: Word::default(), replacement: Word::default() };
+                (replace, begins)
             }
-            b'@' | b'*' if parameter.indirect && second == b'}' => {
-                self.pos = at;
-                ParameterOp::NamesWithPrefix(char::from(first))
-            }
-            b'@' if second.is_ascii_alphabetic() => {
-                self.pos = at + 1;
-                ParameterOp::Transform(char::from(second))
-            }
-            _ => return Ok(None),
-        }))
+            b'@' | b'*' if indirect && second == b'}' => (ParameterOp::NamesWithPrefix(char::from(first)), at),
+            b'@' if second.is_ascii_alphabetic() => (ParameterOp::Transform(char::from(second)), at + 1),
+            _ => return None,
+        })
     }
 
-    fn replace(&mut self, anchor: ReplaceAnchor, quoted: bool) -> Read<ParameterOp> {
-        let pattern = self.pattern(Until::Slash, quoted)?;
-        let replacement = if self.take(b'/') { self.pattern(Until::Brace, quoted)? } else { Word::default() };
-        Ok(ParameterOp::Replace { anchor, pattern, replacement })
-    }
-
-    fn substring(&mut self) -> Read<ParameterOp> {
-        let offset = self.arithmetic(Until::Colon)?;
-        let length = if self.take(b':') { Some(self.arithmetic(Until::Colon)?) } else { None };
-        Ok(ParameterOp::Substring { offset, length })
+    /// Reads the operands of `operation`.
+    fn operands(&mut self, quoted: bool, operation: &mut ParameterOp) -> Read {
+        match operation {
+            ParameterOp::Default { word, .. }
+            | ParameterOp::AssignDefault { word, .. }
+            | ParameterOp::Error { word, .. }
+            | ParameterOp::Alternative { word, .. }
+            | ParameterOp::Other(word) => self.operand(quoted, word),
+            ParameterOp::RemovePrefix { pattern, .. }
+            | ParameterOp::RemoveSuffix { pattern, .. }
+            | ParameterOp::Case { pattern, .. } => self.pattern(Until::Brace, quoted, pattern),
+            ParameterOp::Replace { pattern, replacement, .. } => {
+                self.pattern(Until::Slash, quoted, pattern)?;
+                if self.take(b'/') { self.pattern(Until::Brace, quoted, replacement) } else { Ok(()) }
+            }
+            ParameterOp::Substring { offset, length } => {
+                self.arithmetic(Until::Colon, offset)?;
+                if self.take(b':') {
+                    self.arithmetic(Until::Colon, length.insert(Arithmetic::default()))
+                } else {
+                    Ok(())
+                }
+            }
+            ParameterOp::Transform(_) | ParameterOp::NamesWithPrefix(_) => Ok(()),
+        }
     }
 
     /// Reads the word after `:-` and its kin.
-    pub(super) fn operand(&mut self, quoted: bool) -> Read<Word> {
+    pub(super) fn operand(&mut self, quoted: bool, word: &mut Word) -> Read {
         let start = self.pos;
-        let mut word = Word::default();
         if quoted {
             self.quoted(Quoted::Brace, &mut word.parts)?;
         } else {
             self.parts(Until::Brace, &mut word.parts)?;
         }
         word.span = self.span_from(start);
-        Ok(word)
+        Ok(())
     }
 
     /// Reads a pattern or its replacement: quotes count in it even where the whole is quoted.
-    fn pattern(&mut self, until: Until, quoted: bool) -> Read<Word> {
+    fn pattern(&mut self, until: Until, quoted: bool, word: &mut Word) -> Read {
         let start = self.pos;
-        let mut word = Word::default();
         self.parts(until, &mut word.parts)?;
         word.span = self.span_from(start);
-        let raw = self.text.get(start..self.pos).unwrap_or_default();
-        if quoted && self.dialect == Dialect::Sh && single_quotes_matter(raw) {
-            self.pos = start;
-            return Err(self.unsupported("a single quote within a quoted expansion"));
+        if quoted && self.dialect == Dialect::Sh {
+            let raw = self.text.get(start..self.pos).unwrap_or_default();
+            if single_quotes_matter(raw) {
+                self.pos = start;
+                return Err(self.unsupported("a single quote within a quoted expansion"));
+            }
         }
-        Ok(word)
+        Ok(())
     }
 
     /// Reads what the shell will refuse as a "bad substitution", keeping the substitutions in it.
     fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> Read {
-        let word = self.operand(quoted)?;
-        self.expect_byte(b'}', "a parameter expansion", start)?;
-        parameter.operation = Some(ParameterOp::Other(word));
-        Ok(())
+        self.operands(quoted, parameter.operation.insert(ParameterOp::Other(Word::default())))?;
+        self.expect_byte(b'}', "a parameter expansion", start)
     }
 
     /// Reads `${ …; }`: a command substitution to bash 5.3, a bad substitution to bash 5.2. They must
@@ -260,7 +247,8 @@ impl Parser<'_> {
     }
 }
 
-fn default_op(operator: u8, colon: bool, word: Word) -> ParameterOp {
+fn default_op(operator: u8, colon: bool) -> ParameterOp {
+    let word = Word::default();
     match operator {
         b'-' => ParameterOp::Default { colon, word },
         b'=' => ParameterOp::AssignDefault { colon, word },

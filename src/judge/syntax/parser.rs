@@ -72,6 +72,16 @@ pub(super) struct Parser<'t> {
     pub(super) failed: BTreeSet<(usize, Attempt)>,
 }
 
+/// Where an attempt began.
+struct Checkpoint<'t> {
+    text: &'t [u8],
+    pos: usize,
+    depth: u32,
+    pending: Vec<Pending>,
+    in_substitution: bool,
+    in_plain_brace: bool,
+}
+
 impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t [u8], dialect: Dialect) -> Self {
         Self {
@@ -143,21 +153,41 @@ impl<'t> Parser<'t> {
         if self.failed.contains(&key) {
             return Ok(None);
         }
-        let (text, pos, depth) = (self.text, self.pos, self.depth);
-        let (in_substitution, in_plain_brace) = (self.in_substitution, self.in_plain_brace);
-        let pending = self.pending.clone();
+        let before = self.checkpoint();
         match read(self) {
             Ok(value) => Ok(Some(value)),
-            Err(Failed) if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) => Err(Failed),
             Err(Failed) => {
-                (self.text, self.pos, self.depth) = (text, pos, depth);
-                (self.in_substitution, self.in_plain_brace) = (in_substitution, in_plain_brace);
-                self.pending = pending;
-                self.error = None;
+                self.back_to(before)?;
                 self.failed.insert(key);
                 Ok(None)
             }
         }
+    }
+
+    fn checkpoint(&self) -> Box<Checkpoint<'t>> {
+        Box::new(Checkpoint {
+            text: self.text,
+            pos: self.pos,
+            depth: self.depth,
+            pending: self.pending.clone(),
+            in_substitution: self.in_substitution,
+            in_plain_brace: self.in_plain_brace,
+        })
+    }
+
+    /// Forgets a failure, unless it was a limit.
+    fn back_to(&mut self, before: Box<Checkpoint<'t>>) -> Read {
+        if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) {
+            return Err(Failed);
+        }
+        self.error = None;
+        self.text = before.text;
+        self.pos = before.pos;
+        self.depth = before.depth;
+        self.pending = before.pending;
+        self.in_substitution = before.in_substitution;
+        self.in_plain_brace = before.in_plain_brace;
+        Ok(())
     }
 
     /// One level down. Every cycle of calls in the grammar passes here.

@@ -41,7 +41,11 @@ impl Parser<'_> {
             RedirectTarget::Heredoc(self.heredoc(strip_tabs)?)
         } else {
             self.blanks()?;
-            RedirectTarget::Word(self.word()?)
+            let mut word = Word::default();
+            self.enter()?;
+            self.whole_word(&mut word)?;
+            self.leave();
+            RedirectTarget::Word(word)
         };
         redirects.push(Redirect { fd, op, target, span: self.span_from(start) });
         Ok(true)
@@ -127,7 +131,8 @@ impl Parser<'_> {
     fn heredoc(&mut self, strip_tabs: bool) -> Read<Heredoc> {
         self.blanks()?;
         let start = self.pos;
-        let word = self.word()?;
+        let mut word = Word::default();
+        self.whole_word(&mut word)?;
         let raw = self.text.get(start..self.pos).unwrap_or_default();
         let mut delimiter = String::new();
         let quoted = collect_delimiter(&word.parts, &mut delimiter);

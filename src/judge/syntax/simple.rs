@@ -3,7 +3,7 @@
 use super::cursor::{class, has, is_meta};
 use super::parser::{Attempt, Parser, Read};
 use super::reserved::Reserved;
-use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Word};
+use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Span, Word};
 use super::word::Until;
 
 impl Parser<'_> {
@@ -12,9 +12,9 @@ impl Parser<'_> {
         self.spend(1)?;
         match self.reserved() {
             Some((Reserved::Function, end)) => self.function_word(end, commands),
-            Some((Reserved::Coproc, end)) if self.dialect != Dialect::Sh => self.coprocess(end, commands),
-            Some((word, _)) if word.opens(self.dialect) => self.compound_command(commands),
-            Some((Reserved::Bang | Reserved::Time, _)) if self.dialect == Dialect::Sh => self.simple(commands),
+            Some((Reserved::Coproc, end)) => self.coprocess(end, commands),
+            Some((Reserved::OpenCondition, _)) if self.dialect == Dialect::Sh => self.plain_condition(commands),
+            Some((word, _)) if word.opens() => self.compound_command(commands),
             // After `|`, `time` is a word like any other.
             Some((Reserved::Time, _)) => self.simple(commands),
             Some(_) => Err(self.unexpected()),
@@ -30,15 +30,14 @@ impl Parser<'_> {
         self.compound_command(commands)
     }
 
-    fn compound_command(&mut self, commands: &mut Vec<Command>) -> Read {
-        let mut compound = Compound::default();
-        if self.compound(&mut compound)? {
-            commands.push(Command::Compound(compound));
-            Ok(())
-        } else {
-            // A word that only another shell reserves.
-            self.simple(commands)
+    pub(super) fn compound_command(&mut self, commands: &mut Vec<Command>) -> Read {
+        push_compound(commands);
+        if let Some(Command::Compound(compound)) = commands.last_mut()
+            && self.compound(compound)?
+        {
+            return Ok(());
         }
+        Err(self.unexpected())
     }
 
     /// Reads `!(…)` as a negated subshell, as it is without extended globs. That reading shows the
@@ -187,27 +186,17 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         let arguments = if names.is_empty() { self.zsh_arguments()? } else { Vec::new() };
-        commands.push(Command::Function(Function { names, arguments, body, span: self.span_from(start) }));
+        push_function(commands, Function { names, arguments, body, span: self.span_from(start) });
         Ok(())
     }
 
     /// Reads `coproc [NAME] command`.
     fn coprocess(&mut self, end: usize, commands: &mut Vec<Command>) -> Read {
+        self.enter()?;
         let start = self.pos;
         self.pos = end;
         self.blanks()?;
-        let mut name = None;
-        if !self.at_compound() {
-            let word = self.pos;
-            if let Some((_, len, end)) = self.short_or_long_name() {
-                self.pos = self.past_blanks(end);
-                if len > 0 && self.at_compound() {
-                    name = Some(self.plain(word, end));
-                } else {
-                    self.pos = word;
-                }
-            }
-        }
+        let name = self.coprocess_name();
         let mut body = Vec::with_capacity(1);
         if self.at_compound() {
             self.compound_command(&mut body)?;
@@ -216,18 +205,42 @@ impl Parser<'_> {
         } else {
             self.simple(&mut body)?;
         }
-        let Some(body) = body.pop() else { return Err(self.unexpected()) };
-        commands.push(Command::Coprocess(Coprocess { name, body: Box::new(body), span: self.span_from(start) }));
+        push_coprocess(commands, name, body, self.span_from(start));
+        self.leave();
         Ok(())
     }
 
-    /// A name at the current place that is a whole word: where it begins, its length, its end.
-    fn short_or_long_name(&mut self) -> Option<(usize, usize, usize)> {
-        self.peek();
-        let end = self.name_end(self.pos);
+    /// Steps over a name with a compound command after it.
+    fn coprocess_name(&mut self) -> Option<String> {
+        let start = self.pos;
+        if self.at_compound() {
+            return None;
+        }
+        let end = self.name_end(start);
         let next = self.raw(self.past_continuations(end));
-        (end > self.pos && (next == 0 || is_meta(next))).then(|| (self.pos, end - self.pos, end))
+        if end > start && is_meta(next) {
+            self.pos = self.past_blanks(end);
+            if self.at_compound() {
+                return Some(self.plain(start, end));
+            }
+        }
+        self.pos = start;
+        None
     }
+}
+
+fn push_function(commands: &mut Vec<Command>, function: Function) {
+    commands.push(Command::Function(function));
+}
+
+fn push_coprocess(commands: &mut Vec<Command>, name: Option<String>, body: Vec<Command>, span: Span) {
+    commands.extend(
+        body.into_iter().map(|body| Command::Coprocess(Coprocess { name: name.clone(), body: Box::new(body), span })),
+    );
+}
+
+fn push_compound(commands: &mut Vec<Command>) {
+    commands.push(Command::Compound(Compound::default()));
 }
 
 /// The builtins after which `name=(…)` is an array, as bash's grammar knows them.
