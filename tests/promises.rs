@@ -28,7 +28,7 @@ mod patterns;
 mod repositories;
 #[path = "promises/scene.rs"]
 mod scene;
-#[path = "promises/syntax.rs"]
+#[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/world.rs"]
 mod world;

@@ -1,5 +1,7 @@
 //! Reading a command string.
 
+mod oracles;
+
 use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{Command, Dialect, Part, Script, Word};
 use guard::judge::syntax::visit;
@@ -8,10 +10,10 @@ fn samples(text: &str) -> Vec<&str> {
     text.split("\n%%\n").map(|sample| sample.strip_suffix("\n%%").unwrap_or(sample)).collect()
 }
 
-const VALID: &str = include_str!("../samples/syntax-valid.txt");
-const INVALID: &str = include_str!("../samples/syntax-invalid.txt");
-const ZSH: &str = include_str!("../samples/syntax-zsh.txt");
-const EVASION: &str = include_str!("../samples/evasion.txt");
+const VALID: &str = include_str!("../../samples/syntax-valid.txt");
+const INVALID: &str = include_str!("../../samples/syntax-invalid.txt");
+const ZSH: &str = include_str!("../../samples/syntax-zsh.txt");
+const EVASION: &str = include_str!("../../samples/evasion.txt");
 
 /// What `bash -n` accepts because it reads it only when it gets there, and then refuses, or what
 /// shells read differently. It is refused here.
@@ -188,7 +190,6 @@ const NESTING: &[(&str, &str)] = &[
 fn nesting_without_end_is_refused_on_a_small_stack() {
     for &(open, close) in NESTING {
         for dialect in [Dialect::Bash, Dialect::Sh, Dialect::Zsh] {
-            eprintln!("XX {open:?} {dialect:?}");
             for times in [60, 99, 100, 1_000, 100_000] {
                 let whole = format!("{}x{}", open.repeat(times), close.repeat(times));
                 let unclosed = open.repeat(times);
