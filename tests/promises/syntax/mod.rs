@@ -1,5 +1,6 @@
 //! Reading a command string.
 
+mod executions;
 mod oracles;
 
 use guard::judge::syntax::parse;

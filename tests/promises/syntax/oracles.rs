@@ -18,7 +18,8 @@ use serde_json::Value;
 const BOUNDED: usize = 120;
 
 /// Where scripts are looked for.
-const ROOTS: &[&str] = &["/usr/bin", "/usr/sbin", "/etc", "/usr/lib", "/usr/share", "/usr/local", "/opt", "/var", "/root", "/home"];
+const ROOTS: &[&str] =
+    &["/usr/bin", "/usr/sbin", "/etc", "/usr/lib", "/usr/share", "/usr/local", "/opt", "/var", "/root", "/home"];
 
 /// Files with a shell's shebang.
 fn scripts() -> Vec<PathBuf> {
@@ -134,7 +135,7 @@ fn brush(text: &[u8]) -> Option<Names> {
         })
         .expect("a thread");
     // It keeps an assignment both taken apart and whole, so that how often a name occurs says nothing.
-    let names = receiver.recv_timeout(Duration::from_secs(20)).ok()??;
+    let names = receiver.recv_timeout(Duration::from_secs(2)).ok()??;
     Some(names.into_keys().map(|name| (name, 1)).collect())
 }
 

@@ -1,0 +1,292 @@
+//! What a shell runs, the tree shows: random texts are given to real shells in an empty folder where
+//! `rm` is a stand-in that leaves a mark. Where the mark appears, the tree must have named `rm` or
+//! have been refused. `GUARD_TEST_EXECUTIONS` sets how many texts are tried.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use guard::judge::syntax::parse;
+use guard::judge::syntax::tree::{Command as Node, Dialect, Script};
+use guard::judge::syntax::visit;
+
+/// A small generator of pseudo-random numbers, so that every run tries the same texts.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % limit
+    }
+
+    pub fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+/// Pieces of shell text. None of them can do harm in a folder of its own: no program but the
+/// stand-in can be found, and every path is relative.
+const PIECES: &[&str] = &[
+    "rm x",
+    "rm x",
+    "rm x",
+    ":",
+    "echo",
+    " ",
+    " ",
+    " ",
+    "\n",
+    "\n",
+    ";",
+    "&",
+    "|",
+    "&&",
+    "||",
+    "|&",
+    "(",
+    ")",
+    "((",
+    "))",
+    "{ ",
+    "}",
+    "; }",
+    "$(",
+    ")",
+    "`",
+    "\\`",
+    "${y:-",
+    "${y-",
+    "${y#",
+    "${y%",
+    "${y/",
+    "${y:",
+    "${y[",
+    "${ ",
+    "}",
+    "$((",
+    "))",
+    "$[",
+    "]",
+    "[[ ",
+    " ]]",
+    "[",
+    "]",
+    "\"",
+    "\"",
+    "'",
+    "'",
+    "$'",
+    "$\"",
+    "\\",
+    "\\\n",
+    "\\'",
+    "\\\"",
+    "#",
+    " #",
+    "<(",
+    ">(",
+    "<",
+    ">",
+    ">>",
+    "<<",
+    "<<E",
+    "<<E\n",
+    "<<'E'\n",
+    "<<-E\n",
+    "\t",
+    "E\n",
+    "\nE\n",
+    "E)",
+    "<<<",
+    ">&",
+    "&>",
+    "2>",
+    "{fd}>",
+    "if ",
+    "then ",
+    "else ",
+    "elif ",
+    "fi",
+    "while ",
+    "until ",
+    "do ",
+    "done",
+    "for i in ",
+    "for i ",
+    "for ((",
+    "case a in ",
+    "a)",
+    ";;",
+    ";&",
+    "esac",
+    "in ",
+    "!",
+    "! ",
+    "time ",
+    "coproc ",
+    "function f ",
+    "f()",
+    "f() { ",
+    "f\n",
+    "y=",
+    "y=(",
+    "y[",
+    "y+=(",
+    "declare ",
+    "declare y=(",
+    "$y",
+    "@(",
+    "!(",
+    "*(",
+    "a",
+    "1",
+    "=",
+    "==",
+    "=~",
+    "~",
+    "%",
+    "/",
+    ":",
+    "-n ",
+    ",",
+    "?",
+    "$",
+    "$$",
+    "$#",
+    "$!",
+    "select i in ",
+];
+
+/// Texts built of pieces, and texts that run `rm` with a piece put in, left out or doubled.
+pub fn text(random: &mut Random, seeds: &[&str]) -> String {
+    let mut text = String::new();
+    if random.below(2) == 0 || seeds.is_empty() {
+        for _ in 0..2 + random.below(10) {
+            text.push_str(random.pick(PIECES));
+        }
+        return text;
+    }
+    let seed: Vec<char> = random.pick(seeds).chars().collect();
+    let first = random.below(seed.len() + 1);
+    let second = random.below(seed.len() + 1);
+    let (first, second) = (first.min(second), first.max(second));
+    let part = |range: &[char]| range.iter().collect::<String>();
+    match random.below(4) {
+        0 => part(&seed[..first]) + random.pick(PIECES) + &part(&seed[first..]),
+        1 => part(&seed[..first]) + &part(&seed[second..]),
+        2 => {
+            part(&seed[..first])
+                + random.pick(PIECES)
+                + &part(&seed[first..second])
+                + random.pick(PIECES)
+                + &part(&seed[second..])
+        }
+        _ => {
+            let other: Vec<char> = random.pick(seeds).chars().collect();
+            let cut = random.below(other.len() + 1);
+            part(&seed[..first]) + &part(&other[cut..]) + &part(&seed[second..])
+        }
+    }
+}
+
+/// Whether the tree names `rm`, or has a command whose name only an expansion gives.
+fn shows(script: &Script) -> bool {
+    let mut shown = false;
+    visit::commands(script, &mut |command| {
+        if let Node::Simple(simple) = command
+            && let Some(word) = simple.words.first()
+        {
+            shown |= super::plain(word).is_none_or(|name| name == "rm" || name.contains(['{', '*', '?', '[', '~']));
+        }
+    });
+    shown
+}
+
+/// Runs `text` and says whether the stand-in was called.
+fn runs_rm(shell: &[&str], text: &str, root: &Path) -> bool {
+    let folder = root.join("work");
+    let mark = root.join("mark");
+    let _ = fs::remove_dir_all(&folder);
+    let _ = fs::remove_file(&mark);
+    fs::create_dir(&folder).expect("a folder");
+    let _ = Command::new("/usr/bin/timeout")
+        .args(["-s", "KILL", "2"])
+        .args(shell)
+        .args(["-c", text])
+        .env_clear()
+        .env("PATH", root.join("bin"))
+        .current_dir(&folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("timeout runs");
+    mark.exists()
+}
+
+fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
+    let times: usize = std::env::var("GUARD_TEST_EXECUTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let root = tempfile::tempdir().expect("a folder");
+    let bin = root.path().join("bin");
+    fs::create_dir(&bin).expect("a folder");
+    let stand_in = bin.join("rm");
+    fs::write(&stand_in, format!("#!/bin/sh\n: > '{}'\n", root.path().join("mark").display())).expect("a file");
+    fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).expect("a mode");
+    assert!(runs_rm(shell, "rm x", root.path()), "the stand-in works");
+    let mut random = Random::new(seed);
+    let mut hidden = Vec::new();
+    let mut tried = 0;
+    while tried < times {
+        let text = text(&mut random, seeds);
+        if text.contains('\0') || !text.contains("rm") {
+            continue;
+        }
+        // Only what is read and shows nothing can hide something.
+        if parse(text.as_bytes(), dialect).is_ok_and(|script| !shows(&script)) {
+            tried += 1;
+            if runs_rm(shell, &text, root.path()) {
+                hidden.push(format!("{text:?}"));
+            }
+        }
+    }
+    assert!(hidden.is_empty(), "{} of {tried}:\n{}", hidden.len(), hidden.join("\n"));
+}
+
+fn seeds() -> Vec<&'static str> {
+    let unsafe_to_change = ["/dev", "/"];
+    super::samples(super::EVASION)
+        .into_iter()
+        .filter(|text| !unsafe_to_change.iter().any(|piece| text.contains(piece)))
+        .collect()
+}
+
+fn number(name: &str) -> u64 {
+    std::env::var("GUARD_TEST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1) + name.len() as u64
+}
+
+#[test]
+fn what_bash_runs_the_tree_shows() {
+    try_shell(&["/bin/bash", "--norc"], Dialect::Bash, &seeds(), number("bash"));
+}
+
+#[test]
+fn what_bash_with_extended_globs_runs_the_tree_shows() {
+    try_shell(&["/bin/bash", "--norc", "-O", "extglob"], Dialect::Bash, &seeds(), number("extglob"));
+}
+
+#[test]
+fn what_dash_runs_the_tree_shows() {
+    try_shell(&["/bin/dash"], Dialect::Sh, &seeds(), number("dash1"));
+}
+
+#[test]
+fn what_bash_as_sh_runs_the_tree_shows() {
+    try_shell(&["/bin/bash", "--posix"], Dialect::Sh, &seeds(), number("posix1"));
+}
