@@ -23,6 +23,7 @@ impl Parser<'_> {
             }
             _ => return Ok(false),
         }
+        self.refuse_spaced_subscript(start, subscript.as_ref())?;
         let after = if subscript.is_some() { self.pos } else { end };
         let Some((append, value)) = self.assignment_operator(after) else {
             return match subscript {
@@ -36,7 +37,6 @@ impl Parser<'_> {
                 None => Ok(false),
             };
         };
-        self.refuse_spaced_subscript(start, value)?;
         self.pos = value;
         let name = self.plain(start, end);
         let value = self.assignment_value()?;
@@ -57,10 +57,10 @@ impl Parser<'_> {
         }
     }
 
-    /// A shell without arrays ends the word at a blank or an operator within a subscript.
-    fn refuse_spaced_subscript(&mut self, start: usize, end: usize) -> Read {
-        let left = self.text.get(start..end).unwrap_or_default();
-        if self.dialect == Dialect::Sh && left.iter().any(|&byte| super::cursor::is_meta(byte)) {
+    /// Only bash keeps blanks and operators in a subscript together; elsewhere they end the word.
+    fn refuse_spaced_subscript(&mut self, start: usize, subscript: Option<&Word>) -> Read {
+        let spaced = |part: &Part| matches!(part, Part::Literal(text) if text.bytes().any(super::cursor::is_meta));
+        if self.dialect != Dialect::Bash && subscript.is_some_and(|word| word.parts.iter().any(spaced)) {
             self.pos = start;
             return Err(self.unsupported("a subscript with blanks or operators"));
         }
@@ -124,6 +124,7 @@ impl Parser<'_> {
         let subscript = self.subscript(open)?;
         let mut value = Word::default();
         if let Some((_, at)) = self.assignment_operator(self.pos) {
+            self.refuse_second_expansion(open, &subscript)?;
             self.pos = at;
             self.parts(Until::Word, &mut value.parts)?;
             value.span = self.span_from(at);
@@ -132,6 +133,18 @@ impl Parser<'_> {
             self.bracketed(String::new(), subscript, &mut value.parts)?;
             value.span = self.span_from(open);
             elements.push(ArrayElement { subscript: None, value });
+        }
+        Ok(())
+    }
+
+    /// bash expands the subscript of an array element, takes its quotes away, and expands the result
+    /// once more: a quoted `$` comes alive.
+    fn refuse_second_expansion(&mut self, open: usize, subscript: &Word) -> Read {
+        let mut text = String::new();
+        super::quote::static_text(&subscript.parts, &mut text);
+        if text.contains(['$', '`']) {
+            self.pos = open;
+            return Err(self.unsupported("a quoted `$` in the subscript of an array element"));
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Parser<'_> {
             Reserved::Select => self.select_loop(start, kind)?,
             Reserved::OpenCondition => self.condition(start, kind)?,
             Reserved::Case => self.case_command(start, kind)?,
-            Reserved::Repeat => self.zsh_repeat(kind)?,
+            Reserved::Repeat => self.zsh_repeat(start, kind)?,
             Reserved::Foreach => self.zsh_foreach(start, kind)?,
             _ => return Ok(false),
         }
@@ -138,8 +138,8 @@ impl Parser<'_> {
             arms.push((Script::default(), Script::default()));
             let Some((condition, body)) = arms.last_mut() else { return Err(self.unexpected()) };
             self.filled_list(condition)?;
-            if self.zsh_brace_body(body)? {
-                if self.zsh_elif(&mut otherwise)? {
+            if self.zsh_condition_body(true, body)? {
+                if self.zsh_else(&mut otherwise)? {
                     continue;
                 }
                 break;
@@ -166,25 +166,29 @@ impl Parser<'_> {
         self.whole_word(&mut subject)?;
         self.leave();
         self.newlines()?;
-        if !self.take_word(b"in") {
+        let end = if self.take_word(b"in") {
+            Reserved::Esac
+        } else if self.zsh() && self.take_reserved(Reserved::OpenBrace) {
+            Reserved::CloseBrace
+        } else {
             return Err(self.unexpected());
-        }
+        };
         let mut arms = Vec::new();
         loop {
             self.newlines()?;
-            if self.take_reserved(Reserved::Esac) {
+            if self.take_reserved(end) {
                 break;
             }
             if self.pos >= self.text.len() {
                 return Err(self.unterminated("`case`", start));
             }
-            self.case_arm(&mut arms)?;
+            self.case_arm(end, &mut arms)?;
         }
         *kind = CompoundKind::Case { subject, arms };
         Ok(())
     }
 
-    fn case_arm(&mut self, arms: &mut Vec<CaseArm>) -> Read {
+    fn case_arm(&mut self, end: Reserved, arms: &mut Vec<CaseArm>) -> Read {
         let start = self.pos;
         let mut arm =
             CaseArm { patterns: Vec::new(), body: Script::default(), falls_through: false, span: Default::default() };
@@ -206,7 +210,7 @@ impl Parser<'_> {
                 }
                 _ => return Err(self.unexpected()),
             }
-        } else if !self.reserved().is_some_and(|(word, _)| word == Reserved::Esac) {
+        } else if !self.reserved().is_some_and(|(word, _)| word == end) {
             let what = self.pos >= self.text.len();
             return Err(if what { self.unterminated("`case`", start) } else { self.unexpected() });
         }
@@ -221,6 +225,11 @@ impl Parser<'_> {
         if self.take(b'(') {
             self.blanks()?;
         }
+        self.pattern_alternatives(patterns)
+    }
+
+    /// Reads `a | b)`.
+    pub(super) fn pattern_alternatives(&mut self, patterns: &mut Vec<Word>) -> Read {
         loop {
             self.spend(1)?;
             self.word(patterns)?;

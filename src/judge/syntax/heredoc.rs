@@ -77,6 +77,7 @@ impl Parser<'_> {
         let delimiter = pending.delimiter.as_bytes();
         let mut rest = Some(delimiter);
         let mut after = None;
+        let mut exact = true;
         let mut closes = false;
         let mut pos = start;
         let end = loop {
@@ -94,6 +95,7 @@ impl Parser<'_> {
                 continue;
             }
             for at in pos..=pos + usize::from(pair) {
+                exact &= after.is_none();
                 closes |= after.is_some() && self.raw(at) == b')';
                 rest =
                     rest.and_then(|rest| rest.split_first()).filter(|(first, _)| **first == self.raw(at)).map(|x| x.1);
@@ -103,11 +105,11 @@ impl Parser<'_> {
         self.spend(end - start + 1)?;
         let next = (end + 1).min(self.text.len());
         Ok(match after {
-            Some(at) if at == end => (Matched::Whole, next),
+            Some(_) if exact => (Matched::Whole, next),
             // bash ends the body within a line too, where the line also holds the parenthesis that
             // closes the substitution.
-            Some(_) if closes && self.in_substitution && self.dialect == Dialect::Bash => {
-                (Matched::BeforeParenthesis(after.unwrap_or(end)), next)
+            Some(at) if closes && self.in_substitution && self.dialect == Dialect::Bash => {
+                (Matched::BeforeParenthesis(at), next)
             }
             _ => (Matched::No, next),
         })

@@ -66,7 +66,7 @@ impl Parser<'_> {
 
     // Nodes are put into the tree first and filled there: moving them would cost stack at every
     // level of nesting.
-    fn item(&mut self, items: &mut Vec<Item>) -> Read {
+    pub(super) fn item(&mut self, items: &mut Vec<Item>) -> Read {
         self.spend(1)?;
         let start = self.pos;
         items.push(Item::default());

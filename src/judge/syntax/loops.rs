@@ -10,7 +10,7 @@ impl Parser<'_> {
         let mut condition = Script::default();
         self.filled_list(&mut condition)?;
         let mut body = Script::default();
-        if !self.zsh_brace_body(&mut body)? {
+        if !self.zsh_condition_body(false, &mut body)? {
             self.do_body(start, &mut body)?;
         }
         *kind = CompoundKind::Loop { until, condition, body };
@@ -25,9 +25,9 @@ impl Parser<'_> {
         }
         let mut names = vec![self.loop_name()?];
         self.zsh_more_names(&mut names)?;
-        let (words, short) = self.loop_words()?;
+        let words = self.loop_words()?;
         let mut body = Script::default();
-        self.loop_body(start, short, &mut body)?;
+        self.loop_body(start, &mut body)?;
         *kind = CompoundKind::For { names, words, body };
         Ok(())
     }
@@ -35,33 +35,33 @@ impl Parser<'_> {
     pub(super) fn select_loop(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
         self.blanks()?;
         let name = self.loop_name()?;
-        let (words, short) = self.loop_words()?;
+        let words = self.loop_words()?;
         let mut body = Script::default();
-        self.loop_body(start, short, &mut body)?;
+        self.loop_body(start, &mut body)?;
         *kind = CompoundKind::Select { name, words, body };
         Ok(())
     }
 
-    fn loop_name(&mut self) -> Read<String> {
+    pub(super) fn loop_name(&mut self) -> Read<String> {
         let name = self.name()?;
         let next = self.peek();
         if next == 0 || super::cursor::is_meta(next) { Ok(name) } else { Err(self.unexpected()) }
     }
 
-    /// Reads what a `for` or `select` runs over, and the separator after it. The flag says that
-    /// zsh's short form, a body without `do`, may follow.
-    fn loop_words(&mut self) -> Read<(Option<Vec<Word>>, bool)> {
+    /// Reads what a `for` or `select` runs over, and the separator after it. `None` where nothing is
+    /// named.
+    pub(super) fn loop_words(&mut self) -> Read<Option<Vec<Word>>> {
         self.blanks()?;
-        if let Some(words) = self.zsh_parenthesized_words()? {
-            return Ok((Some(words), true));
+        let mut words = Vec::new();
+        if self.zsh_parenthesized_words(&mut words)? {
+            return Ok(Some(words));
         }
         let separated = self.take(b';');
         self.newlines()?;
         if separated || !self.take_word(b"in") {
-            return Ok((None, false));
+            return Ok(None);
         }
         self.enter()?;
-        let mut words = Vec::new();
         loop {
             self.blanks()?;
             match self.peek() {
@@ -76,34 +76,24 @@ impl Parser<'_> {
         }
         self.leave();
         self.newlines()?;
-        Ok((Some(words), self.dialect == Dialect::Zsh))
+        Ok(Some(words))
     }
 
-    fn loop_body(&mut self, start: usize, short: bool, body: &mut Script) -> Read {
+    pub(super) fn loop_body(&mut self, start: usize, body: &mut Script) -> Read {
         if self.group_body(body)? {
-            return Ok(());
+            Ok(())
+        } else if self.zsh_short_loop() {
+            self.zsh_sublist(body)
+        } else {
+            self.do_body(start, body)
         }
-        if short && !self.reserved().is_some_and(|(word, _)| word == Reserved::Do) && self.peek() != b';' {
-            return self.zsh_sublist(body);
-        }
-        if short {
-            // After zsh's `for x (…)` the separator is still to come.
-            self.take(b';');
-            self.newlines()?;
-        }
-        self.do_body(start, body)
     }
 
     fn for_arithmetic(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
         let mut header: [Arithmetic; 3] = Default::default();
         self.for_header(&mut header)?;
         *kind = CompoundKind::ForArithmetic { header, body: Script::default() };
-        if let CompoundKind::ForArithmetic { body, .. } = kind
-            && !self.group_body(body)?
-        {
-            self.do_body(start, body)?;
-        }
-        Ok(())
+        if let CompoundKind::ForArithmetic { body, .. } = kind { self.loop_body(start, body) } else { Ok(()) }
     }
 
     /// Reads `init; condition; step))` and the separator after it.

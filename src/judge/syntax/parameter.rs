@@ -35,7 +35,7 @@ impl Parser<'_> {
 
     /// Reads the inside of `${…}` and its closing bracket. False where the shell would say "bad
     /// substitution" when it gets there.
-    fn parameter(&mut self, quoted: bool, parameter: &mut Parameter) -> Read<bool> {
+    pub(super) fn parameter(&mut self, quoted: bool, parameter: &mut Parameter) -> Read<bool> {
         let start = self.pos;
         if !self.parameter_name(parameter)? {
             return Ok(false);
@@ -191,7 +191,7 @@ impl Parser<'_> {
     }
 
     /// Reads what the shell will refuse as a "bad substitution", keeping the substitutions in it.
-    fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> Read {
+    pub(super) fn opaque_parameter(&mut self, start: usize, quoted: bool, parameter: &mut Parameter) -> Read {
         self.operands(quoted, parameter.operation.insert(ParameterOp::Other(Word::default())))?;
         self.expect_byte(b'}', "a parameter expansion", start)
     }

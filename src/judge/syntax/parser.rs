@@ -19,9 +19,6 @@ pub fn parse(text: &[u8], dialect: Dialect) -> Result<Script, ParseError> {
     if let Some(at) = text.iter().position(|&byte| byte == 0) {
         return Err(ParseError { kind: ParseErrorKind::Nul, at: cursor::offset(at) });
     }
-    if dialect == Dialect::Zsh {
-        return Err(ParseError { kind: ParseErrorKind::Unsupported("zsh"), at: 0 });
-    }
     Parser::new(text, dialect).whole()
 }
 
@@ -43,6 +40,8 @@ pub(super) enum Attempt {
     Subshells,
     /// `[[` as the name of a command, where the shell may not know conditionals.
     PlainCondition,
+    /// The parentheses in front of a `case` pattern as a part of it.
+    WholePattern,
     /// `${ …; }` as a command substitution.
     CurrentShell,
     /// `!(…)` as a negated subshell.
@@ -69,6 +68,9 @@ pub(super) struct Parser<'t> {
     pub(super) in_substitution: bool,
     /// Inside `${ …; }` as bash 5.2 would read it, where nothing needs to be compared again.
     pub(super) in_plain_brace: bool,
+    /// Where the word began that is being read as an argument of a declaring builtin: in zsh too a
+    /// parenthesis after its `=` begins an array, not a group.
+    pub(super) declaring: Option<usize>,
     pub(super) failed: BTreeSet<(usize, Attempt)>,
 }
 
@@ -96,6 +98,7 @@ impl<'t> Parser<'t> {
             bodies: Vec::new(),
             in_substitution: false,
             in_plain_brace: false,
+            declaring: None,
             failed: BTreeSet::new(),
         }
     }

@@ -115,17 +115,27 @@ impl Parser<'_> {
     }
 
     fn dollar_in_quotes(&mut self, until: Quoted, parts: &mut Vec<Part>) -> Read<bool> {
-        if until == Quoted::Brace {
-            // Within `"${x:-…}"` bash reads `$'…'` and `$"…"` as it does outside of quotes.
-            match self.peek_second().0 {
-                b'\'' | b'"' if self.dialect != Dialect::Bash => {
-                    return Err(self.unsupported("`$` before a quote within a quoted expansion"));
-                }
-                b'\'' | b'"' => return self.dollar(false, parts),
-                _ => {}
+        // Within `"${x:-…}"` bash reads `$'…'` and `$"…"` as it does outside of quotes.
+        if until == Quoted::Brace && matches!(self.peek_second().0, b'\'' | b'"') {
+            if self.dialect != Dialect::Bash {
+                return Err(self.unsupported("`$` before a quote within a quoted expansion"));
             }
+            let start = self.pos;
+            let read = self.dollar(false, parts)?;
+            self.refuse_decoded(start, b"$`\\\"'}", parts)?;
+            return Ok(read);
         }
         self.dollar(true, parts)
+    }
+
+    /// Refuses a `$'…'` that stands where bash puts its decoded text back without quotes, if that text
+    /// holds a byte of `live`.
+    pub(super) fn refuse_decoded(&mut self, start: usize, live: &[u8], parts: &[Part]) -> Read {
+        if matches!(parts.last(), Some(Part::AnsiC(text)) if text.bytes().any(|byte| live.contains(&byte))) {
+            self.pos = start;
+            return Err(self.unsupported("a `$'…'` string whose text is expanded again"));
+        }
+        Ok(())
     }
 
     /// Reads `"…"`; `$"…"` from its `$` on with `localized`.
@@ -167,10 +177,21 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// A double quote in arithmetic is text to some shells, so that what it holds must not matter to
+    /// where the arithmetic ends.
+    pub(super) fn refuse_quoted_brackets(&mut self, start: usize) -> Read {
+        let raw = self.text.get(start..self.pos).unwrap_or_default();
+        if self.dialect != Dialect::Bash && raw.iter().any(|byte| b"()[]{};'\n".contains(byte)) {
+            self.pos = start;
+            return Err(self.unsupported("a double quote in arithmetic"));
+        }
+        Ok(())
+    }
+
     /// Reads `'…'` in arithmetic: the quotes keep brackets together, but the text between them is
     /// expanded as within double quotes.
     pub(super) fn live_single(&mut self, parts: &mut Vec<Part>) -> Read {
-        if self.dialect == Dialect::Sh {
+        if self.dialect != Dialect::Bash {
             return Err(self.unsupported("a single quote in arithmetic"));
         }
         let close = self.closing_single(self.pos)?;
@@ -239,5 +260,18 @@ impl Parser<'_> {
         parts.push(Part::AnsiC(text_of(&decoded.bytes)));
         self.pos = pos + 1;
         Ok(())
+    }
+}
+
+/// Collects the text of `parts` that no expansion gives, with quotes taken away.
+pub(super) fn static_text(parts: &[Part], text: &mut String) {
+    for part in parts {
+        match part {
+            Part::Literal(piece) | Part::Escaped(piece) | Part::Single(piece) | Part::AnsiC(piece) => {
+                text.push_str(piece);
+            }
+            Part::Double { parts, .. } => static_text(parts, text),
+            _ => {}
+        }
     }
 }

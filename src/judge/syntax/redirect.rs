@@ -27,7 +27,7 @@ impl Parser<'_> {
             _ => (RedirectFd::Default, self.pos),
         };
         self.pos = operator;
-        if self.zsh_number_range() {
+        if self.zsh_number_range().is_some() {
             self.pos = start;
             return Ok(false);
         }

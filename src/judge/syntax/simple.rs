@@ -75,17 +75,14 @@ impl Parser<'_> {
             match self.peek() {
                 0 | b'\n' | b';' | b'|' | b')' => break,
                 b'&' if self.dialect == Dialect::Sh || self.peek_second().0 != b'>' => break,
-                b'(' if self.dialect != Dialect::Zsh || simple.words.is_empty() => {
-                    if simple.words.len() == 1 && simple.assignments.is_empty() && simple.redirects.is_empty() {
-                        return self.function_parens(start, end, commands);
-                    }
-                    return Err(self.unexpected());
+                b'(' if simple.words.is_empty() || !self.zsh_begins_word(b'(') => {
+                    return self.function_parens(&simple, start, end, commands);
                 }
                 byte => self.simple_element(byte, &mut simple, &mut declares)?,
             }
             end = self.pos;
             self.blanks()?;
-            if self.dialect == Dialect::Zsh && self.zsh_closing_brace() {
+            if self.zsh_closing_brace() {
                 break;
             }
         }
@@ -109,9 +106,9 @@ impl Parser<'_> {
         }
         let start = self.pos;
         let mut word = Word::default();
-        if !simple.words.is_empty() || !self.zsh_command_word(&mut word)? {
-            self.parts(Until::Word, &mut word.parts)?;
-        }
+        let outer = std::mem::replace(&mut self.declaring, declares.then_some(start));
+        self.parts(Until::Word, &mut word.parts)?;
+        self.declaring = outer;
         while *declares && self.peek() == b'(' && assigns(self.text.get(start..self.pos).unwrap_or_default()) {
             let elements = self.array()?;
             word.parts.push(Part::Array(elements));
@@ -128,15 +125,22 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads `() body` after the name that stands from `start` to `end`.
-    fn function_parens(&mut self, start: usize, end: usize, commands: &mut Vec<Command>) -> Read {
+    /// Reads `() body` after the name, or zsh's names, that stand from `start` to `end`.
+    fn function_parens(&mut self, simple: &Simple, start: usize, end: usize, commands: &mut Vec<Command>) -> Read {
+        let bare = simple.assignments.is_empty() && simple.redirects.is_empty();
+        if !bare || simple.words.is_empty() || simple.words.len() > 1 && !self.zsh() {
+            return Err(self.unexpected());
+        }
         self.spend(1)?;
+        let open = self.pos;
         self.pos += 1;
         self.blanks()?;
         if !self.take(b')') {
+            self.pos = open;
             return Err(self.unexpected());
         }
-        let names = vec![self.plain(start, end)];
+        let names = self.plain(start, end);
+        let names = if self.zsh() { names.split([' ', '\t']).map(str::to_owned).collect() } else { vec![names] };
         self.function_body(start, names, commands)
     }
 
@@ -252,6 +256,6 @@ fn declares_arrays(word: &Word) -> bool {
 }
 
 /// Whether `raw` is the left side of an assignment: `name=`, `name+=`, `name[…]=`.
-fn assigns(raw: &[u8]) -> bool {
+pub(super) fn assigns(raw: &[u8]) -> bool {
     raw.first().is_some_and(|&byte| super::cursor::begins_name(byte)) && raw.last() == Some(&b'=')
 }

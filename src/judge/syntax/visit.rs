@@ -181,28 +181,36 @@ fn parts<'t>(parts_: &'t [Part], see: &mut dyn FnMut(Node<'t>)) {
 }
 
 fn parameter<'t>(parameter: &'t Parameter, see: &mut dyn FnMut(Node<'t>)) {
-    words(parameter.subscript.as_slice(), see);
+    operands(parameter, &mut |inner| word(inner, see));
+    if let Some(ParameterOp::Substring { offset, length }) = &parameter.operation {
+        arithmetic(offset, see);
+        if let Some(length) = length {
+            arithmetic(length, see);
+        }
+    }
+}
+
+/// Shows the words that a parameter expansion holds to `see`: its subscript and its operands, but
+/// those of arithmetic.
+pub fn operands<'t>(parameter: &'t Parameter, see: &mut dyn FnMut(&'t Word)) {
+    if let Some(subscript) = &parameter.subscript {
+        see(subscript);
+    }
     match &parameter.operation {
         Some(
-            ParameterOp::Default { word: inner, .. }
-            | ParameterOp::AssignDefault { word: inner, .. }
-            | ParameterOp::Error { word: inner, .. }
-            | ParameterOp::Alternative { word: inner, .. }
-            | ParameterOp::RemovePrefix { pattern: inner, .. }
-            | ParameterOp::RemoveSuffix { pattern: inner, .. }
-            | ParameterOp::Case { pattern: inner, .. }
-            | ParameterOp::Other(inner),
-        ) => word(inner, see),
+            ParameterOp::Default { word, .. }
+            | ParameterOp::AssignDefault { word, .. }
+            | ParameterOp::Error { word, .. }
+            | ParameterOp::Alternative { word, .. }
+            | ParameterOp::RemovePrefix { pattern: word, .. }
+            | ParameterOp::RemoveSuffix { pattern: word, .. }
+            | ParameterOp::Case { pattern: word, .. }
+            | ParameterOp::Other(word),
+        ) => see(word),
         Some(ParameterOp::Replace { pattern, replacement, .. }) => {
-            word(pattern, see);
-            word(replacement, see);
+            see(pattern);
+            see(replacement);
         }
-        Some(ParameterOp::Substring { offset, length }) => {
-            arithmetic(offset, see);
-            if let Some(length) = length {
-                arithmetic(length, see);
-            }
-        }
-        Some(ParameterOp::Transform(_) | ParameterOp::NamesWithPrefix(_)) | None => {}
+        Some(ParameterOp::Substring { .. } | ParameterOp::Transform(_) | ParameterOp::NamesWithPrefix(_)) | None => {}
     }
 }

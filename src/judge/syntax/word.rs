@@ -58,8 +58,12 @@ impl Parser<'_> {
     /// the text.
     pub(super) fn parts(&mut self, until: Until, parts: &mut Vec<Part>) -> Read {
         let mask = until.mask();
+        let start = self.pos;
         let mut literal = String::new();
         let mut nested = 0_u32;
+        if until == Until::Word && parts.is_empty() {
+            self.zsh_equals(parts)?;
+        }
         loop {
             self.run(mask, &mut literal)?;
             let byte = self.raw(self.pos);
@@ -86,6 +90,11 @@ impl Parser<'_> {
                     flush(&mut literal, parts);
                     self.extended_glob(byte, parts)?;
                 }
+                b'<' if until == Until::Word && self.zsh_number_range().is_some() => {
+                    let end = self.zsh_number_range().unwrap_or(self.pos + 1);
+                    literal.push_str(&text_of(self.text.get(self.pos..end).unwrap_or_default()));
+                    self.pos = end;
+                }
                 b'(' if self.zsh_groups(until) => {
                     flush(&mut literal, parts);
                     self.zsh_group(parts)?;
@@ -97,13 +106,14 @@ impl Parser<'_> {
             }
         }
         flush(&mut literal, parts);
-        Ok(())
+        if self.zsh() { self.refuse_running_qualifiers(start, parts) } else { Ok(()) }
     }
 
     /// Whether `byte` ends what is being read. Brackets that belong to the text are counted.
     fn ends(&mut self, until: Until, byte: u8, nested: &mut u32) -> bool {
         match (until, byte) {
-            (Until::Word, b'<' | b'>') | (Until::Regex, b'<' | b'>') if *nested == 0 => self.peek_second().0 != b'(',
+            (Until::Word, b'<' | b'>') => self.peek_second().0 != b'(' && self.zsh_number_range().is_none(),
+            (Until::Regex, b'<' | b'>') if *nested == 0 => self.peek_second().0 != b'(',
             (Until::Word, b'(') => !self.zsh_groups(until),
             (Until::Word, _) => has(byte, class::META),
             (Until::Regex, b'|') => false,
@@ -180,16 +190,29 @@ impl Parser<'_> {
         match byte {
             b'\'' if until.is_arithmetic() => self.live_single(parts)?,
             b'\'' => self.single(parts)?,
-            b'"' => self.double(false, parts)?,
+            b'"' => {
+                let start = self.pos;
+                self.double(false, parts)?;
+                if until.is_arithmetic() {
+                    self.refuse_quoted_brackets(start)?;
+                }
+            }
             b'`' => self.backticks(false, parts)?,
-            _ => return self.dollar(false, parts),
+            _ => {
+                let start = self.pos;
+                let read = self.dollar(false, parts)?;
+                if until.is_arithmetic() {
+                    self.refuse_decoded(start, b"$`", parts)?;
+                }
+                return Ok(read);
+            }
         }
         Ok(true)
     }
 
     /// Whether an extended glob begins here: its operator stands, and a parenthesis follows.
     fn extends(&self, until: Until) -> bool {
-        matches!(until, Until::Word | Until::Alternative) && self.peek_second().0 == b'('
+        matches!(until, Until::Word | Until::Alternative) && self.peek_second().0 == b'(' && !self.zsh()
     }
 
     fn extended_glob(&mut self, operator: u8, parts: &mut Vec<Part>) -> Read {

@@ -164,12 +164,73 @@ const PIECES: &[&str] = &[
     "select i in ",
 ];
 
+/// Pieces that only zsh reads.
+const ZSH_PIECES: &[&str] = &[
+    "repeat 2 ",
+    "(e:\"rm x\":)",
+    "(+rm)",
+    "=rm x",
+    "=(",
+    ">!",
+    ">>!",
+    ">&!",
+    "&|",
+    "&!",
+    "() ",
+    "(",
+    "always { ",
+    "foreach x (a) ",
+    "for x (a) ",
+    "end",
+    "if [[ a ]] { ",
+    "while (:) { ",
+    "$y:s",
+    "$y[",
+    "${(f)",
+    "${(",
+    "${${",
+    "${=",
+    "<1-2>",
+    "*(",
+    "(.)",
+    "(N)",
+    "*",
+    "{",
+    "}",
+    "; }",
+    "}",
+    ":t}",
+    "^",
+    "~",
+    "a=(",
+    "${y[",
+    "[2]",
+    "(a|b)",
+    "case a { ",
+    "$+y",
+    "$=y",
+    "$#y",
+    "${+y}",
+    "${#y}",
+    "\"${y",
+    "\"$y[",
+    "typeset y=(",
+    "noglob ",
+    "- ",
+    "|&",
+    "function { ",
+];
+
 /// Texts built of pieces, and texts that run `rm` with a piece put in, left out or doubled.
-pub fn text(random: &mut Random, seeds: &[&str]) -> String {
+pub fn text(random: &mut Random, seeds: &[&str], zsh: bool) -> String {
+    let piece = |random: &mut Random| {
+        let list = if zsh && random.below(2) == 0 { ZSH_PIECES } else { PIECES };
+        random.pick(list)
+    };
     let mut text = String::new();
     if random.below(2) == 0 || seeds.is_empty() {
         for _ in 0..2 + random.below(10) {
-            text.push_str(random.pick(PIECES));
+            text.push_str(piece(random));
         }
         return text;
     }
@@ -179,14 +240,10 @@ pub fn text(random: &mut Random, seeds: &[&str]) -> String {
     let (first, second) = (first.min(second), first.max(second));
     let part = |range: &[char]| range.iter().collect::<String>();
     match random.below(4) {
-        0 => part(&seed[..first]) + random.pick(PIECES) + &part(&seed[first..]),
+        0 => part(&seed[..first]) + piece(random) + &part(&seed[first..]),
         1 => part(&seed[..first]) + &part(&seed[second..]),
         2 => {
-            part(&seed[..first])
-                + random.pick(PIECES)
-                + &part(&seed[first..second])
-                + random.pick(PIECES)
-                + &part(&seed[second..])
+            part(&seed[..first]) + piece(random) + &part(&seed[first..second]) + piece(random) + &part(&seed[second..])
         }
         _ => {
             let other: Vec<char> = random.pick(seeds).chars().collect();
@@ -196,14 +253,17 @@ pub fn text(random: &mut Random, seeds: &[&str]) -> String {
     }
 }
 
-/// Whether the tree names `rm`, or has a command whose name only an expansion gives.
+/// Whether the tree names `rm`, or has a command whose name only an expansion gives, or one that is
+/// known to run its arguments.
 fn shows(script: &Script) -> bool {
     let mut shown = false;
     visit::commands(script, &mut |command| {
         if let Node::Simple(simple) = command
             && let Some(word) = simple.words.first()
         {
-            shown |= super::plain(word).is_none_or(|name| name == "rm" || name.contains(['{', '*', '?', '[', '~']));
+            shown |= super::plain(word).is_none_or(|name| {
+                matches!(name.as_str(), "rm" | "time" | "noglob") || name.contains(['{', '*', '?', '[', '~'])
+            });
         }
     });
     shown
@@ -244,7 +304,7 @@ fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
     let mut hidden = Vec::new();
     let mut tried = 0;
     while tried < times {
-        let text = text(&mut random, seeds);
+        let text = text(&mut random, seeds, dialect == Dialect::Zsh);
         if text.contains('\0') || !text.contains("rm") {
             continue;
         }
@@ -289,4 +349,76 @@ fn what_dash_runs_the_tree_shows() {
 #[test]
 fn what_bash_as_sh_runs_the_tree_shows() {
     try_shell(&["/bin/bash", "--posix"], Dialect::Sh, &seeds(), number("posix1"));
+}
+
+/// Forms that only zsh reads, each running `rm`.
+const ZSH_FORMS: &[&str] = &[
+    "repeat 2 rm x",
+    "repeat 2 { rm x }",
+    "repeat 2; do rm x; done",
+    ": > a; echo *(e:\"rm x\":)",
+    ": > a; echo *(+rm)",
+    ": > a; echo *(oe:'rm x':)",
+    ": > a; echo a(.e{rm})",
+    "f=1 >! f rm x",
+    "=rm x",
+    "y==rm; $y x",
+    "{ rm x } always { : }",
+    "{ : } always { rm x }",
+    "() { rm $1 } x",
+    "() rm x",
+    "function { rm x }",
+    "function a b { rm x }; a",
+    "a b () { rm x }; b",
+    "f() rm x; f",
+    "for x (a b) rm x",
+    "for x (a b) { rm x }",
+    "for x in a b; rm x",
+    "foreach x (a b); rm x; end",
+    "if [[ a ]] { rm x } else { : }",
+    "if [[ a ]] rm x",
+    "while (true) { rm x; break }",
+    "for ((i=0;i<1;i++)) rm x",
+    "case a { a) rm x;; }",
+    "case a in (a|b) rm x;| c) ;; esac",
+    "case a in (a|c)*) rm x;; esac",
+    ": =(rm x)",
+    ": ${y:-=(rm x)}",
+    "rm x &|",
+    "rm x &!",
+    ": >&! f; rm x",
+    ": $y[$(rm x)]",
+    ": \"$y[$(rm x)]\"",
+    ": ${(e):-'$(rm x)'}",
+    "y='$(rm x)'; : ${(e)y}",
+    "y=ls; $y:s/ls/rm/ x",
+    "y=(ls rm); $y[2] x",
+    ": ${${:-$(rm x)}:t}",
+    ": ${(f)\"$(rm x)\"}",
+    ": <1-2>; rm x",
+    ": a || { rm x }",
+    "{ : }; rm x",
+    "typeset -A h=(a $(rm x))",
+    "y=(a (b|c)); rm x",
+    "noglob rm x",
+    "time rm x",
+    "[[ a == (a|b)* ]] && rm x",
+    "[[ a == (b|$(rm x))* ]]",
+    ": $(( 1 + $(rm x; echo 1) ))",
+    "y='*(e:rm:)'; : > a; : $~y",
+    "y=ls; : ${y::=rm}; $y x",
+];
+
+#[test]
+fn what_zsh_runs_the_tree_shows() {
+    let mut all = seeds();
+    all.extend(ZSH_FORMS);
+    let mut hidden = Vec::new();
+    for text in ZSH_FORMS {
+        if parse(text.as_bytes(), Dialect::Zsh).is_ok_and(|script| !shows(&script)) {
+            hidden.push(*text);
+        }
+    }
+    assert!(hidden.is_empty(), "{hidden:?}");
+    try_shell(&["/bin/zsh", "-f"], Dialect::Zsh, &all, number("zsh123"));
 }

@@ -206,3 +206,14 @@ fn nesting_without_end_is_refused_on_a_small_stack() {
         }
     }
 }
+
+#[test]
+fn every_zsh_sample_is_read_for_zsh() {
+    let mut failed = Vec::new();
+    for sample in samples(ZSH) {
+        if let Err(error) = parse(sample.as_bytes(), Dialect::Zsh) {
+            failed.push(format!("{sample}\n  {error}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

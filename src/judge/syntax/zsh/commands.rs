@@ -1,0 +1,236 @@
+//! Commands: short forms of the loops and of `if`, functions without names, `always`, `repeat`.
+
+use crate::judge::syntax::cursor::is_meta;
+use crate::judge::syntax::parser::{Attempt, Parser, Read};
+use crate::judge::syntax::reserved::Reserved;
+use crate::judge::syntax::tree::{Command, Compound, CompoundKind, Dialect, Item, Pipeline, RedirectOp, Script, Word};
+
+impl Parser<'_> {
+    /// Whether the shell to read for is zsh.
+    pub(in crate::judge::syntax) fn zsh(&self) -> bool {
+        self.dialect == Dialect::Zsh
+    }
+
+    /// Whether `;|` stands here, which ends an arm of a `case`.
+    pub(in crate::judge::syntax) fn zsh_arm_end(&mut self) -> bool {
+        self.zsh() && self.pair(b';', b'|').is_some()
+    }
+
+    /// Whether a lone `}` stands here: it closes a group even after the words of a command.
+    pub(in crate::judge::syntax) fn zsh_closing_brace(&mut self) -> bool {
+        self.zsh() && self.peek() == b'}' && matches!(self.short_word(), Some((_, 1, _)))
+    }
+
+    /// Reads `() body arguments`, which runs at once.
+    pub(in crate::judge::syntax) fn anonymous_function(&mut self, commands: &mut Vec<Command>) -> Read {
+        let start = self.pos;
+        self.pos = self.peek_second().1 + 1;
+        self.function_body(start, Vec::new(), commands)
+    }
+
+    /// Reads the arguments of an anonymous function.
+    pub(in crate::judge::syntax) fn zsh_arguments(&mut self) -> Read<Vec<Word>> {
+        let mut arguments = Vec::new();
+        loop {
+            self.blanks()?;
+            let byte = self.peek();
+            if self.pos >= self.text.len() || is_meta(byte) && byte != b'(' || self.zsh_closing_brace() {
+                return Ok(arguments);
+            }
+            self.spend(1)?;
+            self.word(&mut arguments)?;
+        }
+    }
+
+    /// Reads a simple command as the body of a function.
+    pub(in crate::judge::syntax) fn zsh_short_body(&mut self, body: &mut Compound) -> Read<bool> {
+        if !self.zsh() {
+            return Ok(false);
+        }
+        let start = self.pos;
+        let mut commands = Vec::with_capacity(1);
+        self.simple(&mut commands)?;
+        let span = self.span_from(start);
+        let pipeline = Pipeline { commands, span, ..Pipeline::default() };
+        let item = Item { first: pipeline, span, ..Item::default() };
+        *body = Compound { kind: CompoundKind::Group(Script { items: vec![item], span }), redirects: Vec::new(), span };
+        Ok(true)
+    }
+
+    /// Reads one statement as the body of a loop.
+    pub(in crate::judge::syntax) fn zsh_sublist(&mut self, body: &mut Script) -> Read {
+        self.enter()?;
+        let start = self.pos;
+        self.item(&mut body.items)?;
+        body.span = self.span_from(start);
+        self.leave();
+        Ok(())
+    }
+
+    /// Whether a body without `do` begins here.
+    pub(in crate::judge::syntax) fn zsh_short_loop(&mut self) -> bool {
+        self.zsh() && !self.reserved().is_some_and(|(word, _)| word.closes())
+    }
+
+    /// Reads `repeat count body`.
+    pub(in crate::judge::syntax) fn zsh_repeat(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        self.blanks()?;
+        let mut count = Word::default();
+        self.enter()?;
+        self.whole_word(&mut count)?;
+        self.leave();
+        self.blanks()?;
+        self.take(b';');
+        self.newlines()?;
+        let mut body = Script::default();
+        self.loop_body(start, &mut body)?;
+        *kind = CompoundKind::Repeat { count, body };
+        Ok(())
+    }
+
+    /// Reads `foreach name (words) … end`.
+    pub(in crate::judge::syntax) fn zsh_foreach(&mut self, start: usize, kind: &mut CompoundKind) -> Read {
+        self.blanks()?;
+        let mut names = vec![self.loop_name()?];
+        self.zsh_more_names(&mut names)?;
+        let words = self.loop_words()?;
+        let mut body = Script::default();
+        self.filled_list(&mut body)?;
+        self.expect(Reserved::End, "`foreach`", start)?;
+        *kind = CompoundKind::For { names, words, body };
+        Ok(())
+    }
+
+    /// Reads the further names of `for key value in …`.
+    pub(in crate::judge::syntax) fn zsh_more_names(&mut self, names: &mut Vec<String>) -> Read {
+        while self.zsh() {
+            self.blanks()?;
+            let end = self.name_end(self.pos);
+            let reserved = self.reserved().is_some_and(|(word, _)| word == Reserved::Do);
+            if end == self.pos || reserved || matches!(self.short_word(), Some((word, 2, _)) if word.starts_with(b"in"))
+            {
+                break;
+            }
+            self.spend(1)?;
+            names.push(self.loop_name()?);
+        }
+        Ok(())
+    }
+
+    /// Reads `(words)` after the name of a loop, and the separator after it.
+    pub(in crate::judge::syntax) fn zsh_parenthesized_words(&mut self, words: &mut Vec<Word>) -> Read<bool> {
+        if !self.zsh() || self.peek() != b'(' {
+            return Ok(false);
+        }
+        let start = self.pos;
+        self.enter()?;
+        self.pos += 1;
+        loop {
+            self.newlines()?;
+            if self.take(b')') {
+                break;
+            }
+            if self.pos >= self.text.len() {
+                return Err(self.unterminated("a list of words", start));
+            }
+            self.spend(1)?;
+            self.word(words)?;
+        }
+        self.leave();
+        self.blanks()?;
+        self.take(b';');
+        self.newlines()?;
+        Ok(true)
+    }
+
+    /// Reads `{ … }` after a condition that ends in a closing bracket; for `if`, also a statement.
+    pub(in crate::judge::syntax) fn zsh_condition_body(&mut self, statement: bool, body: &mut Script) -> Read<bool> {
+        if !self.zsh() {
+            return Ok(false);
+        }
+        self.blanks()?;
+        if self.group_body(body)? {
+            return Ok(true);
+        }
+        let byte = self.peek();
+        if !statement || !self.zsh_short_loop() || self.pos >= self.text.len() || is_meta(byte) && byte != b'(' {
+            return Ok(false);
+        }
+        self.zsh_sublist(body)?;
+        Ok(true)
+    }
+
+    /// Reads what may follow the body of `if … { … }`: true for an `elif`, whose condition is next.
+    pub(in crate::judge::syntax) fn zsh_else(&mut self, otherwise: &mut Option<Script>) -> Read<bool> {
+        self.blanks()?;
+        if self.take_reserved(Reserved::Elif) {
+            return Ok(true);
+        }
+        if self.take_reserved(Reserved::Else) {
+            self.blanks()?;
+            if !self.group_body(otherwise.insert(Script::default()))? {
+                return Err(self.unexpected());
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads `always { … }` after a group.
+    pub(in crate::judge::syntax) fn zsh_always(&mut self, kind: &mut CompoundKind) -> Read {
+        if !self.zsh() {
+            return Ok(());
+        }
+        self.blanks()?;
+        if !self.take_word(b"always") {
+            return Ok(());
+        }
+        self.newlines()?;
+        let mut finally = Script::default();
+        if !self.group_body(&mut finally)? {
+            return Err(self.unexpected());
+        }
+        if let CompoundKind::Group(body) = kind {
+            let body = std::mem::take(body);
+            *kind = CompoundKind::Always { body, finally };
+        }
+        Ok(())
+    }
+
+    /// Reads the pattern of a `case` where its own parentheses come first: `(a|b)*)` or `(a))`.
+    pub(in crate::judge::syntax) fn zsh_whole_pattern(&mut self, patterns: &mut Vec<Word>) -> Read<bool> {
+        if !self.zsh() || self.peek() != b'(' {
+            return Ok(false);
+        }
+        let read = self.attempt(Attempt::WholePattern, |parser| {
+            let mut words = Vec::with_capacity(1);
+            parser.pattern_alternatives(&mut words)?;
+            Ok(words)
+        })?;
+        let Some(words) = read else { return Ok(false) };
+        patterns.extend(words);
+        Ok(true)
+    }
+
+    /// Steps over the `!` or `|` that zsh allows after an operator that writes.
+    pub(in crate::judge::syntax) fn zsh_operator(&mut self, op: RedirectOp) -> RedirectOp {
+        if !self.zsh() {
+            return op;
+        }
+        let mut op = op;
+        if op == RedirectOp::Append && self.take(b'&') {
+            op = RedirectOp::AppendBoth;
+        }
+        let writes = matches!(
+            op,
+            RedirectOp::Write
+                | RedirectOp::Append
+                | RedirectOp::DuplicateOut
+                | RedirectOp::WriteBoth
+                | RedirectOp::AppendBoth
+        );
+        if writes && (self.take(b'!') || self.take(b'|')) && op == RedirectOp::Write {
+            op = RedirectOp::Clobber;
+        }
+        op
+    }
+}
