@@ -29,7 +29,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
         Verb::Config(args) => Road::open()
             .map_err(|error| error.to_string())
-            .and_then(|road| config::run(args, &road.config, &road.broken).map_err(|error| error.to_string())),
+            .and_then(|road| config::run(args, &road).map_err(|error| error.to_string())),
         Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
         Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
         Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),

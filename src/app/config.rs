@@ -7,9 +7,12 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::road::{Road, judge_here};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Source};
+use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
+use crate::judge::risk::Tier;
 
 /// The arguments of `guard config`.
 #[derive(Debug, Args)]
@@ -48,20 +51,41 @@ const WRONG: u8 = 1;
 /// guard was called wrongly.
 const FAILED: u8 = 125;
 
-/// Shows or checks the configuration as it holds for the caller, and returns the exit code. `patterns` says what is
-/// wrong with pattern files, a sentence each.
+/// Shows or checks the configuration as it holds for the caller, and returns the exit code.
 ///
 /// # Errors
 /// Writing failed.
-pub fn run(args: &ConfigArgs, config: &Loaded, patterns: &[String]) -> io::Result<u8> {
+pub fn run(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let code = match &args.what {
-        What::Show { key, json } => show(config, key.as_deref(), *json, &mut out),
-        What::Check { json } => check(config, patterns, *json, &mut out),
-        What::Path { json } => path(config, *json, &mut out),
+        What::Show { key, json } => show(&road.config, key.as_deref(), *json, &mut out),
+        What::Check { json } => {
+            let problems: Vec<_> = road.broken.iter().cloned().chain(support(road)).collect();
+            check(&road.config, &problems, *json, &mut out)
+        }
+        What::Path { json } => path(&road.config, *json, &mut out),
     }?;
     out.flush()?;
     Ok(code)
+}
+
+/// Support commands that are no such thing: of tier 3 or 4. They are gated like any other command.
+fn support(road: &Road) -> Vec<String> {
+    let mut problems = Vec::new();
+    for support in &road.config.policy.support {
+        let request = Request::Argv(support.argv.iter().map(Into::into).collect());
+        let invocation = road.caller.invocation(request);
+        let tier = judge_here(&invocation, &road.catalog, road.policy()).risk.tier;
+        if tier > Tier::Medium {
+            let command = invocation.display();
+            problems.push(format!(
+                "support: {} is of tier {}, and a support command is of tier 2 at most; it is asked about like any other",
+                command.escape_debug(),
+                tier.number()
+            ));
+        }
+    }
+    problems
 }
 
 fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
@@ -214,13 +238,13 @@ fn problems(problems: &[ConfigProblem]) -> Vec<Value> {
     problems.iter().map(one).collect()
 }
 
-fn check(config: &Loaded, patterns: &[String], as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
-    let code = if config.problems.is_empty() && patterns.is_empty() { 0 } else { WRONG };
+fn check(config: &Loaded, others: &[String], as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+    let code = if config.problems.is_empty() && others.is_empty() { 0 } else { WRONG };
     if as_json {
         let value = json!({
             "ok": code == 0,
             "problems": problems(&config.problems),
-            "patterns": patterns,
+            "others": others,
             "warnings": problems(&config.warnings),
         });
         writeln!(out, "{value}")?;
@@ -229,7 +253,7 @@ fn check(config: &Loaded, patterns: &[String], as_json: bool, out: &mut dyn Writ
     for problem in &config.problems {
         writeln!(out, "problem: {problem}")?;
     }
-    for problem in patterns {
+    for problem in others {
         writeln!(out, "problem: {problem}")?;
     }
     for warning in &config.warnings {

@@ -21,7 +21,7 @@ use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::harness::pty::{PATIENCE, Terminal, ended};
+use crate::harness::pty::{OnTerminal, PATIENCE, Terminal, ended};
 
 /// The file that says what to run, for the process that runs it.
 const WANTED: &str = "EXEC_WANTED";
@@ -545,6 +545,52 @@ fn a_shell_stops_and_continues_it_like_any_job() {
     terminal.wait_for("again=7");
     terminal.send("exit\n");
     terminal.wait_exit();
+}
+
+/// A shell on a terminal, in which the program itself has asked about `text` and been allowed to run it.
+fn allowed_by_a_person(place: &Place, text: &str) -> Terminal {
+    let mut guard = place.command(Way::Guard, &line(text));
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "--noprofile", "-i"]).current_dir(place.folder.path());
+    shell.envs(guard.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("PS1", "ready> ").env("TERM", "xterm-256color").env("COMMAND", text);
+    shell.env("GUARD_UNDER_TEST", guard.stdin(Stdio::null()).get_program());
+    let mut terminal = Terminal::spawn_with(shell, 100, 40, OnTerminal::ALL);
+    terminal.wait_for("ready>");
+    terminal.send("\"$GUARD_UNDER_TEST\" -c \"$COMMAND\"\n");
+    terminal.wait_for("no answer means no");
+    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(100));
+    terminal.send("y");
+    terminal
+}
+
+#[test]
+fn what_a_person_allowed_is_a_job_like_any_other() {
+    let place = Place::new();
+    fs::create_dir(place.file("stand-in")).unwrap();
+    let text = format!("rm -rf stand-in; {READY} echo wait\"\"ing; until test -e go; do sleep 0.01; done; exit 7");
+    let mut terminal = allowed_by_a_person(&place, &text);
+    terminal.wait_for("waiting");
+    assert!(!place.file("stand-in").exists());
+    terminal.send("\u{1a}");
+    terminal.wait_for("Stopped");
+    terminal.send("fg\n");
+    let command = Pid::from_raw(fs::read_to_string(place.file("ready")).unwrap().trim().parse().unwrap());
+    until("it goes on", || state(command) != 'T');
+    fs::write(place.file("go"), "").unwrap();
+    terminal.send("echo \"status=$?\"\n");
+    terminal.wait_for("status=7");
+}
+
+#[test]
+fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
+    let place = Place::new();
+    fs::create_dir(place.file("stand-in")).unwrap();
+    let mut terminal = allowed_by_a_person(&place, "rm -rf stand-in; echo wait\"\"ing; sleep 600");
+    terminal.wait_for("waiting");
+    terminal.send("\u{3}");
+    terminal.send("echo \"status=$?\"\n");
+    terminal.wait_for("status=130");
 }
 
 #[test]
