@@ -115,6 +115,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     let operands: Vec<Operand> = scan.operands.iter().filter_map(|at| args.get(*at)).map(Arg::operand).collect();
     let inner = inner::commands(&scan);
     let runs = sub.map_or(program.runs.as_ref(), |sub| sub.runs.as_ref().or(program.runs.as_ref()));
+    let runs = runs.filter(|runs| !any_given(&scan.flags, &runs.unless));
     let code = runs.map(|runs| code(runs, &scan, &operands)).unwrap_or_default();
     let effects = sub.map(|sub| sub.effects.as_slice()).unwrap_or_default().iter().chain(&program.effects);
     let effects: Vec<&EffectSpec> = effects.fold(Vec::new(), |mut all, spec| {

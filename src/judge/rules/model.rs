@@ -255,16 +255,6 @@ impl Program {
         self.place(one).is_some_and(|one| self.place(other) == Some(one))
     }
 
-    /// Whether a rule that says `said` speaks of the program called `name`: the first of programs that are described
-    /// alike stands for all of them, another for itself in all its spellings.
-    #[must_use]
-    pub fn means(&self, said: &str, name: &str) -> bool {
-        match (self.place(said), self.place(name)) {
-            (Some(said), Some(name)) => said == 0 || said == name,
-            _ => false,
-        }
-    }
-
     /// The index of the name that `name` is a spelling of; exact names come before globs.
     fn place(&self, name: &str) -> Option<usize> {
         let exact = self.names.iter().position(|known| known == name);
@@ -300,18 +290,6 @@ impl Sub {
     pub fn canonical(&self, path: &[String]) -> Option<&[String]> {
         let index = self.paths.iter().position(|known| known == path)?;
         self.paths.get(stands_for(&self.aliases, index)).map(Vec::as_slice)
-    }
-
-    /// The canonical paths that a rule speaks of when it says `said`: all of them when it is the first, else its own.
-    #[must_use]
-    pub fn means(&self, said: &[String]) -> Vec<&[String]> {
-        let Some(canonical) = self.canonical(said) else { return Vec::new() };
-        if self.paths.first().map(Vec::as_slice) != Some(canonical) {
-            return vec![canonical];
-        }
-        let is_spelling = |index: usize| self.aliases.iter().any(|(spelling, _)| usize::from(*spelling) == index);
-        let own = self.paths.iter().enumerate().filter(|(index, _)| !is_spelling(*index));
-        own.map(|(_, path)| path.as_slice()).collect()
     }
 }
 
@@ -474,6 +452,8 @@ pub struct Runs {
     pub stdin: bool,
     /// Which operand is code, when it is not the first (`sqlite3 DB SQL`: 1).
     pub code_at: Option<u32>,
+    /// Flags with which it only reads the code (`bash -n`).
+    pub unless: Vec<FlagTest>,
 }
 
 /// What a program's output carries.

@@ -40,21 +40,20 @@ impl<'a> Scan<'a> {
         self.specs().find(|spec| spec.names.iter().any(|known| known == name))
     }
 
-    /// The described long option that `name` abbreviates, when there is only one.
+    /// The described long option that `name` abbreviates, when there is only one. A subcommand's own come before those
+    /// of the program.
     fn abbreviated(&self, name: &str) -> Option<&'a OptionSpec> {
         if name.len() < 3 {
             return None;
         }
-        let mut found: Option<&'a OptionSpec> = None;
-        for spec in self.specs() {
-            if spec.names.iter().any(|known| known.starts_with(name)) {
-                match found {
-                    Some(other) if other.names.first() != spec.names.first() => return None,
-                    _ => found = Some(spec),
-                }
+        let own = self.sub.map(|sub| sub.options.as_slice()).unwrap_or_default();
+        for specs in [own, self.program.options.as_slice()] {
+            let mut fits = specs.iter().filter(|spec| spec.names.iter().any(|known| known.starts_with(name)));
+            if let Some(first) = fits.next() {
+                return fits.all(|other| other.names.first() == first.names.first()).then_some(first);
             }
         }
-        found
+        None
     }
 
     fn push(&mut self, spec: Option<&OptionSpec>, name: &str, value: Option<Value>, arg: &Arg) {

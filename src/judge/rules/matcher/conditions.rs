@@ -178,7 +178,7 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
 fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
     name == verb
         || glob::is_glob(verb) && glob::text(verb, name)
-        || !verb.starts_with(':') && catalog.program(verb).is_some_and(|program| program.means(verb, name))
+        || !verb.starts_with(':') && catalog.program(verb).is_some_and(|program| program.is_same(verb, name))
 }
 
 fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {

@@ -173,6 +173,7 @@ impl Body<'_> {
     }
 
     pub fn runs(&mut self, shape: &RunsShape, scope: &[&OptionSpec]) -> Runs {
+        let unless = self.flags("runs: unless", &shape.unless, scope);
         let spell = |given: &[At<String>]| all_spellings(values(given).flat_map(|(names, _)| names.split('|')), scope);
         Runs {
             language: shape.language.clone(),
@@ -182,6 +183,7 @@ impl Body<'_> {
             script: spell(&shape.script),
             stdin: shape.stdin,
             code_at: shape.code_at,
+            unless,
         }
     }
 }

@@ -218,7 +218,7 @@ impl Check<'_> {
         }
         let mut verbs = given.clone();
         for program in programs {
-            let meant = |name: &&String| given.iter().any(|verb| program.means(verb, name));
+            let meant = |name: &&String| given.iter().any(|verb| program.is_same(verb, name));
             for name in program.names.iter().filter(meant) {
                 if !verbs.contains(name) {
                     verbs.push(name.clone());
@@ -235,15 +235,14 @@ impl Check<'_> {
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
             let described = programs.iter().flat_map(|program| &program.subs);
-            let meant: Vec<Vec<String>> =
-                described.clone().flat_map(|sub| sub.means(&path)).map(<[String]>::to_vec).collect();
+            let canonical = described.clone().find_map(|sub| sub.canonical(&path));
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
             let verbs = &shape.program.get_ref().0;
             let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
-            match meant.as_slice() {
-                [_, ..] => subs.extend(meant),
-                [] if begins || described_elsewhere => subs.push(path),
-                [] => {
+            match canonical {
+                Some(canonical) => subs.push(canonical.to_vec()),
+                None if begins || described_elsewhere => subs.push(path),
+                None => {
                     let known: Vec<String> =
                         described.flat_map(|sub| sub.paths.iter().map(|path| path.join(" "))).collect();
                     let remedy = match nearest(name, known.iter().map(String::as_str)) {

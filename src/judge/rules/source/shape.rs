@@ -135,6 +135,8 @@ pub struct RunsShape {
     #[serde(default)]
     pub stdin: bool,
     pub code_at: Option<u32>,
+    #[serde(default)]
+    pub unless: Vec<At<String>>,
 }
 
 /// `{ flags = ["--context"], env = ["AWS_PROFILE"] }`
