@@ -90,6 +90,8 @@ pub(super) fn plain_characters(word: &str) -> Option<String> {
             | '\u{180e}'
             | '\u{fe00}'..='\u{fe0f}'
             | '\u{e0000}'..='\u{e007f}' => {}
+            '\n' | '\t' => plain.push(c),
+            '\u{9b}' => skip_parameters(&mut chars),
             c if c.is_control() => {}
             c => plain.push(look_alike(c)),
         }
@@ -102,11 +104,7 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
             chars.next();
-            for c in chars.by_ref() {
-                if ('\x40'..='\x7e').contains(&c) {
-                    break;
-                }
-            }
+            skip_parameters(chars);
         }
         Some(']') => {
             while let Some(c) = chars.next() {
@@ -119,6 +117,15 @@ fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
             chars.next();
         }
         None => {}
+    }
+}
+
+/// Skips the rest of a control sequence.
+fn skip_parameters(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    for c in chars.by_ref() {
+        if ('\x40'..='\x7e').contains(&c) {
+            break;
+        }
     }
 }
 

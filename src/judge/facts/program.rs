@@ -30,7 +30,12 @@ impl Walker<'_> {
         disguise: Option<Disguise>,
     ) -> Option<usize> {
         let catalog = self.catalog;
-        let described = catalog.program(name);
+        // Where names are not told apart by case, `RM` is `rm`.
+        let lower = name.to_ascii_lowercase();
+        let (name, described) = match catalog.program(name) {
+            None if lower != name && catalog.program(&lower).is_some() => (lower.as_str(), catalog.program(&lower)),
+            described => (name, described),
+        };
         let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();
         let reading = match described {
             Some(program) => arguments::read(program, &words),
@@ -55,7 +60,9 @@ impl Walker<'_> {
             }
             None => false,
         };
-        if !wrote {
+        // What is only checked, or asked for its version, runs nothing.
+        let idle = reading.dry_run && !args.iter().any(|field| field.value.is("+n"));
+        if !wrote && !idle {
             if !reading.inner.is_empty() {
                 self.inner(state, frame, name, &reading, env, span);
             }

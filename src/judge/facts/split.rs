@@ -99,7 +99,7 @@ fn finish(runs: &mut Vec<Run>, open: &mut bool, globs: bool, fields: &mut Vec<Va
 }
 
 /// Adds text whose pattern characters are live.
-fn push_globs(text: &str, value: &mut Value) {
+pub(super) fn push_globs(text: &str, value: &mut Value) {
     let mut rest = text;
     while let Some(at) = rest.find(['*', '?', '[']) {
         let (before, from) = rest.split_at(at);

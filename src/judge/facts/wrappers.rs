@@ -1,11 +1,12 @@
 //! Wrappers: commands inside commands, as far as the descriptions of programs name them.
 
-use super::act::{Taint, UnknownReason, Value};
+use super::act::{Piece, Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::Frame;
+use super::redirect::absolute;
 use super::state::{Build, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -58,17 +59,17 @@ impl Walker<'_> {
         }
         let set: Vec<(String, Value)> = env.iter().chain(&inner.env).cloned().collect();
         let mut child = if inner.remote.is_some() { state.elsewhere(&inner.env) } else { state.child(&set) };
+        self.other_directory(&mut child, name, reading);
+        if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
+            return;
+        }
         let input = self.stdin_of(state);
         if inner.adds == Added::Input {
             child.streams.stdin = Stream::Nothing;
         }
-        let found = reading.operands.first().map(|start| start.value.clone());
         let added = match inner.adds {
             Added::Nothing => Vec::new(),
-            Added::Found => {
-                let start = found.and_then(|start| start.pattern()).filter(|start| !start.starts_with('-'));
-                vec![unknown(UnknownReason::Found(start.or(Some(".".to_owned()))), Taint::default())]
-            }
+            Added::Found => found(reading),
             Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
         };
         // `find` puts what it found where the braces stand and nowhere else.
@@ -121,6 +122,120 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+impl Walker<'_> {
+    /// Follows an option of a wrapper that names the working directory of what it runs.
+    #[inline(never)]
+    fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
+        let Some(program) = self.catalog.program(name) else { return };
+        let is_chdir = |names: &[String]| names.iter().any(|name| name == "--chdir");
+        let Some(option) = program.options.iter().find(|option| is_chdir(&option.names)) else { return };
+        let canonical = option.names.first().map_or("", String::as_str);
+        let given = reading.flags.iter().rev().find(|flag| flag.name == canonical).and_then(|flag| flag.value.as_ref());
+        if let Some(dir) = given {
+            let dir = dir.known().and_then(|dir| absolute(child, &dir));
+            child.move_to(dir);
+        }
+    }
+
+    /// `command ::: values`: the command once for each value. `false`: there is no such list.
+    #[inline(never)]
+    fn listed(
+        &mut self,
+        child: &mut State,
+        frame: &Frame,
+        reading: &Reading,
+        inner: &InnerCommand,
+        span: Span,
+    ) -> bool {
+        let mark = |value: &Value| [":::", ":::+", "::::", "::::+"].iter().any(|mark| value.is(mark));
+        let Some(at) = reading.operands.iter().position(|operand| mark(&operand.value)) else { return false };
+        let (command, listed) = reading.operands.split_at(at);
+        // `::::` names files of values.
+        let from_files = listed.iter().any(|operand| operand.value.is("::::") || operand.value.is("::::+"));
+        let values: Vec<Value> = if from_files || listed.len() > MAX_INPUT_WORDS {
+            vec![unknown(UnknownReason::Input, Taint::default())]
+        } else {
+            listed.iter().map(|operand| &operand.value).filter(|value| !mark(value)).cloned().collect()
+        };
+        let line = Value::join(command.iter().map(|operand| &operand.value), " ");
+        let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
+        child.positional = positional;
+        child.streams.stdin = Stream::Nothing;
+        let frame = frame.elsewhere(span);
+        for value in values {
+            let text = if command.is_empty() { value } else { substituted(&line, &value) };
+            let mut one = child.fork();
+            self.read_value(&mut one, &frame, &text, span);
+        }
+        true
+    }
+}
+
+/// A line with its replacement strings (`{}`, `{.}`, `{1}`, …) replaced by a value, which is quoted; appended where the
+/// line has none.
+fn substituted(line: &Value, value: &Value) -> Value {
+    let insert = |into: &mut Value| {
+        for piece in &value.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => into.push_text(&crate::judge::invocation::quote(text)),
+                unknown @ Piece::Unknown(_) => into.push_piece(unknown),
+            }
+        }
+    };
+    let mut result = Value::default();
+    let mut replaced = false;
+    for piece in &line.pieces {
+        let Piece::Text(text) = piece else {
+            result.push_piece(piece);
+            continue;
+        };
+        let mut rest = text.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            let inside = after.split_once('}').filter(|(inside, _)| {
+                inside.chars().all(|c| c.is_ascii_digit() || "./#%".contains(c)) && inside.len() < 6
+            });
+            result.push_text(before);
+            match inside {
+                Some((_, after)) => {
+                    insert(&mut result);
+                    replaced = true;
+                    rest = after;
+                }
+                None => {
+                    result.push_text("{");
+                    rest = after;
+                }
+            }
+        }
+        result.push_text(rest);
+    }
+    if !replaced {
+        result.push_text(" ");
+        insert(&mut result);
+    }
+    result
+}
+
+/// What a search hands on: something below where it starts, of the name that it looks for.
+fn found(reading: &Reading) -> Vec<Value> {
+    let start =
+        reading.operands.first().and_then(|start| start.value.pattern()).filter(|start| !start.starts_with('-'));
+    let mut value = unknown(UnknownReason::Found(start.or(Some(".".to_owned()))), Taint::default());
+    let tests = |flag: &&super::act::Flag| {
+        matches!(flag.name.as_str(), "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-o" | "-or")
+    };
+    let mut tests = reading.flags.iter().filter(tests);
+    if let (Some(test), None) = (tests.next(), tests.next())
+        && matches!(test.name.as_str(), "-name" | "-iname")
+        && let Some(name) = test.value.as_ref().and_then(|name| name.known())
+        && !name.contains('/')
+    {
+        value.push_text("/");
+        super::split::push_globs(&name, &mut value);
+    }
+    vec![value]
 }
 
 /// How standard input is cut into arguments.
@@ -187,7 +302,6 @@ fn quoted_words(text: &str) -> Vec<String> {
 
 /// A value with `mark` replaced by each of the added values in turn; itself where the mark does not stand in it.
 fn placed(value: &Value, mark: &str, added: &[Value]) -> Vec<Value> {
-    use super::act::Piece;
     let stands = value.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(mark)));
     if !stands || mark.is_empty() {
         return vec![value.clone()];

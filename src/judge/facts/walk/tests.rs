@@ -70,8 +70,26 @@ fn code_for_a_shell_becomes_acts() {
     runs("echo 'rm x' > f; . ./f", &[". ./f", "rm x"]);
     runs("sudo sh -c 'rm x'", &["sudo sh -c rm x", "sh -c rm x", "rm x"]);
     runs("echo x | xargs rm", &["xargs rm", "rm x"]);
-    runs("find . -name y -exec rm {} \\;", &["find . -name y -exec rm {} ;", "rm ?"]);
+    runs("find . -name y -exec rm {} \\;", &["find . -name y -exec rm {} ;", "rm ?/y"]);
     runs("trap 'rm x' EXIT", &["trap rm x EXIT", "rm x"]);
+}
+
+#[test]
+fn wrappers_say_where_and_with_what() {
+    runs("parallel rm {} ::: a b", &["parallel rm {} ::: a b", "rm a", "rm b"]);
+    runs("parallel ::: 'rm a' 'rm b'", &["parallel ::: rm a rm b", "rm a", "rm b"]);
+    runs("parallel rm -f ::: 'a b'", &["parallel rm -f ::: a b", "rm -f a b"]);
+    runs("bash -n -c 'rm x'", &["bash -n -c rm x"]);
+    runs("RM x", &["rm x"]);
+    let facts = facts("env -C /x rm y");
+    assert_eq!(facts.acts[1].cwd.as_deref(), Some("/x"), "{}", dump(&facts));
+}
+
+#[test]
+fn a_line_is_also_read_as_it_looks() {
+    runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "titlerm -rf /"]);
+    runs("git commit -m 'em — dash'", &["git commit -m em — dash"]);
+    runs("ｒｍ -ｒｆ /", &["rm -rf /", "rm -ｒｆ /"]);
 }
 
 #[test]
