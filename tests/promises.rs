@@ -20,10 +20,14 @@ mod git;
 mod harness;
 #[path = "promises/identity.rs"]
 mod identity;
+#[path = "promises/looking.rs"]
+mod looking;
 #[path = "promises/matching.rs"]
 mod matching;
 #[path = "promises/patterns.rs"]
 mod patterns;
+#[path = "promises/record.rs"]
+mod record;
 #[path = "promises/repositories.rs"]
 mod repositories;
 #[path = "promises/scene.rs"]

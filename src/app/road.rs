@@ -142,16 +142,22 @@ impl Road {
         Store::open_existing(&self.paths()?)
     }
 
+    /// The record for looking things up: judging by itself makes none.
+    fn past(&self) -> Option<&Store> {
+        let known = self.store.get().is_some() || self.paths().is_ok_and(|paths| paths.database().exists());
+        if known { self.store().ok() } else { None }
+    }
+
     /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
     pub fn standing(&self, invocation: &Invocation) -> Standing {
-        let known = self.store().ok().map(|store| store.standing(&invocation.session.root, Timestamp::now()));
+        let known = self.past().map(|store| store.standing(&invocation.session.root, Timestamp::now()));
         known.and_then(Result::ok).unwrap_or_default()
     }
 
     /// The grants in force: of the configuration, then of the record. Without a record there are none of its.
     fn grants(&self, invocation: &Invocation) -> Vec<Grant> {
         let mut grants = self.config.grants.clone();
-        if let Ok(store) = self.store() {
+        if let Some(store) = self.past() {
             let stored = store.grants_in_force(&invocation.session.id, &invocation.display(), Timestamp::now());
             grants.extend(stored.unwrap_or_default());
         }

@@ -4,18 +4,19 @@
 use super::facts::act::{Act, Facts, Verb};
 use super::risk::{Risk, Tier};
 use super::rules::catalog::Catalog;
+use super::rules::model::{Wrap, WrapFrom};
 
 /// The shape, when a grant of it may be given, and whether any standing grant may cover the command at all: not at
 /// tier 4, not when a part is opaque, and never a shell, an interpreter or a wrapper.
 #[must_use]
 pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, bool) {
+    // Not a wrapper for an option that it was not given: with the option, the inner command is an act with wrappers.
+    let wraps = |wraps: &[Wrap]| wraps.iter().any(|wrap| wrap.from == WrapFrom::Operands && wrap.when.is_empty());
     let runs_others = |act: &Act| {
         let Verb::Program { name, .. } = &act.verb else { return false };
         catalog.program(name).is_some_and(|program| {
             let mut subs = program.subs.iter().filter(|sub| sub.paths.iter().any(|path| act.sub.starts_with(path)));
-            !program.wraps.is_empty()
-                || program.runs.is_some()
-                || subs.any(|sub| !sub.wraps.is_empty() || sub.runs.is_some())
+            wraps(&program.wraps) || program.runs.is_some() || subs.any(|sub| wraps(&sub.wraps) || sub.runs.is_some())
         })
     };
     let programs = || facts.acts.iter().filter(|act| act.parent.is_none());

@@ -1,0 +1,108 @@
+//! A home of its own for guard, with stand-ins for what must not really run.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use guard::store::{Paths, Store};
+use rusqlite::Connection;
+
+/// The command that is flagged in these tests: tier 3. `git` is a stand-in that leaves a mark when it runs.
+pub const FLAGGED: [&str; 5] = ["git", "push", "--force", "origin", "main"];
+
+/// A home, a folder to work in, and stand-ins for programs.
+pub struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        let home = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["home", "work", "bin"] {
+            std::fs::create_dir(home.path(folder)).unwrap();
+        }
+        let mark = home.path("ran");
+        home.stand_in("git", &format!("echo ran >> '{}'", mark.display()));
+        home
+    }
+
+    /// In which everything up to tier 3 runs, so that only the record can stand in the way.
+    pub fn that_asks_nobody() -> Self {
+        let home = Self::new();
+        std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+        std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"off\"\n").unwrap();
+        home
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn stand_in(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path("home/.local/share/guard")
+    }
+
+    pub fn paths(&self) -> Paths {
+        Paths::new(self.data())
+    }
+
+    pub fn store(&self) -> Store {
+        Store::open(&self.paths()).unwrap()
+    }
+
+    /// A program in this home, with no terminal.
+    pub fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
+        command.env_clear().env("HOME", self.path("home")).env("PATH", path).env("TZ", "UTC");
+        command.current_dir(self.path("work")).stdin(Stdio::null());
+        command
+    }
+
+    pub fn guard(&self, arguments: &[&str]) -> Command {
+        let mut command = self.program(env!("CARGO_BIN_EXE_guard"));
+        command.args(arguments);
+        command
+    }
+
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.guard(&[&["--"], words].concat()).output().unwrap()
+    }
+
+    /// What guard's verb prints; it must end with this exit code.
+    pub fn prints(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.guard(arguments).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// How often the stand-in ran.
+    pub fn ran(&self) -> usize {
+        std::fs::read_to_string(self.path("ran")).map_or(0, |text| text.lines().count())
+    }
+
+    pub fn sql(&self, sql: &str) {
+        Connection::open(self.paths().database()).unwrap().execute_batch(sql).unwrap();
+    }
+
+    /// The record as one file, with nothing left in the log.
+    pub fn settle(&self) {
+        let connection = Connection::open(self.paths().database()).unwrap();
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    }
+
+    /// That the record cannot be written, for a reason with these words: what is flagged does not run, the rest does.
+    pub fn holds_back(&self, output: &Output, reason: &str) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(126), "{said}");
+        assert!(said.contains("could not be recorded: ") && said.contains(reason), "{said}");
+        assert_eq!(self.ran(), 0, "{said}");
+    }
+}

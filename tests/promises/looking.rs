@@ -1,0 +1,126 @@
+//! What is written down can be read, searched and checked; grants are given by people and taken back.
+
+use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::{Terminal, ended};
+
+#[test]
+fn a_row_that_was_edited_removed_or_moved_is_named() {
+    let edits = [
+        ("UPDATE record SET command = 'ls' WHERE id = 2", "row 2 does not continue"),
+        ("UPDATE record SET decision = 'deny' WHERE id = 3", "row 3 does not continue"),
+        ("DELETE FROM record WHERE id = 2", "row 2 was removed"),
+        ("DELETE FROM record WHERE id < 3", "rows 1 to 2 were removed"),
+        (
+            "UPDATE record SET id = 9 WHERE id = 2; UPDATE record SET id = 2 WHERE id = 3; \
+             UPDATE record SET id = 3 WHERE id = 9",
+            "row 2 does not continue",
+        ),
+    ];
+    for (edit, said) in edits {
+        let home = Home::new();
+        for word in ["one", "two", "three", "four"] {
+            assert!(home.run(&["echo", word]).status.success());
+        }
+        let whole = home.prints(&["verify"], 0);
+        assert!(whole.starts_with("4 rows, each continuing the one before it.\nHead: row 4, "), "{whole}");
+        home.sql(edit);
+        let broken = home.prints(&["verify"], 1);
+        assert!(broken.starts_with(said), "{edit}: {broken}");
+    }
+}
+
+#[test]
+fn verifying_says_what_it_cannot_show() {
+    let home = Home::new();
+    for _ in 0..3 {
+        home.run(&["true"]);
+    }
+    let head = home.prints(&["verify"], 0).lines().nth(1).unwrap().to_owned();
+    home.sql("DELETE FROM record WHERE id = 3");
+    let cut = home.prints(&["verify"], 0);
+    assert!(cut.contains("It does not show a tail that was cut off") && cut.contains("keep the head elsewhere"));
+    assert_ne!(cut.lines().nth(1).unwrap(), head);
+}
+
+#[test]
+fn nothing_is_made_by_looking() {
+    let home = Home::new();
+    assert_eq!(home.prints(&["log"], 0), "Nothing is recorded yet.\n");
+    assert_eq!(home.prints(&["verify"], 0), "Nothing is recorded yet.\n");
+    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert!(!home.path("home/.local").exists());
+}
+
+#[test]
+fn the_log_tells_what_was_decided_and_hides_secrets() {
+    let home = Home::new();
+    assert!(home.run(&["echo", "hello"]).status.success());
+    assert!(home.guard(&["-c", "PGPASSWORD=hunter2x true"]).output().unwrap().status.success());
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+
+    let table = home.prints(&["log"], 0);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 4, "{table}");
+    assert!(lines[1].ends_with("echo hello") && lines[2].ends_with("PGPASSWORD=*** true"), "{table}");
+    assert!(lines[3].contains("deny") && lines[3].contains("git push --force origin main"), "{table}");
+    assert!(!table.contains('\x1b') && !table.contains("hunter2x"));
+
+    let rows: Vec<serde_json::Value> =
+        home.prints(&["log", "--json"], 0).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |row: usize, field: &str| rows[row][field].clone();
+    assert_eq!((of(0, "decision"), of(2, "decision")), ("allow".into(), "deny".into()));
+    assert_eq!((of(1, "redacted"), of(2, "tier")), (true.into(), 3.into()));
+    assert_eq!(of(2, "settled_by"), "no-one-to-ask");
+    assert_eq!(of(2, "findings")[0]["rule"], "git.push-force");
+
+    let count = |filters: &[&str]| home.prints(&[&["log", "--json"], filters].concat(), 0).lines().count();
+    assert_eq!(count(&["--tier", "3"]), 1);
+    assert_eq!(count(&["--tier", "0-2"]), 2);
+    assert_eq!(count(&["--decision", "allow"]), 2);
+    assert_eq!(count(&["--command", "PUSH"]), 1);
+    assert_eq!(count(&["--since", "1h"]), 3);
+    assert_eq!(count(&["--until", "1h"]), 0);
+    assert_eq!(count(&["--folder", "."]), 3);
+    assert_eq!(count(&["--folder", "elsewhere"]), 0);
+    assert_eq!(count(&["-n", "2"]), 2);
+    assert!(home.prints(&["log", "show", "3"], 0).contains("git.push-force (tier 3): "));
+    assert!(home.guard(&["log", "show", "4"]).output().unwrap().status.code() == Some(125));
+}
+
+#[test]
+fn a_grant_is_given_by_a_person_who_read_what_it_covers() {
+    let home = Home::new();
+    let add = ["allow", "add", "--always", "git push --force origin main"];
+    let output = home.guard(&add).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("given by a person at their own terminal"));
+
+    for (answer, code) in [("\n", "exit 126"), ("n\n", "exit 126"), ("y\n", "exit 0")] {
+        let mut terminal = Terminal::spawn(home.guard(&add));
+        terminal.wait_for("[y/N]");
+        assert!(terminal.screen().contains("exactly `git push --force origin main`"), "{}", terminal.screen());
+        terminal.send(answer);
+        assert_eq!(ended(terminal.wait_exit()), code);
+    }
+    let listed = home.prints(&["allow", "list"], 0);
+    assert!(listed.contains("1  exactly: git push --force origin main"), "{listed}");
+    assert!(home.run(&FLAGGED).status.success());
+    assert_eq!(home.ran(), 1);
+    assert!(home.prints(&["log", "--json", "-n", "1"], 0).contains(r#""settled_by":"grant","grant":"1""#));
+
+    home.prints(&["allow", "remove", "1"], 0);
+    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    assert_eq!(home.ran(), 1);
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn no_grant_covers_tier_4_a_shell_an_interpreter_or_a_wrapper() {
+    let home = Home::new();
+    for command in ["rm -rf /", "bash -c 'git push --force'", "python3 -c 'print(1)'", "sudo git push --force"] {
+        let mut terminal = Terminal::spawn(home.guard(&["allow", "add", "--always", command]));
+        assert_eq!(ended(terminal.wait_exit()), "exit 126", "{command}: {}", terminal.screen());
+    }
+    assert!(!home.paths().database().exists());
+}

@@ -1,0 +1,289 @@
+//! What was decided is written down, and nothing flagged runs unrecorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
+
+use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use guard::judge::policy::Basis;
+use guard::judge::risk::Risk;
+use guard::store::{Filter, IntentRow, Paths, Settled, Store};
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use crate::harness::home::{FLAGGED, Home};
+
+fn wait_all(children: Vec<Child>) -> Vec<i32> {
+    children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap_or(-1)).collect()
+}
+
+#[test]
+fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
+    let home = Home::new();
+    for round in 1..=3 {
+        let children = (0..64).map(|number| {
+            // The first of all makes the record, and one in eight waits for the disk.
+            let words: &[&str] = if number % 8 == 7 { &FLAGGED } else { &["true"] };
+            let mut command = home.guard(&[&["--"], words].concat());
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        });
+        let codes = wait_all(children.collect());
+        assert_eq!(codes.iter().filter(|code| **code == 126).count(), 8);
+        let audit = home.store().verify().unwrap();
+        assert_eq!((audit.rows, audit.faults.len()), (round * 64, 0));
+    }
+    assert_eq!(home.ran(), 0);
+}
+
+/// Not a promise: the process that writes, started by the promises below.
+#[test]
+#[ignore = "started by the other tests"]
+fn process_that_writes() {
+    let Some(folder) = std::env::var_os("RECORD_FOLDER") else { return };
+    let paths = Paths::new(folder);
+    let invocation = invocation();
+    // A record of its own for each row, as each guard has; now and then for several.
+    for round in 0_u32.. {
+        let store = Store::open(&paths).unwrap();
+        if round % 5 == 0 {
+            store.head().unwrap();
+        }
+        let receipt = store.intent(&plain(&invocation)).unwrap();
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "\nrow {}", receipt.row().unwrap()).unwrap();
+        out.flush().unwrap();
+    }
+}
+
+fn invocation() -> Invocation {
+    Invocation {
+        request: Request::Argv(vec!["true".into()]),
+        cwd: "/".into(),
+        env: Environment::default(),
+        home: None,
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin: Origin::Cli,
+        session: Session::default(),
+    }
+}
+
+fn plain(invocation: &Invocation) -> IntentRow<'_> {
+    IntentRow {
+        at: Timestamp::now(),
+        invocation,
+        digest: invocation.digest(&BTreeSet::new()),
+        risk: const { &EMPTY },
+        settled: Settled::Allowed(&Basis::Score),
+        answer_ms: None,
+        words: None,
+        parent: None,
+    }
+}
+
+const EMPTY: Risk = Risk {
+    tier: guard::judge::risk::Tier::Safe,
+    score: guard::judge::risk::Weight(0),
+    reversibility: guard::judge::risk::Reversibility::ReadOnly,
+    findings: Vec::new(),
+    context: Vec::new(),
+};
+
+#[test]
+fn a_writer_that_is_killed_loses_no_row_that_it_had_written() {
+    let home = Home::new();
+    for round in 1..=6_usize {
+        let mut writers: Vec<Child> = (0..3)
+            .map(|_| {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command.args(["--exact", "record::process_that_writes", "--ignored", "--nocapture"]);
+                command.env("RECORD_FOLDER", home.data()).stdout(Stdio::piped()).stderr(Stdio::null());
+                command.spawn().unwrap()
+            })
+            .collect();
+        let mut written: BTreeMap<i64, usize> = BTreeMap::new();
+        for (number, writer) in writers.iter_mut().enumerate() {
+            let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+            let mut told =
+                || lines.find_map(|line| line.ok()?.strip_prefix("row ").map(|row| row.parse::<i64>().unwrap()));
+            // Long enough that the log is carried over meanwhile, and never at the same place.
+            for _ in 0..(40 + 17 * round + 11 * number) {
+                *written.entry(told().expect("it writes until it is killed")).or_default() += 1;
+            }
+            writer.kill().unwrap();
+            while let Some(row) = told() {
+                *written.entry(row).or_default() += 1;
+            }
+        }
+        for writer in &mut writers {
+            writer.wait().unwrap();
+        }
+        assert!(written.values().all(|times| *times == 1), "a number was given twice");
+        let store = home.store();
+        let audit = store.verify().unwrap();
+        assert_eq!(audit.faults, []);
+        let there: BTreeSet<i64> = store.find(&Filter::default()).unwrap().into_iter().collect();
+        assert!(written.keys().all(|row| there.contains(row)), "a row that was written is gone");
+    }
+}
+
+#[test]
+fn a_newer_record_is_left_alone() {
+    let home = Home::that_asks_nobody();
+    assert!(home.run(&["true"]).status.success());
+    home.sql("PRAGMA user_version = 7");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 1)");
+    assert!(home.run(&["true"]).status.success());
+    home.sql("PRAGMA user_version = 1");
+    assert_eq!(home.store().verify().unwrap().rows, 1);
+}
+
+#[test]
+fn a_damaged_record_holds_back_what_is_flagged() {
+    let home = Home::that_asks_nobody();
+    assert!(home.run(&["true"]).status.success());
+    home.settle();
+    let mut bytes = std::fs::read(home.paths().database()).unwrap();
+    bytes[4096..].fill(0xAA);
+    std::fs::write(home.paths().database(), bytes).unwrap();
+    home.holds_back(&home.run(&FLAGGED), "is damaged");
+    assert!(home.run(&["true"]).status.success());
+    let output = home.guard(&["verify"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is damaged") && !output.status.success());
+}
+
+#[test]
+fn something_else_in_the_place_of_the_record_is_not_touched() {
+    let home = Home::that_asks_nobody();
+    std::fs::create_dir_all(home.data()).unwrap();
+    let text = "my own notes, which are no database at all\n".repeat(40);
+    std::fs::write(home.paths().database(), &text).unwrap();
+    home.holds_back(&home.run(&FLAGGED), "is not a record of guard's");
+    assert_eq!(std::fs::read_to_string(home.paths().database()).unwrap(), text);
+    std::fs::remove_file(home.paths().database()).unwrap();
+    std::fs::create_dir(home.paths().database()).unwrap();
+    home.holds_back(&home.run(&FLAGGED), "is not a plain file");
+    assert!(home.run(&["true"]).status.success());
+}
+
+#[test]
+fn a_record_that_somebody_keeps_locked_holds_back_what_is_flagged_and_nothing_else() {
+    let home = Home::that_asks_nobody();
+    assert!(home.run(&["true"]).status.success());
+    let other = Connection::open(home.paths().database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let harmless = home.guard(&["--", "true"]).spawn().unwrap();
+    home.holds_back(&home.run(&FLAGGED), "stayed locked");
+    assert_eq!(wait_all(vec![harmless]), [0]);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(home.run(&FLAGGED).status.success());
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_no_way_around_the_record_and_reaches_the_command() {
+    let home = Home::that_asks_nobody();
+    assert!(home.run(&["true"]).status.success());
+    let limited = |words: &str| {
+        let script = format!("ulimit -f 0; exec \"$0\" -- {words}");
+        home.program("sh").args(["-c", &script, env!("CARGO_BIN_EXE_guard")]).output().unwrap()
+    };
+    home.holds_back(&limited(&FLAGGED.join(" ")), "raise the limit on file sizes");
+    assert!(limited("true").status.success());
+    let script = "ulimit -f; trap '' XFSZ; trap";
+    home.stand_in("limits", script);
+    assert_eq!(String::from_utf8(limited("limits").stdout).unwrap().lines().next(), Some("0"));
+}
+
+/// Runs a script as root of a namespace of its own, where `mount` mounts. `None` where the system does not let us.
+fn in_a_namespace(home: &Home, script: &str) -> Option<Output> {
+    let mut probe = home.program("unshare");
+    let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !able.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no namespaces here");
+        return None;
+    }
+    let mut command = home.program("unshare");
+    command.args(["-Urm", "sh", "-ec", script, env!("CARGO_BIN_EXE_guard")]).arg(home.data()).args(FLAGGED);
+    Some(command.output().unwrap())
+}
+
+#[test]
+fn a_read_only_home_holds_back_what_is_flagged_and_nothing_else() {
+    let home = Home::that_asks_nobody();
+    std::fs::create_dir_all(home.data()).unwrap();
+    let empty =
+        r#"guard=$0 data=$1; shift; mount -t tmpfs -o ro none "$data"; "$guard" -- true; exec "$guard" -- "$@""#;
+    let Some(output) = in_a_namespace(&home, empty) else { return };
+    home.holds_back(&output, "its file system is read-only");
+    // The same with a record in it.
+    let full = r#"guard=$0 data=$1; shift; mount -t tmpfs none "$data"; "$guard" -- true
+        mount -o remount,ro "$data"; "$guard" -- true; "$guard" log >&2; exec "$guard" -- "$@""#;
+    home.holds_back(&in_a_namespace(&home, full).unwrap(), "its file system is read-only");
+}
+
+#[test]
+fn a_full_disk_holds_back_what_is_flagged_and_nothing_else() {
+    let home = Home::that_asks_nobody();
+    std::fs::create_dir_all(home.data()).unwrap();
+    let script = r#"guard=$0 data=$1; shift; mount -t tmpfs -o size=256k none "$data"; "$guard" -- true
+        cat /dev/zero > "$data/fill" 2> /dev/null || true; "$guard" -- true; exec "$guard" -- "$@""#;
+    let Some(output) = in_a_namespace(&home, script) else { return };
+    home.holds_back(&output, "no space is left");
+}
+
+#[test]
+fn files_that_another_account_left_behind_are_named_with_their_owner() {
+    let home = Home::that_asks_nobody();
+    assert!(home.run(&["true"]).status.success());
+    if !nix::unistd::geteuid().is_root() {
+        std::fs::set_permissions(home.paths().database(), std::fs::Permissions::from_mode(0o000)).unwrap();
+        home.holds_back(&home.run(&FLAGGED), "correct its permissions");
+        return;
+    }
+    // Everything is nobody's but the record, which stays root's.
+    let nobody = 65_534;
+    for path in [
+        "",
+        "home",
+        "home/.local",
+        "home/.local/share",
+        "home/.local/share/guard",
+        "home/.local/share/guard/guard.key",
+        "work",
+    ] {
+        std::os::unix::fs::chown(home.path(path), Some(nobody), None).unwrap();
+    }
+    let as_nobody = |words: &[&str]| {
+        // What the test binary lies in may be closed to others.
+        let guard = home.path("bin/guard");
+        if !guard.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_guard"), &guard).unwrap();
+        }
+        let mut command = home.program(guard.to_str().unwrap());
+        command.arg("--").args(words).uid(nobody).gid(nobody).output().unwrap()
+    };
+    home.holds_back(&as_nobody(&FLAGGED), "guard.db belongs to root");
+    assert!(as_nobody(&["true"]).status.success());
+    std::os::unix::fs::chown(home.data(), Some(0), None).unwrap();
+    home.holds_back(&as_nobody(&FLAGGED), "share/guard belongs to root");
+}
+
+#[test]
+fn a_search_by_time_finds_its_rows_among_many() {
+    let home = Home::new();
+    let store = home.store();
+    let invocation = invocation();
+    let second = |number: i64| Timestamp::from_second(1_800_000_000 + number * 3600).unwrap();
+    for number in 0..200 {
+        let _ = store.intent(&IntentRow { at: second(number), ..plain(&invocation) }).unwrap();
+    }
+    for (from, to) in [(0, 200), (50, 60), (199, 200), (0, 1), (120, 120)] {
+        let filter = Filter { since: Some(second(from)), until: Some(second(to)), ..Filter::default() };
+        assert_eq!(store.find(&filter).unwrap(), (from + 1..=to).collect::<Vec<_>>(), "{from} {to}");
+    }
+    let newest = Filter { until: Some(second(100)), limit: Some(3), ..Filter::default() };
+    assert_eq!(store.find(&newest).unwrap(), [98, 99, 100]);
+}
