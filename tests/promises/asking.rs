@@ -17,7 +17,7 @@ use guard::ui::style::Look;
 use nix::libc;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, raise, signal, sigprocmask};
 use nix::sys::termios::Termios;
-use nix::unistd::{Pid, alarm};
+use nix::unistd::{Pid, alarm, tcsetpgrp};
 
 use crate::harness::pty::{OnTerminal, Terminal, ended};
 
@@ -29,6 +29,7 @@ const FINISH: &str = "ASKING_FINISH";
 const ANSWER: &str = "ASKING_ANSWER";
 const ALARM: &str = "ASKING_ALARM";
 const PANIC: &str = "ASKING_PANIC";
+const AWAY: &str = "ASKING_AWAY";
 const IGNORE: &str = "ASKING_IGNORE";
 const BLOCK: &str = "ASKING_BLOCK";
 
@@ -106,6 +107,9 @@ fn process_that_asks() {
     if let Some(trigger) = variable(PANIC) {
         abort_when(trigger);
     }
+    if let Some(trigger) = variable(AWAY) {
+        give_away_when(trigger);
+    }
     if let Some(seconds) = variable(ALARM) {
         alarm::set(seconds.parse().unwrap());
     }
@@ -134,6 +138,18 @@ fn abort_when(trigger: String) {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("on purpose");
+    });
+}
+
+/// Puts another process in front, once a file is there.
+fn give_away_when(trigger: String) {
+    let other = Command::new("sleep").arg("100").process_group(0).spawn().unwrap();
+    std::thread::spawn(move || {
+        SigSet::from(Signal::SIGTTOU).thread_block().unwrap();
+        while !Path::new(&trigger).exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        tcsetpgrp(std::io::stderr(), Pid::from_raw(other.id().cast_signed())).unwrap();
     });
 }
 
@@ -608,6 +624,36 @@ fn a_card_that_is_sent_to_the_background_is_a_no() {
     assert!(!asked.terminal.screen().contains('┃'));
     asked.terminal.send("bg; wait\n");
     assert_eq!(asked.written("answer"), "Closed(Background)");
+}
+
+#[test]
+fn a_card_whose_terminal_is_given_to_another_is_a_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let trigger = folder.path().join("away");
+    let mut asked = Asked::new(&[(AWAY, trigger.to_str().unwrap())]);
+    std::fs::write(&trigger, "").unwrap();
+    assert_eq!(asked.written("answer"), "Closed(Background)");
+    asked.terminal.wait_exit();
+    assert!(same(&asked.terminal.before, &asked.terminal.modes()), "the modes were not restored");
+}
+
+#[test]
+fn a_card_that_is_stopped_makes_way_for_another() {
+    let mut asked = Asked::script(&["bash", "--norc", "--noprofile", "-i"], &[]);
+    asked.terminal.wait_for("$ ");
+    asked.terminal.send("./ask\n");
+    asked.read();
+    asked.terminal.send("\x1a");
+    asked.terminal.wait_for("Stopped");
+    asked.terminal.send("ASKING_ANSWER=second ./ask\n");
+    asked.read();
+    asked.terminal.send("y");
+    assert_eq!(asked.written("second"), "Once");
+    asked.terminal.wait_gone("no answer means no");
+    asked.terminal.send("fg\n");
+    asked.read();
+    asked.terminal.send("\r");
+    assert_eq!(asked.written("answer"), NO);
 }
 
 #[test]
