@@ -309,6 +309,13 @@ impl Joined {
         }
     }
 
+    /// Where an entry of a list comes from.
+    #[must_use]
+    pub fn entry_source(&self, key: Key, word: &str) -> Source {
+        let set = self.entries.iter().find(|(set, entry, _)| *set == key && entry == word);
+        set.map_or(Source::BUILT_IN, |(.., source)| source.clone())
+    }
+
     /// Every value with where it comes from, in the order of the table; a list gives one row for each entry.
     #[must_use]
     pub fn sources(&self) -> Vec<Provenance> {
@@ -319,8 +326,7 @@ impl Joined {
                 rows.push(Provenance { key: row.key, value: row.show(value), source: source.clone(), locked });
             }
             for word in row.key.list(&self.policy).into_iter().flatten() {
-                let set = self.entries.iter().find(|(key, set, _)| *key == row.key && set == word);
-                let source = set.map_or(Source::BUILT_IN, |(.., source)| source.clone());
+                let source = self.entry_source(row.key, word);
                 rows.push(Provenance { key: row.key, value: word.clone(), source, locked });
             }
         }

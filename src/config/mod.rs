@@ -79,22 +79,21 @@ impl Loaded {
     /// Checks what names rules against the rules there are: none of tier 4 may be switched off or granted. An id that
     /// no rule has is a warning, because rules come and go.
     pub fn check_rules(&mut self, tier_of: impl Fn(&str) -> Option<Tier>) {
-        let disabled: Vec<_> = self.joined.sources().into_iter().filter(|row| row.key == Key::DisabledRules).collect();
         let mut found = Vec::new();
-        for row in disabled {
-            let file = row.source.file.as_deref().unwrap_or(Path::new("")).to_owned();
+        for rule in &self.policy.disabled_rules {
+            let source = self.joined.entry_source(Key::DisabledRules, rule);
             let problem = |message: String| ConfigProblem {
-                line: row.source.line,
+                line: source.line,
                 key: Some(Key::DisabledRules.entry().name.to_owned()),
-                ..ConfigProblem::of_file(row.source.layer, file.clone(), message)
+                ..ConfigProblem::of_file(source.layer, source.file.as_deref().unwrap_or(Path::new("")), message)
             };
-            match tier_of(&row.value) {
+            match tier_of(rule) {
                 Some(Tier::Critical) => {
-                    let problem = problem(format!("{} is of tier 4 and cannot be switched off", row.value));
+                    let problem = problem(format!("{rule} is of tier 4 and cannot be switched off"));
                     found.push(problem.with_remedy("take it out"));
                 }
                 Some(_) => {}
-                None => self.warnings.push(problem(format!("there is no rule {}", row.value))),
+                None => self.warnings.push(problem(format!("there is no rule {rule}"))),
             }
         }
         for (grant, file) in self.grants.iter().zip(&self.grant_files) {
