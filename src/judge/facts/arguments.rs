@@ -97,6 +97,9 @@ pub struct CodeSource {
     pub positional: Vec<Operand>,
 }
 
+/// Stands in front of an option of the program that its subcommand has another of.
+pub const GLOBAL: &str = "global ";
+
 /// Where the code is.
 #[derive(Clone, Debug)]
 pub enum CodeFrom {
@@ -136,6 +139,8 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         .iter()
         .chain(&program.dry_run)
         .any(|test| given(&scan.flags, test).is_some());
+    // A dry run hands nothing on: `bash -n`, `parallel --dry-run`.
+    let (inner, code) = if dry_run { (Vec::new(), Vec::new()) } else { (inner, code) };
     let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
     Reading {
         sub: sub_path(sub, &scan),

@@ -2,7 +2,7 @@
 
 use super::{Arg, all_given, any_given};
 use crate::judge::facts::act::{Flag, Value};
-use crate::judge::rules::model::{Program, Style, Sub, Wrap, WrapFrom};
+use crate::judge::rules::model::{OptionSpec, Program, Style, Sub, Wrap, WrapFrom};
 
 /// The state of reading, and its result.
 pub(super) struct Scan<'a> {
@@ -186,7 +186,7 @@ impl<'a> Scan<'a> {
                 if path.len() >= words.len() && path.iter().zip(&words).all(|(one, other)| one == other) {
                     grows = true;
                     if path.len() == words.len() {
-                        self.sub = Some(sub);
+                        self.enter(sub);
                     } else {
                         extends = true;
                     }
@@ -211,6 +211,23 @@ impl<'a> Scan<'a> {
         self.args.get(index).and_then(|arg| arg.value.known()).map(|word| word.into_owned())
     }
 
+    /// From here on the options are a subcommand's. What was given so far belongs to the program: an option of the same
+    /// spelling that takes a value otherwise is another one behind it (`git -C dir branch -C new`).
+    fn enter(&mut self, sub: &'a Sub) {
+        if self.sub.replace(sub).is_some() {
+            return;
+        }
+        let kind = |options: &[OptionSpec], name: &String| {
+            options.iter().find(|option| option.names.contains(name)).map(|option| option.value)
+        };
+        for flag in &mut self.flags {
+            let (own, global) = (kind(&sub.options, &flag.name), kind(&self.program.options, &flag.name));
+            if own.is_some() && global.is_some() && own != global {
+                flag.name.insert_str(0, super::GLOBAL);
+            }
+        }
+    }
+
     /// No further word belongs to the path: words beyond the longest subcommand are operands after all.
     fn close_path(&mut self) {
         self.path_open = false;
@@ -228,7 +245,7 @@ impl<'a> Scan<'a> {
             }
         }
         let taken = if let Some((length, sub)) = best {
-            self.sub = Some(sub);
+            self.enter(sub);
             self.sub_path = words.get(..length).unwrap_or_default().to_vec();
             length
         } else {

@@ -2,6 +2,7 @@
 
 use super::scene::{Seen, View};
 use crate::judge::facts::act::{Act, ActId, Input, Output, Taint, Verb};
+use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
@@ -112,7 +113,12 @@ fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> b
 
 fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
     view.flags().iter().any(|flag| {
-        test.names.iter().any(|name| text::same_flag(name, &flag.name))
+        // A test of a value means the option that takes one, also where the subcommand has another of that spelling.
+        let name = match (&test.value, flag.name.strip_prefix(GLOBAL)) {
+            (Some(_), Some(name)) => name,
+            _ => flag.name.as_str(),
+        };
+        test.names.iter().any(|known| text::same_flag(known, name))
             && test.value.as_ref().is_none_or(|test| flag.value.as_ref().is_some_and(|value| view.passes(test, value)))
     })
 }

@@ -235,14 +235,15 @@ impl Check<'_> {
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
             let described = programs.iter().flat_map(|program| &program.subs);
-            let canonical = described.clone().find_map(|sub| sub.canonical(&path));
+            // Each program has its own canonical spelling (`npm install|add`, `pnpm add`).
+            let canonical: Vec<&[String]> = described.clone().filter_map(|sub| sub.canonical(&path)).collect();
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
             let verbs = &shape.program.get_ref().0;
             let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
-            match canonical {
-                Some(canonical) => subs.push(canonical.to_vec()),
-                None if begins || described_elsewhere => subs.push(path),
-                None => {
+            match canonical.as_slice() {
+                [_, ..] => subs.extend(canonical.into_iter().map(<[String]>::to_vec)),
+                [] if begins || described_elsewhere => subs.push(path),
+                [] => {
                     let known: Vec<String> =
                         described.flat_map(|sub| sub.paths.iter().map(|path| path.join(" "))).collect();
                     let remedy = match nearest(name, known.iter().map(String::as_str)) {
@@ -253,6 +254,8 @@ impl Check<'_> {
                 }
             }
         }
+        subs.sort();
+        subs.dedup();
         subs
     }
 
