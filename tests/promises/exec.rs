@@ -379,12 +379,18 @@ fn every_exit_code_is_the_commands_own() {
 fn every_deadly_signal_is_the_commands_own() {
     let place = Place::new();
     for signal in Signal::iterator() {
-        let what = line(format!("ulimit -c 0; kill -{} $$", signal as i32));
         if matches!(signal, Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGTTIN | Signal::SIGTTOU) {
             continue;
         }
-        place.same(&what, as_found);
+        let what = line(format!("ulimit -c 0; kill -{} $$", signal as i32));
+        let direct = place.run(Way::Directly, &what, as_found);
+        for way in [Way::Replacing, Way::Waiting] {
+            assert_eq!(place.run(way, &what, as_found), direct, "{way:?} {signal}");
+        }
     }
+    // What nobody need be asked about.
+    place.same(&line("ulimit -c 0; kill -s TERM $$"), as_found);
+    place.same(&line("ulimit -c 0; kill -s SEGV $$"), as_found);
 }
 
 #[test]
@@ -469,13 +475,6 @@ fn a_command_that_outlives_a_signal_goes_on_and_so_does_guard() {
     kill(pid(&child), Signal::SIGTERM).unwrap();
     fs::write(place.file("go"), "").unwrap();
     assert_eq!(ended(child.wait().unwrap()), "exit 5");
-}
-
-#[test]
-fn a_command_that_signals_its_parent_does_not_get_it_back() {
-    let place = Place::new();
-    let (mut child, _) = waiting(&place, &format!("trap 'exit 9' USR1; kill -USR1 $PPID; sleep 0.2; {READY} exit 4"));
-    assert_eq!(ended(child.wait().unwrap()), "exit 4");
 }
 
 #[test]
@@ -591,6 +590,17 @@ fn ctrl_c_ends_what_a_person_allowed_and_the_shell_sees_it() {
     terminal.send("\u{3}");
     terminal.send("echo \"status=$?\"\n");
     terminal.wait_for("status=130");
+}
+
+#[test]
+fn a_command_that_signals_its_parent_does_not_get_it_back() {
+    let place = Place::new();
+    fs::create_dir(place.file("stand-in")).unwrap();
+    let text = "rm -rf stand-in; trap 'exit 9' USR1; kill -USR1 $PPID; sleep 0.2; exit 4";
+    let mut terminal = allowed_by_a_person(&place, text);
+    terminal.wait_for("allowed once");
+    terminal.send("echo \"status=$?\"\n");
+    terminal.wait_for("status=4");
 }
 
 #[test]
