@@ -299,6 +299,13 @@ impl Walker<'_> {
                 variable.attribute = Attribute::Reference;
             }
             if exported {
+                let held = state.variables.get(&name).and_then(|variable| match variable.values.first() {
+                    Some(Bound::Scalar(value)) => Some(value.clone()),
+                    _ => None,
+                });
+                if let Some(value) = held {
+                    self.command_variable(state, frame, &name, &value, field.span);
+                }
                 match state.variables.get_mut(&name) {
                     Some(variable) => variable.exported = true,
                     None => {

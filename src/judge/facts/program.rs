@@ -69,6 +69,7 @@ impl Walker<'_> {
             for source in &reading.code {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }
+            self.leads(state, frame, name, described, &reading, args, env, span);
             if described.is_none() && reading.code.is_empty() {
                 if let Some(path) = &path {
                     self.executable(state, frame, id, path, args, env, span);

@@ -306,6 +306,8 @@ pub(super) trait Build {
     fn push_piece(&mut self, piece: &Piece);
     /// Adds another value.
     fn push_value(&mut self, value: &Value);
+    /// Adds another value as a shell would need its known parts written.
+    fn push_quoted(&mut self, value: &Value);
     /// The known text, within the length that is followed.
     fn known_text(&self) -> Option<String>;
 }
@@ -339,6 +341,15 @@ impl Build for Value {
 
     fn push_value(&mut self, value: &Value) {
         value.pieces.iter().for_each(|piece| self.push_piece(piece));
+    }
+
+    fn push_quoted(&mut self, value: &Value) {
+        for piece in &value.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => self.push_text(&crate::judge::invocation::quote(text)),
+                unknown @ Piece::Unknown(_) => self.push_piece(unknown),
+            }
+        }
     }
 
     fn known_text(&self) -> Option<String> {

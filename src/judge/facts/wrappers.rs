@@ -176,14 +176,6 @@ impl Walker<'_> {
 /// A line with its replacement strings (`{}`, `{.}`, `{1}`, …) replaced by a value, which is quoted; appended where the
 /// line has none.
 fn substituted(line: &Value, value: &Value) -> Value {
-    let insert = |into: &mut Value| {
-        for piece in &value.pieces {
-            match piece {
-                Piece::Text(text) | Piece::Glob(text) => into.push_text(&crate::judge::invocation::quote(text)),
-                unknown @ Piece::Unknown(_) => into.push_piece(unknown),
-            }
-        }
-    };
     let mut result = Value::default();
     let mut replaced = false;
     for piece in &line.pieces {
@@ -199,7 +191,7 @@ fn substituted(line: &Value, value: &Value) -> Value {
             result.push_text(before);
             match inside {
                 Some((_, after)) => {
-                    insert(&mut result);
+                    result.push_quoted(value);
                     replaced = true;
                     rest = after;
                 }
@@ -213,7 +205,7 @@ fn substituted(line: &Value, value: &Value) -> Value {
     }
     if !replaced {
         result.push_text(" ");
-        insert(&mut result);
+        result.push_quoted(value);
     }
     result
 }
@@ -278,7 +270,7 @@ fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> 
 }
 
 /// Words separated by blanks, with quotes and backslashes.
-fn quoted_words(text: &str) -> Vec<String> {
+pub(super) fn quoted_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
