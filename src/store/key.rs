@@ -62,7 +62,7 @@ impl Key {
 fn make(path: &Path) -> io::Result<()> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    let draft = path.with_extension(format!("new-{}", std::process::id()));
+    let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let written = file.write_all(&bytes).and_then(|()| file.sync_all());
     let placed = written.and_then(|()| match fs::hard_link(&draft, path) {
@@ -72,4 +72,37 @@ fn make(path: &Path) -> io::Result<()> {
         Ok(()) => Ok(()),
     });
     placed.and(fs::remove_file(&draft))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_come_first_at_once_get_the_same_key_and_leave_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("guard.key");
+        let sealed: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..16).map(|_| scope.spawn(|| Key::read_or_make(&path).unwrap().seal("x", b"y"))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(sealed.iter().all(|seal| *seal == sealed[0]));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_key_that_is_cut_short_is_no_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("guard.key");
+        fs::write(&path, [7; 31]).unwrap();
+        assert!(matches!(Key::read_or_make(&path), Err(StoreError::BadKey { .. })));
+        assert_eq!(fs::read(&path).unwrap().len(), 31);
+    }
+
+    #[test]
+    fn the_same_bytes_look_different_for_another_purpose() {
+        let key = Key([3; 32]);
+        assert_ne!(key.seal("digest", b"x"), key.seal("grant", b"x"));
+    }
 }

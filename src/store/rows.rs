@@ -240,10 +240,13 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> 
     Ok(ids)
 }
 
+/// The first and the last number. Asked for one by one, because both at once would read every row.
+pub(super) const EDGES: &str = "SELECT coalesce((SELECT id FROM record ORDER BY id LIMIT 1), 1),
+    coalesce((SELECT id FROM record ORDER BY id DESC LIMIT 1), 0)";
+
 /// The first row that is not from before a time; the one after the last when all are.
 fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
-    let edges = "SELECT coalesce(min(id), 1), coalesce(max(id), 0) FROM record";
-    let (mut low, last): (i64, i64) = connection.query_row(edges, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (mut low, last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut high = last.saturating_add(1);
     let mut probe = connection.prepare("SELECT id, at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
     while low < high {
