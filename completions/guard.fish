@@ -1,0 +1,140 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_guard_global_optspecs
+    string join \n yes c= h/help V/version
+end
+
+function __fish_guard_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_guard_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_guard_using_subcommand
+    set -l cmd (__fish_guard_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c guard -n "__fish_guard_needs_command" -s c -d 'A command string; the shell\'s other options (-l, -e, -o pipefail, …) may stand in front of it' -r
+complete -c guard -n "__fish_guard_needs_command" -l yes -d 'Your own yes in advance, up to tier 3 and only from your own terminal'
+complete -c guard -n "__fish_guard_needs_command" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_needs_command" -s V -l version -d 'Print version'
+complete -c guard -n "__fish_guard_needs_command" -a "check" -d 'Judge a command without running it: exit 0 allow, 1 ask, 2 deny'
+complete -c guard -n "__fish_guard_needs_command" -a "explain" -d 'Judge a command and draw how: the parts, what each does, which rule, why this score'
+complete -c guard -n "__fish_guard_needs_command" -a "config" -d 'Show and check the configuration'
+complete -c guard -n "__fish_guard_needs_command" -a "log" -d 'Show what was decided, by whom, and what came of it'
+complete -c guard -n "__fish_guard_needs_command" -a "verify" -d 'Check that the record is as it was written: exit 0 when it is, 1 when not'
+complete -c guard -n "__fish_guard_needs_command" -a "allow" -d 'List, give and take back standing grants'
+complete -c guard -n "__fish_guard_needs_command" -a "patterns" -d 'List, show and test the rules, or begin a pattern file of your own'
+complete -c guard -n "__fish_guard_needs_command" -a "demo" -d 'Show the main job on real commands, in a scratch project that is made for it'
+complete -c guard -n "__fish_guard_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand check" -l json -d 'Print the verdict as one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand check" -l batch -d 'Read JSON Lines ({"command": …} or {"argv": […]}, optional "cwd") and print a verdict for each, in order'
+complete -c guard -n "__fish_guard_using_subcommand check" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand config; and not __fish_seen_subcommand_from show check path help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand config; and not __fish_seen_subcommand_from show check path help" -f -a "show" -d 'Show every key with its value and the file it comes from'
+complete -c guard -n "__fish_guard_using_subcommand config; and not __fish_seen_subcommand_from show check path help" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand config; and not __fish_seen_subcommand_from show check path help" -f -a "path" -d 'Show where configuration is read from'
+complete -c guard -n "__fish_guard_using_subcommand config; and not __fish_seen_subcommand_from show check path help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from check" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from path" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show every key with its value and the file it comes from'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Show where configuration is read from'
+complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l until -d 'Before this time' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l tier -d 'Only this tier; 2+ means 2 and above, 1-2 a range' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l decision -d 'Only what was decided so' -r -f -a "allow\t''
+ask\t''
+deny\t''"
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l command -d 'Only commands with this text in them' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l folder -d 'Only commands in this folder and below' -r -F
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -s n -l number -d 'How many, the newest; 0 for all' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand verify" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -f -a "list" -d 'List the grants in force'
+complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -f -a "add" -d 'Give a grant: exactly this command, in this folder, for this session'
+complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -f -a "remove" -d 'Take a grant back'
+complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from list" -l all -d 'Those that have ended too'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from list" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l rule -d 'Cover whatever only this rule finds, instead of a command' -r
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l folder -d 'Hold in this folder and below' -r -F
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l until -d 'Hold until this time, in every session: 2h, 3d, 2026-11-21' -r
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l shape -d 'Cover its programs, subcommands and flags, with any operands'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l anywhere -d 'Hold in every folder'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l always -d 'Hold until it is revoked, in every session'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the grants in force'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from help" -f -a "add" -d 'Give a grant: exactly this command, in this folder, for this session'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Take a grant back'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -f -a "list" -d 'List the rules'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -f -a "show" -d 'Show a rule, a family or a program with all that is known of it'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -f -a "test" -d 'Run the examples of the rules, or of a file\'s, through the judge: exit 0 when all are right, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -f -a "new" -d 'Write a commented pattern file to begin with'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and not __fish_seen_subcommand_from list show test new help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from list" -l tier -d 'Only rules of this tier or higher' -r
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from list" -l own -d 'Only rules that do not come with guard'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from list" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from test" -l rule -d 'Only the rule of this id, or the family of this name' -r
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from test" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from test" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from new" -l to -d 'Where to write it; standard output when it is `-`' -r -F
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from new" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the rules'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show a rule, a family or a program with all that is known of it'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from help" -f -a "test" -d 'Run the examples of the rules, or of a file\'s, through the judge: exit 0 when all are right, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from help" -f -a "new" -d 'Write a commented pattern file to begin with'
+complete -c guard -n "__fish_guard_using_subcommand patterns; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "check" -d 'Judge a command without running it: exit 0 allow, 1 ask, 2 deny'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "explain" -d 'Judge a command and draw how: the parts, what each does, which rule, why this score'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "config" -d 'Show and check the configuration'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "log" -d 'Show what was decided, by whom, and what came of it'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "verify" -d 'Check that the record is as it was written: exit 0 when it is, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "allow" -d 'List, give and take back standing grants'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "patterns" -d 'List, show and test the rules, or begin a pattern file of your own'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "demo" -d 'Show the main job on real commands, in a scratch project that is made for it'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns demo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Show every key with its value and the file it comes from'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Show where configuration is read from'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "list" -d 'List the grants in force'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "add" -d 'Give a grant: exactly this command, in this folder, for this session'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "remove" -d 'Take a grant back'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from patterns" -f -a "list" -d 'List the rules'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from patterns" -f -a "show" -d 'Show a rule, a family or a program with all that is known of it'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from patterns" -f -a "test" -d 'Run the examples of the rules, or of a file\'s, through the judge: exit 0 when all are right, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from patterns" -f -a "new" -d 'Write a commented pattern file to begin with'
