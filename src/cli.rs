@@ -133,7 +133,7 @@ fn with_clap(arguments: &[OsString]) -> Call {
         Some("check") => one("guard check", rest, Verb::Check),
         Some("explain") => one("guard explain", rest, Verb::Explain),
         _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
-            .and_then(|cli| cli.verb.ok_or_else(|| missing_verb())),
+            .and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
     match verb {
         Ok(verb) => Call::Verb(Box::new(verb)),

@@ -113,10 +113,10 @@ fn with_a_person(
         Ok(receipt) => receipt,
         Err(refusal) => return say(&refusal, &judgment.risk),
     };
-    if let Some(grant) = grant {
-        if let Err(why) = ask::give(road, &invocation, &grant) {
-            let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
-        }
+    if let Some(grant) = grant
+        && let Err(why) = ask::give(road, &invocation, &grant)
+    {
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
     }
     match exec::wait(approved, receipt, inherited) {
         Ok(outcome) => {

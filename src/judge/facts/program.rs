@@ -70,10 +70,11 @@ impl Walker<'_> {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
-            if described.is_none() && reading.code.is_empty() {
-                if let Some(path) = &path {
-                    self.executable(state, frame, id, path, args, env, span);
-                }
+            if described.is_none()
+                && reading.code.is_empty()
+                && let Some(path) = &path
+            {
+                self.executable(state, frame, id, path, args, env, span);
             }
             if reading.inner.is_empty() && !reading.code.iter().any(|source| is_shell(&source.language)) {
                 self.wrote(state, frame, id, name, args, &reading);

@@ -244,12 +244,12 @@ impl Reader<'_> {
             self.at += 1;
             match token {
                 Token::Name(name) => {
-                    if self.mark(0, ':') {
-                        if let Some(alias) = self.named(1) {
-                            self.at += 2;
-                            parts.push((name, alias));
-                            continue;
-                        }
+                    if self.mark(0, ':')
+                        && let Some(alias) = self.named(1)
+                    {
+                        self.at += 2;
+                        parts.push((name, alias));
+                        continue;
                     }
                     parts.push((name.clone(), name));
                 }

@@ -111,14 +111,16 @@ impl Scanner<'_> {
             let quote = self.peek(0);
             return self.quoted(quote, name.to_ascii_lowercase());
         }
-        if self.language == "perl" && matches!(name.as_str(), "q" | "qq" | "qx" | "qw") && !self.after_arrow() {
-            if let Some(text) = self.delimited() {
-                self.tokens.push(match name.as_str() {
-                    "qx" => Token::Shell(text),
-                    _ => Token::Text(text),
-                });
-                return;
-            }
+        if self.language == "perl"
+            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw")
+            && !self.after_arrow()
+            && let Some(text) = self.delimited()
+        {
+            self.tokens.push(match name.as_str() {
+                "qx" => Token::Shell(text),
+                _ => Token::Text(text),
+            });
+            return;
         }
         self.tokens.push(Token::Name(name));
     }

@@ -62,12 +62,11 @@ pub fn awk(text: &str) -> Vec<Call> {
                         .trim_end_matches(')')
                         .trim_end()
                         .ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
+                    && let Some((head, inside)) = before.rsplit_once('(')
+                    && head.trim_end().ends_with("system")
+                    && !inside.contains('"')
                 {
-                    if let Some((head, inside)) = before.rsplit_once('(') {
-                        if head.trim_end().ends_with("system") && !inside.contains('"') {
-                            calls.push(call("system", vec![unknown()]));
-                        }
-                    }
+                    calls.push(call("system", vec![unknown()]));
                 }
             }
         }

@@ -124,10 +124,11 @@ fn overlap(one: &str, other: &str) -> bool {
     }
     let through_stars = |reach: &mut Vec<bool>| {
         for (index, element) in other.iter().enumerate() {
-            if matches!(element, Element::Any) && reach.get(index) == Some(&true) {
-                if let Some(next) = reach.get_mut(index + 1) {
-                    *next = true;
-                }
+            if matches!(element, Element::Any)
+                && reach.get(index) == Some(&true)
+                && let Some(next) = reach.get_mut(index + 1)
+            {
+                *next = true;
             }
         }
     };
