@@ -195,13 +195,22 @@ fn ordinary_commands_ask_no_question_and_find_nothing() {
         "git commit -m 'rm -rf / is bad'",
         "mkdir -p a/b",
         "echo x > out.txt",
-        "cd src && make -j4",
+        "cd src && ls",
     ] {
         let (findings, asked) = findings(line, "/nonexistent/project", "/nonexistent/home");
         let worst = findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
         assert!(worst <= Tier::Low, "{line}: {findings:?}");
         assert_eq!(asked, 0, "{line}");
     }
+}
+
+#[test]
+fn a_command_that_leads_elsewhere_asks_only_for_what_it_leads_to() {
+    let (findings, asked) = findings("cd src && make -j4", "/nonexistent/project", "/nonexistent/home");
+    let worst = findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
+    assert!(worst <= Tier::Low, "{findings:?}");
+    // The three names that a makefile may have.
+    assert_eq!(asked, 3);
 }
 
 /// A repository with ignored build output, a file that is not committed, and one that is.

@@ -342,7 +342,7 @@ impl Walker<'_> {
             return;
         }
         let Some(path) = absolute(state, path) else { return };
-        if self.from_the_network(&path) {
+        if self.is_fetched(&path) {
             let detail = "a program that is fetched from the network in this line is run";
             self.opaque(OpaqueReason::FetchedCode, detail, span);
             return;
@@ -357,7 +357,7 @@ impl Walker<'_> {
     }
 
     /// Whether a path lies below something that the line fetched.
-    fn from_the_network(&self, path: &str) -> bool {
+    fn is_fetched(&self, path: &str) -> bool {
         let mut dir = path;
         while let Some((parent, _)) = dir.rsplit_once('/') {
             if parent.is_empty() {
