@@ -2,11 +2,12 @@
 
 use super::act::{OpaqueReason, Taint, UnknownReason, Value};
 use super::command::Lookup;
+use super::declare::{assignment, set, unset};
 use super::expand::Field;
 use super::frame::Frame;
 use super::output;
 use super::redirect::absolute;
-use super::state::{Attribute, Bound, Build as _, MAX_CHOICES, State, Variable, unknown};
+use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
@@ -247,86 +248,6 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
-    fn declare(&mut self, state: &mut State, frame: &Frame, builtin: &str, args: &[Field]) {
-        let mut exported = builtin == "export";
-        let mut attribute = None;
-        let mut global = false;
-        let mut functions = false;
-        for field in args {
-            let Some(text) = field.value.known().filter(|text| text.starts_with(['-', '+'])) else { break };
-            for letter in text.chars().skip(1) {
-                match letter {
-                    'x' => exported = true,
-                    'l' => attribute = Some(Attribute::Lower),
-                    'u' => attribute = Some(Attribute::Upper),
-                    'i' => attribute = Some(Attribute::Integer),
-                    'n' if builtin != "export" => attribute = Some(Attribute::Reference),
-                    'g' => global = true,
-                    'f' => functions = true,
-                    _ => {}
-                }
-            }
-        }
-        for field in operands(args) {
-            let assigned = assignment(&field.value);
-            let name = match &assigned {
-                Some((name, _, _)) => name.clone(),
-                None => match field.value.known_text() {
-                    Some(name) => name,
-                    None => continue,
-                },
-            };
-            if functions {
-                state.exported_functions.insert(name);
-                continue;
-            }
-            // `a=(…)` was assigned when it was expanded.
-            let array = matches!(state.variables.get(&name).and_then(|v| v.values.first()), Some(Bound::Array(_)));
-            if builtin != "export" && builtin != "readonly" && !global && !array {
-                state.localize_if(&name, frame);
-            }
-            if let Some(attribute) = attribute {
-                let entry = state.variables.entry(name.clone()).or_insert_with(|| Variable::of(Bound::Inherited));
-                entry.attribute = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
-            }
-            if let Some((_, append, value)) = assigned.filter(|_| !array) {
-                let value = if append { self.added(state, &name, &value) } else { value };
-                self.set_scalar(state, frame, &name, value);
-            }
-            if attribute == Some(Attribute::Reference)
-                && let Some(variable) = state.variables.get_mut(&name)
-            {
-                variable.attribute = Attribute::Reference;
-            }
-            if exported {
-                let held = state.variables.get(&name).and_then(|variable| match variable.values.first() {
-                    Some(Bound::Scalar(value)) => Some(value.clone()),
-                    _ => None,
-                });
-                if let Some(value) = held {
-                    self.command_variable(state, frame, &name, &value, field.span);
-                }
-                match state.variables.get_mut(&name) {
-                    Some(variable) => variable.exported = true,
-                    None => {
-                        state.exports.insert(name);
-                    }
-                }
-            }
-        }
-    }
-
-    fn added(&mut self, state: &State, name: &str, value: &Value) -> Value {
-        match self.lookup(state, name) {
-            Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
-                old.push_value(value);
-                old
-            }
-            _ => value.clone(),
-        }
-    }
-
-    #[inline(never)]
     fn trap(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
         let rest = after_options(args, "");
         let [action, signals @ ..] = rest else { return };
@@ -338,93 +259,6 @@ impl Walker<'_> {
         let spans = self.spans_of(frame, action.span, &action.value);
         let frame = Frame { spans, ..within(&frame.perhaps(), "trap") };
         self.read_value(&mut later, &frame, &action.value, span);
-    }
-
-    #[inline(never)]
-    fn read(&mut self, state: &mut State, builtin: &str, args: &[Field]) {
-        if builtin == "getopts" {
-            if let Some(name) = args.get(1).and_then(|field| field.value.known_text()) {
-                state.set_scalar(&name, unknown(UnknownReason::Input, Taint::default()));
-            }
-            state.set_scalar("OPTARG", unknown(UnknownReason::Input, Taint::default()));
-            return;
-        }
-        let mut array = None;
-        let mut names = Vec::new();
-        let mut index = 0;
-        while let Some(text) = args.get(index).and_then(|field| field.value.known_text()) {
-            index += 1;
-            match text.strip_prefix('-') {
-                Some(options) if !options.is_empty() && names.is_empty() => {
-                    let takes_value = options.ends_with(['a', 'd', 'i', 'n', 'N', 'p', 't', 'u']);
-                    if takes_value {
-                        if options.ends_with('a') {
-                            array = args.get(index).and_then(|field| field.value.known_text());
-                        }
-                        index += 1;
-                    }
-                }
-                _ => names.push(text),
-            }
-        }
-        let (text, taint, _) = self.stdin_of(state);
-        let lines: Option<Vec<String>> =
-            text.known().map(|text| text.lines().take(MAX_CHOICES).map(str::to_owned).collect());
-        let Some(lines) = lines.filter(|lines| !lines.is_empty()) else {
-            let value = unknown(UnknownReason::Input, taint.and(text.taint()));
-            let reply = "REPLY".to_owned();
-            for name in names.iter().chain(&array).chain(names.is_empty().then_some(&reply)) {
-                state.set_scalar(name, value.clone());
-            }
-            return;
-        };
-        if let Some(array) = array {
-            let words = lines.first().map(|line| line.split_whitespace()).into_iter().flatten();
-            let elements = words.enumerate().map(|(at, word)| (at.to_string(), Value::text(word))).collect();
-            state.set(&array, Bound::Array(elements));
-            return;
-        }
-        if names.is_empty() {
-            names.push("REPLY".to_owned());
-        }
-        // Each line that a loop may read is one of the values.
-        for (at, name) in names.iter().enumerate() {
-            let last = at + 1 == names.len();
-            let mut values: Vec<Bound> = Vec::new();
-            for line in &lines {
-                let value = Bound::Scalar(Value::text(nth_word(line, at, last)));
-                if !values.contains(&value) {
-                    values.push(value);
-                }
-            }
-            state.set_scalar(name, Value::default());
-            if let Some(variable) = state.variables.get_mut(name) {
-                variable.values = values;
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn mapfile(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
-        let callback = args.iter().position(|field| field.value.is("-C")).and_then(|at| args.get(at + 1));
-        if let Some(callback) = callback {
-            let mut line = callback.value.clone();
-            line.push_text(" 0 ");
-            line.push_value(&unknown(UnknownReason::Input, Taint::default()));
-            self.read_value(state, &within(frame, "mapfile").elsewhere(span), &line, span);
-        }
-        let name = operands(args).last().and_then(|field| field.value.known_text()).unwrap_or("MAPFILE".to_owned());
-        let (text, taint, _) = self.stdin_of(state);
-        let bound = match text.known() {
-            Some(text) => Bound::Array(
-                text.lines().enumerate().map(|(at, line)| (at.to_string(), Value::text(line))).take(256).collect(),
-            ),
-            None => {
-                let value = unknown(UnknownReason::Input, taint.and(text.taint()));
-                Bound::Array(vec![("0".to_owned(), value)])
-            }
-        };
-        state.set(&name, bound);
     }
 
     /// Walks a value that a shell reads as code, in this shell: parts that are not known stay so.
@@ -471,7 +305,7 @@ pub(super) fn within(frame: &Frame, wrapper: &str) -> Frame {
 }
 
 /// Arguments that are no options.
-fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
+pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
     let mut ended = false;
     args.iter().filter(move |field| {
         if ended {
@@ -504,79 +338,6 @@ fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
     rest
 }
 
-/// Name, whether it appends, and value of `name=value`.
-pub(super) fn assignment(value: &Value) -> Option<(String, bool, Value)> {
-    let leading = value.leading();
-    let at = leading.find('=')?;
-    let name = leading.get(..at)?;
-    let (name, append) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-    (!name.is_empty()).then(|| (name.to_owned(), append, value.without_leading(at + 1)))
-}
-
-fn unset(state: &mut State, args: &[Field]) {
-    let functions = args.iter().any(|field| field.value.is("-f"));
-    for field in operands(args) {
-        let Some(name) = field.value.known_text() else { continue };
-        if functions {
-            state.functions.remove(&name);
-        } else if let Some((array, subscript)) = name.split_once('[') {
-            let key = subscript.trim_end_matches(']');
-            if let Some(variable) = state.variables.get_mut(array) {
-                for bound in &mut variable.values {
-                    if let Bound::Array(elements) = bound {
-                        elements.retain(|(own, _)| own != key);
-                    }
-                }
-            }
-        } else {
-            state.set(&name, Bound::Unset);
-            state.functions.remove(&name);
-        }
-    }
-}
-
-fn set(state: &mut State, args: &[Field]) {
-    let mut rest = args;
-    while let Some((first, others)) = rest.split_first() {
-        let Some(text) = first.value.known_text() else { break };
-        match text.as_str() {
-            "--" => {
-                state.positional = others.iter().map(|field| field.value.clone()).collect();
-                return;
-            }
-            "-o" | "+o" => {
-                if let Some(option) = others.first().and_then(|field| field.value.known_text()) {
-                    match option.as_str() {
-                        "errexit" => state.errexit = text == "-o",
-                        "noglob" => state.noglob = text == "-o",
-                        _ => {}
-                    }
-                }
-                rest = others.get(1..).unwrap_or_default();
-            }
-            option if option.starts_with(['-', '+']) && option.len() > 1 => {
-                let on = option.starts_with('-');
-                for letter in option.chars().skip(1) {
-                    match letter {
-                        'e' => state.errexit = on,
-                        'f' => state.noglob = on,
-                        _ => {}
-                    }
-                }
-                let named = option.ends_with('o');
-                if named && others.first().is_some_and(|field| field.value.is("errexit")) {
-                    state.errexit = on;
-                }
-                rest = if named { others.get(1..).unwrap_or_default() } else { others };
-            }
-            _ => break,
-        }
-    }
-    if !rest.is_empty() {
-        state.positional = rest.iter().map(|field| field.value.clone()).collect();
-    }
-}
-
 /// The directory that a value with a temporary name in front comes to.
 fn temporary(value: &Value) -> Option<String> {
     use super::act::{Piece, Unknown};
@@ -587,13 +348,4 @@ fn temporary(value: &Value) -> Option<String> {
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
-}
-
-/// One blank-separated word of a line, or all from there on.
-fn nth_word(line: &str, at: usize, to_the_end: bool) -> String {
-    let mut rest = line.trim();
-    for _ in 0..at {
-        rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start());
-    }
-    if to_the_end { rest.to_owned() } else { rest.split_whitespace().next().unwrap_or("").to_owned() }
 }

@@ -1,14 +1,14 @@
 //! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-use super::arithmetic;
+use super::change::{change_case, replace, substring};
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::frame::Frame;
 use super::pattern::Pattern;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
-use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp, Part, ReplaceAnchor, Word};
+use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp, Part, Word};
 
 /// The longest text on which patterns are tried.
 const MAX_PATTERN_TEXT: usize = 4096;
@@ -331,7 +331,7 @@ impl Walker<'_> {
                         self.embedded(state, frame, &text);
                         (!text.contains(['\\', '$', '`'])).then_some(text)
                     }
-                    ('E', Some(text)) => super::output::escapes(&text),
+                    ('E', Some(text)) => super::decode::escapes(&text),
                     ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
                     ('U', Some(text)) => Some(text.to_uppercase()),
                     ('L', Some(text)) => Some(text.to_lowercase()),
@@ -443,128 +443,5 @@ fn push_held(held: Held, quoted: bool, joiner: &str, out: &mut Vec<Atom>) {
                 push_expanded(value, quoted, out);
             }
         }
-    }
-}
-
-fn substring(text: &str, offset: i64, length: Option<Option<i64>>) -> Option<String> {
-    let count = text.chars().count() as i64;
-    let from = if offset < 0 { count + offset } else { offset };
-    if from < 0 || from > count {
-        return Some(String::new());
-    }
-    let take = match length {
-        None => count,
-        Some(length) => {
-            let length = length?;
-            if length < 0 { (count + length - from).max(0) } else { length }
-        }
-    };
-    Some(text.chars().skip(from as usize).take(take as usize).collect())
-}
-
-fn replace(text: &str, pattern: &str, replacement: &str, anchor: ReplaceAnchor) -> Option<String> {
-    if pattern.is_empty() {
-        return Some(text.to_owned());
-    }
-    let pattern = Pattern::new(pattern);
-    match anchor {
-        ReplaceAnchor::Prefix => {
-            let cut = pattern.prefix(text, true)?;
-            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{replacement}{}", &text.get(cut..).unwrap_or(""))))
-        }
-        ReplaceAnchor::Suffix => {
-            let cut = pattern.suffix(text, true)?;
-            Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{}{replacement}", &text.get(..cut).unwrap_or(""))))
-        }
-        ReplaceAnchor::First | ReplaceAnchor::All => {
-            let mut result = String::new();
-            let mut rest = text;
-            let mut tries = 512;
-            while !rest.is_empty() {
-                tries -= 1;
-                if tries == 0 {
-                    return None;
-                }
-                match pattern.prefix(rest, true)? {
-                    Some(length) if length > 0 => {
-                        result.push_str(replacement);
-                        rest = rest.get(length..)?;
-                        if anchor == ReplaceAnchor::First {
-                            break;
-                        }
-                    }
-                    _ => {
-                        let c = rest.chars().next()?;
-                        result.push(c);
-                        rest = rest.get(c.len_utf8()..)?;
-                    }
-                }
-            }
-            result.push_str(rest);
-            Some(result)
-        }
-    }
-}
-
-fn change_case(text: &str, operator: &str, pattern: &str) -> Option<String> {
-    let pattern = if pattern.is_empty() { None } else { Some(Pattern::new(pattern)) };
-    let all = operator.len() == 2;
-    let mut changed = String::with_capacity(text.len());
-    for (index, c) in text.chars().enumerate() {
-        let hit = match &pattern {
-            Some(pattern) => pattern.matches(c.encode_utf8(&mut [0; 4]))?,
-            None => true,
-        };
-        if !hit || (index > 0 && !all) {
-            changed.push(c);
-            continue;
-        }
-        match operator.chars().next()? {
-            '^' => changed.extend(c.to_uppercase()),
-            ',' => changed.extend(c.to_lowercase()),
-            _ if c.is_uppercase() => changed.extend(c.to_lowercase()),
-            _ => changed.extend(c.to_uppercase()),
-        }
-    }
-    Some(changed)
-}
-
-/// A value as an attribute of its variable makes it.
-pub(super) fn with_attribute(value: Value, attribute: Attribute) -> Value {
-    match (attribute, value.known()) {
-        (Attribute::Lower, Some(text)) => Value::text(text.to_lowercase()),
-        (Attribute::Upper, Some(text)) => Value::text(text.to_uppercase()),
-        (Attribute::Integer, Some(text)) => arithmetic::evaluate(&text, &|_| None)
-            .map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |number| Value::text(number.to_string())),
-        _ => value,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn substrings_count_from_either_end() {
-        assert_eq!(substring("xrmx", 1, Some(Some(2))).as_deref(), Some("rm"));
-        assert_eq!(substring("xxrm", -2, None).as_deref(), Some("rm"));
-        assert_eq!(substring("rmxx", 0, Some(Some(-2))).as_deref(), Some("rm"));
-        assert_eq!(substring("a", 5, None).as_deref(), Some(""));
-    }
-
-    #[test]
-    fn replacements_follow_the_anchor() {
-        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::First).as_deref(), Some("a-bx"));
-        assert_eq!(replace("axbx", "x", "-", ReplaceAnchor::All).as_deref(), Some("a-b-"));
-        assert_eq!(replace("axbx", "a", "", ReplaceAnchor::Prefix).as_deref(), Some("xbx"));
-        assert_eq!(replace("axbx", "x", "", ReplaceAnchor::Suffix).as_deref(), Some("axb"));
-    }
-
-    #[test]
-    fn case_is_changed_for_one_or_for_all() {
-        assert_eq!(change_case("RM", ",,", "").as_deref(), Some("rm"));
-        assert_eq!(change_case("rm", "^", "").as_deref(), Some("Rm"));
-        assert_eq!(change_case("rm", "^^", "m").as_deref(), Some("rM"));
-        assert_eq!(change_case("rM", "~~", "").as_deref(), Some("Rm"));
     }
 }

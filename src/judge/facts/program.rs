@@ -1,14 +1,11 @@
 //! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
 
-use std::rc::Rc;
-
 use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb};
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::expand::Field;
 use super::frame::Frame;
-use super::output::{self, Known};
-use super::state::{Build as _, Defined, State, unknown};
+use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::risk::Tier;
@@ -133,7 +130,7 @@ impl Walker<'_> {
 
     /// An act at this place with nothing said of it yet.
     #[inline(never)]
-    fn blank(&self, state: &State, frame: &Frame, verb: Verb, span: Span) -> Act {
+    pub fn blank(&self, state: &State, frame: &Frame, verb: Verb, span: Span) -> Act {
         Act {
             verb,
             tier: Tier::Safe,
@@ -344,176 +341,6 @@ impl Walker<'_> {
         let frame = frame.perhaps();
         let id = self.program_act(state, &frame, verb, &emptied, &reading, env, span, disguise);
         self.effects(state, &frame, &reading, id, span);
-    }
-
-    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
-    #[inline(never)]
-    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
-        let nothing = (Value::default(), Taint::default(), false);
-        match &state.streams.stdin {
-            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
-            Stream::Nothing => nothing,
-            Stream::Sink(id, _) => match self.sinks.get(*id) {
-                Some(sink) => (sink.text.clone(), sink.taint, sink.decoded),
-                None => nothing,
-            },
-            Stream::Text(text) => ((**text).clone(), text.taint(), false),
-            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
-                Some(text) => {
-                    let taint = text.taint();
-                    (text, taint, false)
-                }
-                None => {
-                    let secret = self.is_secret(state, &operand.value);
-                    let taint = if secret { Taint::SECRET } else { Taint::default() };
-                    (unknown(UnknownReason::Input, taint), taint, false)
-                }
-            },
-        }
-    }
-
-    /// Passes on what a program writes to its standard output.
-    #[inline(never)]
-    fn wrote(&mut self, state: &State, frame: &Frame, id: usize, name: &str, args: &[Field], reading: &Reading) {
-        let Some(sink) = state.streams.stdout.sink() else {
-            self.fed_to_readers(state, id);
-            return;
-        };
-        let known = self.known_output(state, frame, name, args);
-        let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
-        let (_, _, decoded) = self.stdin_of(state);
-        if let Some(act) = self.facts.acts.get(id)
-            && matches!(act.output, super::act::Output::Nothing)
-        {
-            return;
-        }
-        let copies = reading.output == OutputTaint::Copies;
-        if let Some(sink) = self.sinks.get_mut(sink) {
-            match known {
-                Some(Known { text, decoded: own }) => {
-                    let taint = text.taint();
-                    sink.write(&text, taint, own || (decoded && copies));
-                }
-                None => sink.write(&unknown(UnknownReason::CommandOutput, taint), taint, false),
-            }
-        }
-        self.fed_to_readers(state, id);
-    }
-
-    /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
-    #[inline(never)]
-    fn fed_to_readers(&mut self, state: &State, id: usize) {
-        if self.readers.is_empty() {
-            return;
-        }
-        let (text, taint, decoded) = self.stdin_of(state);
-        let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
-        let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
-        for sink in sinks {
-            if let Some(sink) = self.sinks.get_mut(sink) {
-                sink.write(&text, taint, decoded);
-                sink.writers.push(id);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
-        let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
-        let (stdin, _, _) = self.stdin_of(state);
-        if let Some(known) = output::of(name, &values, &stdin) {
-            return Some(known);
-        }
-        let plain = |text: Value| Some(Known { text, decoded: false });
-        match name {
-            "pwd" => {
-                let dir = state.cwd.clone()?;
-                plain(Value::text(format!("{dir}\n")))
-            }
-            "mktemp" => {
-                let mut text = unknown(UnknownReason::Temporary, Taint::default());
-                text.push_text("\n");
-                plain(text)
-            }
-            "whoami" if frame.remote.is_none() && !frame.root => {
-                plain(Value::text(format!("{}\n", self.invocation.user)))
-            }
-            "cat" if !values.is_empty() => {
-                let mut text = Value::default();
-                let mut pipes = self.pipes.iter();
-                for value in values {
-                    let is_pipe =
-                        |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
-                    if value.is("-") {
-                        text.push_value(&stdin);
-                    } else if value.pieces.iter().any(is_pipe) {
-                        text.push_value(&self.sinks.get(*pipes.next()?)?.text);
-                    } else {
-                        text.push_value(&self.content_of(state, value)?);
-                    }
-                }
-                plain(text)
-            }
-            _ => None,
-        }
-    }
-
-    /// Calls a function.
-    pub fn call(&mut self, state: &mut State, frame: &Frame, function: &Rc<Defined>, args: &[Field], span: Span) {
-        self.called.insert(function.name.clone());
-        // A function that was defined anew on the way is another one.
-        let this = format!("function {} {:p}", function.name, Rc::as_ptr(function));
-        if frame.calls.contains(&this) {
-            if frame.beside && !frame.under_condition {
-                self.fork_bomb(state, frame, &function.name, span);
-            }
-            return;
-        }
-        let outermost = frame.calls.is_empty();
-        let mut calls = frame.calls.clone();
-        calls.push(this);
-        let spans = if frame.source == function.frame.source { function.frame.spans } else { frame.spans };
-        let inner = Frame {
-            spans,
-            source: function.frame.source.clone(),
-            calls,
-            beside: !outermost && frame.beside,
-            under_condition: !outermost && frame.under_condition,
-            ..frame.clone()
-        };
-        let positional = args.iter().map(|field| field.value.clone()).collect();
-        let outer = std::mem::replace(&mut state.positional, positional);
-        state.scopes.push(Vec::new());
-        self.compound(state, &inner, &function.body);
-        state.leave_scope();
-        state.positional = outer;
-    }
-
-    /// Something that starts itself beside itself.
-    #[inline(never)]
-    pub fn fork_bomb(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
-        let verb = Verb::Program { name: ":forkbomb".to_owned(), path: None };
-        let act =
-            Act { operands: vec![Operand { value: Value::text(name), span }], ..self.blank(state, frame, verb, span) };
-        self.emit(state, act);
-    }
-
-    /// An alias that the line defined: it is read as if it stood there.
-    #[inline(never)]
-    pub fn alias(&mut self, state: &mut State, frame: &Frame, name: &str, text: &Value, args: &[Field], span: Span) {
-        let mut line = text.clone();
-        for arg in args {
-            line.push_text(" ");
-            for piece in &arg.value.pieces {
-                match piece {
-                    Piece::Text(text) => line.push_text(&crate::judge::invocation::quote(text)),
-                    other => line.push_piece(other),
-                }
-            }
-        }
-        let mut frame = frame.perhaps().elsewhere(span);
-        frame.calls.push(format!("alias {name}"));
-        self.read_value(state, &frame, &line, span);
     }
 
     /// The source of a script file.

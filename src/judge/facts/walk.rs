@@ -8,22 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::Piece;
-use super::act::{Act, Disguise, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, UnknownReason, Value};
 use super::command::Lookup;
-use super::disguise;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
-use super::state::{Build as _, Defined, MAX_CHOICES, State, unknown};
+use super::state::{Build as _, Defined, State, unknown};
 use super::streams::{Sink, SinkId, Stream};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{
-    Command, CommandSubstitution, Coprocess, Dialect, Function, Item, Join, ParseError, Pipeline, ProcessSubstitution,
-    Script, Span,
+    Command, Coprocess, Dialect, Function, Item, Join, ParseError, Pipeline, Script, Span,
 };
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
@@ -133,7 +130,7 @@ pub(super) struct Walker<'a> {
     placer: std::cell::OnceCell<Placer>,
     steps: u32,
     depth: u32,
-    limited: bool,
+    pub limited: bool,
 }
 
 impl<'a> Walker<'a> {
@@ -217,48 +214,6 @@ impl<'a> Walker<'a> {
         let opaque = Opaque { why, detail: detail.into(), span };
         if !self.facts.opaque.contains(&opaque) {
             self.facts.opaque.push(opaque);
-        }
-    }
-
-    /// Walks the line as it would be read with control sequences and look-alike characters taken for what they show,
-    /// where that comes to other programs.
-    fn as_it_looks(&mut self, state: &State, frame: &Frame, text: &[u8]) {
-        if text.is_ascii() && !text.contains(&b'\x1b') {
-            return;
-        }
-        let Ok(text) = std::str::from_utf8(text) else { return };
-        let Some(plain) = disguise::plain_characters(text) else { return };
-        let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let frame = Frame { disguise: Some(Disguise::Characters), ..frame.perhaps().elsewhere(Span::new(0, end)) };
-        let mut state = state.fork();
-        let opaque = self.facts.opaque.len();
-        self.text(&mut state, &frame, &plain);
-        // It is no shell that reads it so: what does not parse then says nothing.
-        self.facts.opaque.truncate(opaque);
-        self.limited = false;
-    }
-
-    /// Drops the acts of [`Self::as_it_looks`] where the line as it is comes to the same programs.
-    fn forget_what_is_the_same(&mut self, first: usize) {
-        let programs = |acts: &[Act]| -> Vec<(super::act::Verb, Vec<String>, Vec<String>)> {
-            let key = |act: &Act| {
-                let flags = act.flags.iter().map(|flag| flag.name.clone()).collect();
-                (act.verb.clone(), act.sub.clone(), flags)
-            };
-            acts.iter().map(key).collect()
-        };
-        let (looks, is) = self.facts.acts.split_at(first);
-        let is = programs(is);
-        if programs(looks).iter().all(|program| is.contains(program)) {
-            let moved = |id: &mut usize| *id = id.saturating_sub(first);
-            self.facts.acts.drain(..first);
-            for act in &mut self.facts.acts {
-                act.feeds.iter_mut().for_each(moved);
-                act.parent.iter_mut().for_each(moved);
-                if let super::act::Input::Pipe(from) = &mut act.input {
-                    from.iter_mut().for_each(moved);
-                }
-            }
         }
     }
 
@@ -409,119 +364,10 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Runs a walk once for each value of the variables that it looks up and that have several.
-    pub fn choices(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
-        let several: Vec<(String, usize)> = state
-            .variables
-            .iter()
-            .filter(|(name, variable)| variable.values.len() > 1 && !state.chosen.contains_key(*name))
-            .map(|(name, variable)| (name.clone(), variable.values.len()))
-            .collect();
-        if several.is_empty() {
-            run(self, state);
-            return;
-        }
-        self.several(state, &several, run);
-    }
-
-    #[inline(never)]
-    fn several(&mut self, state: &mut State, several: &[(String, usize)], run: &mut dyn FnMut(&mut Self, &mut State)) {
-        let outer_seen = std::mem::take(&mut self.seen);
-        let sink = state.streams.stdout.sink();
-        let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
-        for (name, _) in several {
-            state.chosen.insert(name.clone(), 0);
-        }
-        let entry = state.fork();
-        run(self, state);
-        let looked_up: Vec<(String, usize)> =
-            several.iter().filter(|(name, _)| self.seen.contains(name)).cloned().collect();
-        let mut combination: Vec<usize> = vec![0; looked_up.len()];
-        let mut runs = 1;
-        while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
-            let mut other = entry.fork();
-            for ((name, _), index) in looked_up.iter().zip(&combination) {
-                other.chosen.insert(name.clone(), *index);
-            }
-            run(self, &mut other);
-            state.join(&other);
-            runs += 1;
-        }
-        if runs > 1
-            && let (Some(id), Some(before)) = (sink, text_before)
-            && let Some(sink) = self.sinks.get_mut(id)
-            && sink.text != before
-        {
-            // Each run wrote what it would have written alone.
-            let taint = sink.text.taint();
-            sink.text = before;
-            sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
-        }
-        for (name, _) in several {
-            state.chosen.remove(name);
-        }
-        self.seen = outer_seen;
-    }
-
     /// A new pipe, capture or file.
     pub fn new_sink(&mut self) -> SinkId {
         self.sinks.push(Sink::default());
         self.sinks.len() - 1
-    }
-
-    /// Walks a command substitution and says what it comes to.
-    pub fn capture(&mut self, state: &mut State, frame: &Frame, substitution: &CommandSubstitution) -> Value {
-        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
-            return unknown(UnknownReason::CommandOutput, Taint::default());
-        }
-        let sink = self.new_sink();
-        let stdout = Stream::Sink(sink, Output::Captured);
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
-        if substitution.in_current_shell {
-            let outer = std::mem::replace(&mut state.streams.stdout, stdout);
-            self.script(state, frame, &substitution.script);
-            state.streams.stdout = outer;
-        } else {
-            let mut child = state.fork();
-            child.streams.stdout = stdout;
-            self.script(&mut child, frame, &substitution.script);
-        }
-        self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
-        let mut value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
-        if let Some(Piece::Text(text)) = value.pieces.last_mut() {
-            text.truncate(text.trim_end_matches('\n').len());
-            if text.is_empty() {
-                value.pieces.pop();
-            }
-        }
-        value
-    }
-
-    /// Walks a process substitution; its value is the pipe.
-    #[inline(never)]
-    pub fn process(&mut self, state: &mut State, frame: &Frame, substitution: &ProcessSubstitution) -> Value {
-        let sink = self.new_sink();
-        if substitution.direction == '>' {
-            self.readers.push((substitution.script.clone(), sink));
-            return unknown(UnknownReason::Pipe, Taint::default());
-        }
-        if !self.enter(depth::SUBSTITUTION, frame.spans.map(substitution.span)) {
-            return unknown(UnknownReason::Pipe, Taint::default());
-        }
-        let outer_pipes = std::mem::take(&mut self.pipes);
-        let outer_readers = std::mem::take(&mut self.readers);
-        let mut child = state.fork();
-        child.streams.stdout = Stream::Sink(sink, Output::Pipe);
-        self.script(&mut child, frame, &substitution.script);
-        self.leave(depth::SUBSTITUTION);
-        self.pipes = outer_pipes;
-        self.readers = outer_readers;
-        self.pipes.push(sink);
-        let taint = self.sinks.get(sink).map(|sink| sink.taint.and(sink.text.taint())).unwrap_or_default();
-        unknown(UnknownReason::Pipe, taint)
     }
 
     /// Adds an act and links it to what it reads from and writes to.
@@ -562,18 +408,6 @@ impl<'a> Walker<'a> {
             self.compound(&mut child, &function.frame.guarded(), &function.body);
         }
     }
-}
-
-/// Counts the combination up by one. `false`: it was the last.
-fn advance(combination: &mut [usize], counts: &[(String, usize)]) -> bool {
-    for (index, (_, count)) in combination.iter_mut().zip(counts) {
-        *index += 1;
-        if *index < *count {
-            return true;
-        }
-        *index = 0;
-    }
-    false
 }
 
 /// Whether nothing after this pipeline runs: `exit`, `return` and their kin.

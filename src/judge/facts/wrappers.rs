@@ -247,7 +247,7 @@ impl Separator {
             return Self::Char('\0');
         }
         if let Some(flag) = flag(&["-d", "--delimiter"]) {
-            let text = flag.value.as_ref().and_then(Build::known_text).and_then(|text| super::output::escapes(&text));
+            let text = flag.value.as_ref().and_then(Build::known_text).and_then(|text| super::decode::escapes(&text));
             return text.and_then(|text| text.chars().next()).map_or(Self::Lines, Self::Char);
         }
         if flag(&["-I", "-i", "--replace", "-J"]).is_some() { Self::Lines } else { Self::Blanks }
