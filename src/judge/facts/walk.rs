@@ -14,7 +14,7 @@ use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
-use super::state::{Build as _, Defined, State, unknown};
+use super::state::{Defined, State, unknown};
 use super::streams::{Sink, SinkId, Stream};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::rules::catalog::Catalog;
