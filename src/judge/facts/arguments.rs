@@ -50,6 +50,8 @@ pub struct Reading {
     pub output: OutputTaint,
     /// What names the place that it acts on; environment variables ([`Target::env`]) are for the caller.
     pub target: Vec<Value>,
+    /// The directories that it changes to before all else, each from the one before.
+    pub chdir: Vec<Value>,
 }
 
 /// A command inside a command.
@@ -129,16 +131,17 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         all
     });
     let here = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or_default();
+    let flags = scan.own_flags();
     let mut derived: Vec<Derived> = Vec::new();
     for spec in effects {
-        derived.extend(derive(spec, &scan.flags, &operands, here));
+        derived.extend(derive(spec, &flags, &operands, here));
     }
     let dry_run = sub
         .map(|sub| sub.dry_run.as_slice())
         .unwrap_or_default()
         .iter()
         .chain(&program.dry_run)
-        .any(|test| given(&scan.flags, test).is_some());
+        .any(|test| given(&flags, test).is_some());
     // A dry run hands nothing on: `bash -n`, `parallel --dry-run`.
     let (inner, code) = if dry_run { (Vec::new(), Vec::new()) } else { (inner, code) };
     let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
@@ -151,7 +154,8 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         code,
         output: sub.and_then(|sub| sub.output).unwrap_or(program.output),
         target,
-        flags: scan.flags,
+        chdir: values(&scan.flags, &program.chdir).map(|(value, _)| value.clone()).collect(),
+        flags,
         operands,
     }
 }

@@ -339,7 +339,7 @@ fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
 }
 
 /// The directory that a value with a temporary name in front comes to.
-fn temporary(value: &Value) -> Option<String> {
+pub(super) fn temporary(value: &Value) -> Option<String> {
     use super::act::{Piece, Unknown};
     let [Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }), rest @ ..] = value.pieces.as_slice() else {
         return None;

@@ -138,10 +138,7 @@ impl Placer {
             let temp = self.is_temp(path, inquiry);
             add(PathClass::Root, path.components.is_empty());
             add(PathClass::SystemTop, top);
-            add(
-                PathClass::System,
-                (top || system::is_below(path)) && !temp && !self.is_project_in_system(path, inquiry),
-            );
+            add(PathClass::System, (top || system::is_below(path)) && !temp);
             add(PathClass::Device, system::is_device(path));
             add(PathClass::Sink, system::is_sink(path));
             add(PathClass::Kernel, system::is_kernel(path));
@@ -239,13 +236,6 @@ impl Placer {
         // macOS keeps what all accounts share beside the homes.
         let shared = path.components.last().is_some_and(|last| last.text == "Shared");
         one_below("/home") || one_below("/Users") && !shared || windows
-    }
-
-    /// Sources and sites are worked on in some system directories.
-    fn is_project_in_system(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> bool {
-        system::WORKED_ON.iter().any(|place| path.relation(place) == Relation::Below)
-            && system::WORKED_ON.iter().any(|place| is_within(&self.cwd, place) && self.cwd.len() > place.len())
-            && self.lies(path, inquiry).within()
     }
 
     /// guard's own files, wherever they lie.

@@ -38,6 +38,14 @@ impl Walker<'_> {
             Some(program) => arguments::read(program, &words),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
+        let mut there;
+        let state = if reading.chdir.is_empty() {
+            state
+        } else {
+            there = state.clone();
+            reading.chdir.iter().for_each(|dir| there.enter(dir));
+            &mut there
+        };
         let builtin = if path.is_none() { Builtin::of(name, by_shell) } else { None };
         let runs_more = builtin.is_some_and(Builtin::runs) || !reading.inner.is_empty() || !reading.code.is_empty();
         let verb = Verb::Program { name: name.to_owned(), path: path.clone() };

@@ -212,6 +212,15 @@ impl State {
         self.also.clear();
     }
 
+    /// A program changes to a directory for itself.
+    pub fn enter(&mut self, dir: &Value) {
+        let to = match dir.known() {
+            Some(text) => super::redirect::absolute(self, &text),
+            None => super::builtins::temporary(dir),
+        };
+        self.move_to(to);
+    }
+
     /// The directory is where an unguarded `cd` left it when it failed.
     pub fn stay(&mut self) {
         let mut dirs = std::mem::take(&mut self.doubt).into_iter();

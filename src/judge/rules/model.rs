@@ -239,6 +239,8 @@ pub struct Program {
     /// Described subcommands. With any, the first operand is looked up as a subcommand.
     pub subs: Vec<Sub>,
     pub dry_run: Vec<FlagTest>,
+    /// Options whose value is the directory that it changes to before all else (`git -C`, `env --chdir`).
+    pub chdir: Vec<String>,
     pub effects: Vec<EffectSpec>,
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,

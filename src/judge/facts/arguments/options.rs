@@ -56,6 +56,14 @@ impl<'a> Scan<'a> {
         None
     }
 
+    /// `--no-x` takes back `--x`, where that is described and the other is not.
+    fn takes_back(&mut self, name: &str) {
+        let Some(word) = name.strip_prefix("--no-") else { return };
+        if let Some(first) = self.spec(&format!("--{word}")).and_then(|spec| spec.names.first()) {
+            self.flags.retain(|flag| flag.name != *first);
+        }
+    }
+
     fn push(&mut self, spec: Option<&OptionSpec>, name: &str, value: Option<Value>, arg: &Arg) {
         let name = spec.and_then(|spec| spec.names.first()).map_or(name, String::as_str);
         self.flags.push(Flag { name: name.to_owned(), value, span: arg.span });
@@ -90,6 +98,9 @@ impl<'a> Scan<'a> {
             None => (leading, None),
         };
         let spec = self.spec(name).or_else(|| self.abbreviated(name));
+        if spec.is_none() && attached.is_none() {
+            self.takes_back(name);
+        }
         match (spec, attached) {
             (Some(spec), None) if spec.value == ValueKind::Required && !arg.value.is_dynamic() => {
                 self.push_with_next(spec, name, arg);

@@ -22,6 +22,10 @@ pub(super) struct Scan<'a> {
     pub reads_stdin: bool,
     /// An option that names a module to run ended the options (`python -m`).
     pub runs_module: bool,
+    /// How many of the flags stand in front of the subcommand.
+    globals: usize,
+    /// Everything from here on belongs to an inner command.
+    raw: bool,
     pub at: usize,
     /// Words that may be the beginning of a subcommand path, as indices into `args`.
     path: Vec<usize>,
@@ -67,6 +71,8 @@ impl<'a> Scan<'a> {
             enclosed: Vec::new(),
             reads_stdin: false,
             runs_module: false,
+            globals: 0,
+            raw: false,
             at: 0,
             path: Vec::new(),
             path_open: !program.subs.is_empty(),
@@ -84,9 +90,11 @@ impl<'a> Scan<'a> {
             self.bundle(first);
         }
         while let Some(arg) = self.args.get(self.at) {
-            if self.operands_are_raw() {
-                self.operands.extend(self.at..self.args.len());
-                break;
+            self.raw = self.raw || self.operands_are_raw();
+            if self.raw {
+                self.operands.push(self.at);
+                self.at += 1;
+                continue;
             }
             if self.enclosed(arg) {
                 continue;
@@ -104,8 +112,20 @@ impl<'a> Scan<'a> {
 
     /// The wraps that may apply with what is known so far.
     pub fn wraps(&self) -> impl Iterator<Item = &'a Wrap> + use<'a> {
-        let program = if self.sub.is_some() { &[] } else { self.program.wraps.as_slice() };
+        let described = self.sub.is_some();
+        // A subcommand's operands are its own; options that run something run it with any subcommand.
+        let program =
+            self.program.wraps.iter().filter(move |wrap| !described || matches!(wrap.from, WrapFrom::Option(_)));
         self.sub.map(|sub| sub.wraps.as_slice()).unwrap_or_default().iter().chain(program)
+    }
+
+    /// The flags that rules and effects speak of. One in front of the subcommand that the subcommand has under the same
+    /// name (`git -C dir branch`) is another one.
+    pub fn own_flags(&self) -> Vec<Flag> {
+        let Some(sub) = self.sub else { return self.flags.clone() };
+        let taken = |flag: &Flag| sub.options.iter().any(|spec| spec.names.contains(&flag.name));
+        let flags = self.flags.iter().enumerate();
+        flags.filter(|(index, flag)| *index >= self.globals || !taken(flag)).map(|(_, flag)| flag.clone()).collect()
     }
 
     /// Whether a wrap is on, by its flags.
@@ -129,11 +149,15 @@ impl<'a> Scan<'a> {
 
     /// Whether everything from here on belongs to an inner command.
     fn operands_are_raw(&self) -> bool {
-        if self.path_open && !self.operands.is_empty() {
+        let Some(last) = self.operands.last().and_then(|at| self.args.get(*at)) else { return false };
+        if self.path_open {
             return false;
         }
+        let assigns = assignment(&last.value).is_some();
         let mut wraps = self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands);
-        wraps.any(|wrap| self.is_on(wrap) && self.operands.len() > self.command_at(wrap))
+        wraps.any(|wrap| {
+            !(wrap.assignments && assigns) && self.is_on(wrap) && self.operands.len() > self.command_at(wrap)
+        })
     }
 
     /// The end of the options by style once an operand stands.
@@ -145,8 +169,14 @@ impl<'a> Scan<'a> {
         if self.program.style != Style::Posix {
             return false;
         }
-        // What a wrapper skips (`timeout 5`) may be followed by options again.
-        let skip = self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands).map(|wrap| self.command_at(wrap)).max();
+        // What a wrapper skips (`timeout 5`) may be followed by options again, and so may assignments.
+        let last = self.operands.last().and_then(|at| self.args.get(*at));
+        let assigns = last.is_some_and(|last| assignment(&last.value).is_some());
+        let wraps = || self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands);
+        if assigns && wraps().any(|wrap| wrap.assignments) {
+            return false;
+        }
+        let skip = wraps().map(|wrap| self.command_at(wrap)).max();
         self.operands.len() > skip.unwrap_or(0)
     }
 
@@ -194,6 +224,9 @@ impl<'a> Scan<'a> {
             }
         }
         if grows {
+            if self.path.is_empty() {
+                self.globals = self.flags.len();
+            }
             self.path.push(index);
             self.path_open = extends;
             if !extends {

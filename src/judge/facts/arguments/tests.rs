@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::facts::act::{Piece, Taint, Unknown, UnknownReason};
-use crate::judge::rules::model::{Inner, OptionSpec, RemoteName, Style, ValueKind, Wrap, WrapFrom};
+use crate::judge::rules::model::{Added, Inner, OptionSpec, RemoteName, Style, ValueKind, Wrap, WrapFrom};
 
 fn options(specs: &[&str]) -> Vec<OptionSpec> {
     let spec = |spec: &&str| {
@@ -282,6 +282,33 @@ fn xargs_replaces_where_it_is_told_to() {
         assert_eq!(reading.inner[0].replace.as_deref(), replace, "{line}");
         assert_eq!(argv(&reading.inner[0]), command, "{line}");
     }
+}
+
+#[test]
+fn a_flag_in_front_of_the_subcommand_is_not_the_subcommands() {
+    let mut git = git();
+    git.subs[0].options = options(&["-C|--copy", "-f"]);
+    git.chdir = vec!["-C".into()];
+    let reading = read_line(&git, "-C dir push -f");
+    assert_eq!(shape(&reading), "-f |");
+    assert_eq!(reading.chdir, [Value::text("dir")]);
+    assert_eq!(shape(&read_line(&git, "push -C")), "-C |");
+}
+
+#[test]
+fn a_negated_option_takes_back_what_was_given() {
+    let tool = program(Style::Gnu, &["-f|--force", "--no-edit", "--edit"]);
+    assert_eq!(shape(&read_line(&tool, "--force --no-force x")), "--no-force | x");
+    assert_eq!(shape(&read_line(&tool, "--no-force --force x")), "--no-force -f | x");
+    assert_eq!(shape(&read_line(&tool, "--edit --no-edit x")), "--edit --no-edit | x");
+}
+
+#[test]
+fn thousands_of_arguments_take_no_quadratic_time() {
+    let env = wrapper(Style::Posix, &[], vec![Wrap { assignments: true, ..Wrap::default() }]);
+    let line = "A=1 ".repeat(20_000) + "rm" + &" x".repeat(20_000);
+    let reading = read_line(&env, &line);
+    assert_eq!(reading.inner[0].env.len(), 20_000);
 }
 
 #[test]

@@ -5,9 +5,8 @@ use super::normal::{NormalPath, Relation};
 /// Temp directories.
 pub(super) const TEMP: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/var/folders"];
 
-/// System directories in which sources and sites are worked on.
-pub(super) const WORKED_ON: [&str; 6] =
-    ["/opt", "/srv", "/usr/src", "/usr/local/src", "/var/www", "/var/lib/jenkins/workspace"];
+/// Below these lies what was put there by hand (sources, sites, services), not the system.
+const HOSTED: [&str; 6] = ["/opt", "/srv", "/usr/src", "/usr/local/src", "/var/www", "/var/lib/jenkins/workspace"];
 
 /// Directories whose loss is the loss of the system, or of a large part of it.
 const TOPS: [&str; 36] = [
@@ -79,6 +78,7 @@ pub(super) fn is_below(path: &NormalPath) -> bool {
     // Devices have classes of their own.
     !path.components.first().is_some_and(|first| first.text == "dev" || first.text == "proc" || first.text == "sys")
         && TOPS.into_iter().any(below)
+        && !HOSTED.into_iter().any(below)
 }
 
 /// A text that is the system's.

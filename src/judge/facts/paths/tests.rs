@@ -257,16 +257,11 @@ fn a_url_is_no_path_and_a_file_url_is_one() {
 }
 
 #[test]
-fn sources_under_a_system_directory_are_the_project() {
-    let answers = Answers::none();
-    let inquiry = Inquiry::new(&answers);
-    let system = |cwd: &str, text: &str| {
-        let classes = Placer::new(&invocation(cwd)).classes(&live(text), Some(cwd), &Catalog::builtin(), &inquiry);
-        classes.has(PathClass::System)
-    };
-    assert!(!system("/usr/src/app", "x"));
-    assert!(!system("/opt/app", "/opt/app/x"));
-    assert!(system("/opt/app", "/opt/other"));
-    assert!(system("/etc/nginx", "nginx.conf"));
-    assert!(system("/home/me/x", "/opt/app"));
+fn what_is_hosted_in_a_system_directory_is_not_the_systems() {
+    for text in ["/opt/app", "/srv/site/x", "/usr/src/app", "/var/www/html"] {
+        lacks(text, &[PathClass::System, PathClass::SystemTop]);
+    }
+    for text in ["/opt", "/srv/*"] {
+        has(text, &[PathClass::System, PathClass::SystemTop]);
+    }
 }

@@ -123,6 +123,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.wraps.extend(shape.wraps.iter().filter_map(|wrap| body.wrap(wrap, &scope)));
     program.runs = shape.runs.as_ref().map(|runs| body.runs(runs.get_ref(), &scope)).or(program.runs.take());
     program.output = shape.output.as_ref().map_or(program.output, |output| *output.get_ref());
+    let chdir = shape.chdir.iter().flat_map(|name| name.get_ref().split('|'));
+    program.chdir.extend(all_spellings(chdir, &scope));
     if let Some(target) = &shape.target {
         let target = target.get_ref();
         program.target = Some(Target {

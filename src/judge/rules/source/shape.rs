@@ -46,6 +46,8 @@ pub struct ProgramShape {
     #[serde(default)]
     pub dry_run: Vec<At<String>>,
     #[serde(default)]
+    pub chdir: Vec<At<String>>,
+    #[serde(default)]
     pub effects: Vec<At<EffectShape>>,
     #[serde(default)]
     pub wraps: Vec<At<WrapShape>>,
