@@ -131,17 +131,16 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         all
     });
     let here = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or_default();
-    let flags = scan.own_flags();
     let mut derived: Vec<Derived> = Vec::new();
     for spec in effects {
-        derived.extend(derive(spec, &flags, &operands, here));
+        derived.extend(derive(spec, &scan.flags, &operands, here));
     }
     let dry_run = sub
         .map(|sub| sub.dry_run.as_slice())
         .unwrap_or_default()
         .iter()
         .chain(&program.dry_run)
-        .any(|test| given(&flags, test).is_some());
+        .any(|test| given(&scan.flags, test).is_some());
     // A dry run hands nothing on: `bash -n`, `parallel --dry-run`.
     let (inner, code) = if dry_run { (Vec::new(), Vec::new()) } else { (inner, code) };
     let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
@@ -154,8 +153,8 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         code,
         output: sub.and_then(|sub| sub.output).unwrap_or(program.output),
         target,
-        chdir: values(&scan.flags, &program.chdir).map(|(value, _)| value.clone()).collect(),
-        flags,
+        chdir: directories(program, &scan.flags),
+        flags: scan.flags,
         operands,
     }
 }
@@ -166,6 +165,16 @@ fn sub_path(sub: Option<&Sub>, scan: &Scan<'_>) -> Vec<String> {
         (None, Some(word)) => vec![word.clone()],
         (None, None) => Vec::new(),
     }
+}
+
+/// The directories that the program's own options name, in front of a subcommand too that has another option of the
+/// same name.
+fn directories(program: &Program, flags: &[Flag]) -> Vec<Value> {
+    let names = |flag: &&Flag| {
+        let own = flag.name.strip_prefix(GLOBAL).unwrap_or(&flag.name);
+        program.chdir.iter().any(|name| same_flag(name, own))
+    };
+    flags.iter().filter(names).filter_map(|flag| flag.value.clone()).collect()
 }
 
 /// All of the tests are given, or there are none.

@@ -22,8 +22,6 @@ pub(super) struct Scan<'a> {
     pub reads_stdin: bool,
     /// An option that names a module to run ended the options (`python -m`).
     pub runs_module: bool,
-    /// How many of the flags stand in front of the subcommand.
-    globals: usize,
     /// Everything from here on belongs to an inner command.
     raw: bool,
     pub at: usize,
@@ -71,7 +69,6 @@ impl<'a> Scan<'a> {
             enclosed: Vec::new(),
             reads_stdin: false,
             runs_module: false,
-            globals: 0,
             raw: false,
             at: 0,
             path: Vec::new(),
@@ -117,15 +114,6 @@ impl<'a> Scan<'a> {
         let program =
             self.program.wraps.iter().filter(move |wrap| !described || matches!(wrap.from, WrapFrom::Option(_)));
         self.sub.map(|sub| sub.wraps.as_slice()).unwrap_or_default().iter().chain(program)
-    }
-
-    /// The flags that rules and effects speak of. One in front of the subcommand that the subcommand has under the same
-    /// name (`git -C dir branch`) is another one.
-    pub fn own_flags(&self) -> Vec<Flag> {
-        let Some(sub) = self.sub else { return self.flags.clone() };
-        let taken = |flag: &Flag| sub.options.iter().any(|spec| spec.names.contains(&flag.name));
-        let flags = self.flags.iter().enumerate();
-        flags.filter(|(index, flag)| *index >= self.globals || !taken(flag)).map(|(_, flag)| flag.clone()).collect()
     }
 
     /// Whether a wrap is on, by its flags.
@@ -224,9 +212,6 @@ impl<'a> Scan<'a> {
             }
         }
         if grows {
-            if self.path.is_empty() {
-                self.globals = self.flags.len();
-            }
             self.path.push(index);
             self.path_open = extends;
             if !extends {

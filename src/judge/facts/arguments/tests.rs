@@ -290,7 +290,7 @@ fn a_flag_in_front_of_the_subcommand_is_not_the_subcommands() {
     git.subs[0].options = options(&["-C|--copy", "-f"]);
     git.chdir = vec!["-C".into()];
     let reading = read_line(&git, "-C dir push -f");
-    assert_eq!(shape(&reading), "-f |");
+    assert_eq!(shape(&reading), "global -C=dir -f |");
     assert_eq!(reading.chdir, [Value::text("dir")]);
     assert_eq!(shape(&read_line(&git, "push -C")), "-C |");
 }
