@@ -143,6 +143,7 @@ fn abort_when(trigger: String) {
 
 /// Puts another process in front, once a file is there.
 fn give_away_when(trigger: String) {
+    #[expect(clippy::zombie_processes, reason = "it outlives this process, which is killed with its terminal")]
     let other = Command::new("sleep").arg("100").process_group(0).spawn().unwrap();
     std::thread::spawn(move || {
         SigSet::from(Signal::SIGTTOU).thread_block().unwrap();

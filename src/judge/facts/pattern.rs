@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn hard_patterns_give_up_instead_of_hanging() {
-        assert!(!Pattern::new(&"a*".repeat(500)).matches(&"a".repeat(100_000)).is_some());
+        assert!(Pattern::new(&"a*".repeat(500)).matches(&"a".repeat(100_000)).is_none());
         assert_eq!(Pattern::new(&"[".repeat(100_000)).matches("x"), Some(false));
     }
 }

@@ -158,11 +158,6 @@ pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Inv
     invocation(request, env)
 }
 
-/// Arguments without a shell.
-pub(super) fn argv(words: &[&str]) -> Invocation {
-    invocation(Request::Argv(words.iter().map(OsString::from).collect()), &[])
-}
-
 /// What a line comes to when the world has these files and no other.
 pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Facts {
     let catalog = catalog();

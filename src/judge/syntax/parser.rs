@@ -179,6 +179,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Forgets a failure, unless it was a limit.
+    #[expect(clippy::boxed_local, reason = "it is boxed to keep the stack of the caller small")]
     fn back_to(&mut self, before: Box<Checkpoint<'t>>) -> Read {
         if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) {
             return Err(Failed);

@@ -352,9 +352,8 @@ impl Reader<'_> {
     /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
     fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
         loop {
-            let member = if self.mark(0, '?') && self.mark(1, '.') {
-                2
-            } else if self.mark(0, ':') && self.mark(1, ':') || self.mark(0, '-') && self.mark(1, '>') {
+            let pair = |first, second| self.mark(0, first) && self.mark(1, second);
+            let member = if pair('?', '.') || pair(':', ':') || pair('-', '>') {
                 2
             } else {
                 usize::from(self.mark(0, '.') && !self.mark(1, '.') || self.mark(0, ':') && self.language == "lua")

@@ -81,9 +81,10 @@ fn awk_string(before: &str, string: &str, after: &str, calls: &mut Vec<Call>) {
     let argument = if whole { value(string) } else { value(&format!("{string}{}", super::HOLE)) };
     if before.strip_suffix('(').is_some_and(|head| head.trim_end().ends_with("system")) {
         calls.push(call("system", vec![argument]));
-    } else if before.ends_with('|') || before.ends_with("|&") {
-        calls.push(call("pipe", vec![argument]));
-    } else if after.starts_with('|') && after.trim_start_matches(['|', '&']).trim_start().starts_with("getline") {
+    } else if before.ends_with('|')
+        || before.ends_with("|&")
+        || after.starts_with('|') && after.trim_start_matches(['|', '&']).trim_start().starts_with("getline")
+    {
         calls.push(call("pipe", vec![argument]));
     } else if before.ends_with('>') && before.contains("print") {
         calls.push(call("write", vec![argument]));

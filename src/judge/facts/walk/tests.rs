@@ -1,13 +1,6 @@
 use super::super::act::OpaqueReason;
 use super::super::testing::{dump, facts, programs, telling};
 
-#[test]
-#[ignore = "for looking at what a line comes to"]
-fn show() {
-    let text = std::env::var("LINE").unwrap_or_default();
-    eprintln!("{}", dump(&facts(&text)));
-}
-
 /// Each line runs exactly these telling programs.
 #[track_caller]
 fn runs(line: &str, expected: &[&str]) {
