@@ -1,6 +1,7 @@
 //! Arithmetic text: what it expands, up to its closing bracket.
 
-use super::parser::{Parser, Read};
+use super::limits::MAX_DEPTH;
+use super::parser::{Attempt, Parser, Read};
 use super::tree::Arithmetic;
 use super::word::Until;
 
@@ -13,5 +14,37 @@ impl Parser<'_> {
         arithmetic.span = self.span_from(start);
         self.leave();
         Ok(())
+    }
+
+    /// A parenthesis within arithmetic is closed here. If `((` began there, it would be read up to
+    /// here too, and is no arithmetic unless another parenthesis closes next: what is known now need
+    /// not be tried again.
+    pub(super) fn closed_in_arithmetic(&mut self) {
+        if let Some(open) = self.opens.pop()
+            && self.opens.len() <= MAX_DEPTH as usize
+            && !matches!(self.raw(self.pos + 1), b')' | b'\\')
+        {
+            self.is_no_arithmetic(open);
+        }
+    }
+
+    /// The arithmetic ends, or the text does, with `count` parentheses still open.
+    pub(super) fn left_open_in_arithmetic(&mut self, count: u32) {
+        let first = self.opens.len().saturating_sub(count as usize);
+        // Deeper ones are out of reach.
+        for index in first..self.opens.len().min(first + MAX_DEPTH as usize) {
+            if let Some(&open) = self.opens.get(index) {
+                self.is_no_arithmetic(open);
+            }
+        }
+        self.opens.truncate(first);
+    }
+
+    fn is_no_arithmetic(&mut self, second: usize) {
+        if let Some(first) = second.checked_sub(1)
+            && self.raw(first) == b'('
+        {
+            self.failed.insert((first, Attempt::Arithmetic));
+        }
     }
 }

@@ -137,6 +137,7 @@ impl Parser<'_> {
                 _ => pos += 1,
             }
             if pos >= self.text.len() {
+                self.spend(pos - open)?;
                 self.pos = self.text.len();
                 return Err(self.unterminated("a backtick substitution", open));
             }

@@ -99,8 +99,16 @@ fn number(text: &[u8], pos: usize, digits: usize, radix: u32) -> (u32, usize) {
     (value, len)
 }
 
+/// Appends a code point as bash encodes it, also where it is none that Unicode has.
 fn unicode(value: u32, bytes: &mut Vec<u8>) {
-    let mut buffer = [0_u8; 4];
-    let character = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
-    bytes.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+    let (lead, following) = match value {
+        0..=0x7F => return bytes.push(value as u8),
+        0x80..=0x7FF => (0xC0, 1),
+        0x800..=0xFFFF => (0xE0, 2),
+        0x1_0000..=0x1F_FFFF => (0xF0, 3),
+        0x20_0000..=0x3FF_FFFF => (0xF8, 4),
+        _ => (0xFC, 5),
+    };
+    bytes.push(lead | (value >> (6 * following)) as u8);
+    bytes.extend((0..following).rev().map(|index| 0x80 | (value >> (6 * index) & 0x3F) as u8));
 }

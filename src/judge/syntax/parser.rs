@@ -71,6 +71,8 @@ pub(super) struct Parser<'t> {
     /// Where the word began that is being read as an argument of a declaring builtin: in zsh too a
     /// parenthesis after its `=` begins an array, not a group.
     pub(super) declaring: Option<usize>,
+    /// Where the parentheses stand that are open in the arithmetic being read.
+    pub(super) opens: Vec<usize>,
     pub(super) failed: BTreeSet<(usize, Attempt)>,
 }
 
@@ -80,6 +82,7 @@ struct Checkpoint<'t> {
     pos: usize,
     depth: u32,
     pending: Vec<Pending>,
+    opens: usize,
     in_substitution: bool,
     in_plain_brace: bool,
 }
@@ -99,6 +102,7 @@ impl<'t> Parser<'t> {
             in_substitution: false,
             in_plain_brace: false,
             declaring: None,
+            opens: Vec::new(),
             failed: BTreeSet::new(),
         }
     }
@@ -160,7 +164,7 @@ impl<'t> Parser<'t> {
         match read(self) {
             Ok(value) => Ok(Some(value)),
             Err(Failed) => {
-                self.back_to(before)?;
+                self.back_to(*before)?;
                 self.failed.insert(key);
                 Ok(None)
             }
@@ -173,14 +177,14 @@ impl<'t> Parser<'t> {
             pos: self.pos,
             depth: self.depth,
             pending: self.pending.clone(),
+            opens: self.opens.len(),
             in_substitution: self.in_substitution,
             in_plain_brace: self.in_plain_brace,
         })
     }
 
     /// Forgets a failure, unless it was a limit.
-    #[expect(clippy::boxed_local, reason = "it is boxed to keep the stack of the caller small")]
-    fn back_to(&mut self, before: Box<Checkpoint<'t>>) -> Read {
+    fn back_to(&mut self, before: Checkpoint<'t>) -> Read {
         if self.error.as_ref().is_some_and(|error| error.kind.is_limit()) {
             return Err(Failed);
         }
@@ -189,6 +193,7 @@ impl<'t> Parser<'t> {
         self.pos = before.pos;
         self.depth = before.depth;
         self.pending = before.pending;
+        self.opens.truncate(before.opens);
         self.in_substitution = before.in_substitution;
         self.in_plain_brace = before.in_plain_brace;
         Ok(())

@@ -160,10 +160,9 @@ impl Parser<'_> {
                 Ok(open + 1 + len)
             }
             None => {
-                self.pos = open;
-                let began = open;
+                self.spend(rest.len())?;
                 self.pos = self.text.len();
-                Err(self.unterminated("a single-quoted string", began))
+                Err(self.unterminated("a single-quoted string", open))
             }
         }
     }
@@ -248,6 +247,7 @@ impl Parser<'_> {
                 _ => pos += 1,
             }
             if pos >= self.text.len() {
+                self.spend(pos - start)?;
                 self.pos = self.text.len();
                 return Err(self.unterminated("a `$'…'` string", start));
             }

@@ -105,6 +105,9 @@ impl Parser<'_> {
                 }
             }
         }
+        if until == Until::Parenthesis {
+            self.left_open_in_arithmetic(nested);
+        }
         flush(&mut literal, parts);
         if self.zsh() { self.refuse_running_qualifiers(start, parts) } else { Ok(()) }
     }
@@ -135,6 +138,14 @@ impl Parser<'_> {
             }
             (Until::Regex | Until::Alternative | Until::Colon | Until::Parenthesis | Until::ForHeader, b'(') => {
                 *nested += 1;
+                if until == Until::Parenthesis {
+                    self.opens.push(self.pos);
+                }
+                false
+            }
+            (Until::Parenthesis, b')') if *nested > 0 => {
+                *nested -= 1;
+                self.closed_in_arithmetic();
                 false
             }
             (Until::Regex | Until::Alternative | Until::Parenthesis | Until::ForHeader, b')')

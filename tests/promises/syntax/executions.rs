@@ -262,7 +262,7 @@ fn shows(script: &Script) -> bool {
             && let Some(word) = simple.words.first()
         {
             shown |= super::plain(word).is_none_or(|name| {
-                matches!(name.as_str(), "rm" | "time" | "noglob") || name.contains(['{', '*', '?', '[', '~'])
+                matches!(name.as_str(), "rm" | "time" | "noglob" | "-") || name.contains(['{', '*', '?', '[', '~'])
             });
         }
     });

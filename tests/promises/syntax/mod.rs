@@ -2,6 +2,8 @@
 
 mod executions;
 mod oracles;
+mod properties;
+mod shape;
 
 use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{Command, Dialect, Part, Script, Word};
