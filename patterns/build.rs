@@ -18,6 +18,7 @@ mod judge {
         pub mod model;
         pub mod problem;
         pub mod source;
+        pub mod subs;
     }
 }
 

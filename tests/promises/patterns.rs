@@ -227,3 +227,38 @@ fn the_template_of_a_new_file_is_a_right_one() {
     assert_eq!(problems, []);
     assert_eq!(example_failures(&catalog, &|id| id.starts_with("ours.")), []);
 }
+
+#[test]
+fn the_example_of_the_manual_page_is_a_right_file() {
+    let page = include_str!("../../man/guard-patterns.5");
+    let examples = page.split_once(".Sh EXAMPLES").unwrap().1;
+    let (_, text) = examples.split_once(".Bd -literal -offset indent\n").unwrap();
+    let (text, _) = text.split_once(".Ed").unwrap();
+    let (catalog, problems) = Catalog::with_files([file("queue.toml", Layer::User, text)]);
+    assert_eq!(problems, []);
+    assert_eq!(example_failures(&catalog, &|id| id.starts_with("queue.")), []);
+}
+
+#[test]
+fn the_manual_page_names_every_key() {
+    let page = include_str!("../../man/guard-patterns.5");
+    // What an unknown key is answered with is the list of all keys there are.
+    for (body, whole) in [
+        ("[[program]]\nname = \"x\"\nzz = 1\n", "program"),
+        ("[[program]]\nname = \"x\"\nwraps = [{ zz = 1 }]\n", "wraps"),
+        ("[[program]]\nname = \"x\"\neffects = [{ zz = 1 }]\n", "effects"),
+        ("[[program]]\nname = \"x\"\nruns = { zz = 1 }\n", "runs"),
+        ("[[program]]\nname = \"x\"\n[[program.sub]]\nzz = 1\n", "sub"),
+        ("[[rule]]\nzz = 1\n", "rule"),
+        ("[[rule]]\noperand = { zz = 1 }\n", "operand"),
+        ("[[paths]]\nzz = 1\n", "paths"),
+        ("[[hosts]]\nzz = 1\n", "hosts"),
+    ] {
+        let problems = wrong(body);
+        let known: Vec<&str> = problems[0].split('`').skip(3).step_by(2).collect();
+        assert!(known.len() > 1, "{whole}: {problems:?}");
+        for key in known {
+            assert!(page.contains(key), "{whole}: {key} is not in the manual page");
+        }
+    }
+}

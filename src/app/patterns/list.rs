@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ListArgs, Out, PatternsError, ShowArgs, exit};
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::{Examples, Program, Rule, Sub};
+use crate::judge::rules::model::{Examples, Program, Rule};
 use crate::judge::rules::problem::nearest;
 use crate::ui::style::{Line, Style};
 
@@ -184,7 +184,7 @@ fn described(program: &Program, name: &str) -> Vec<Line> {
     if let Some(runs) = &program.runs {
         lines.push(Line::of(Style::Dim, "  runs          ").with(Style::Plain, format!("{} code", runs.language)));
     }
-    let subs: Vec<String> = program.subs.iter().flat_map(|sub: &Sub| &sub.paths).map(|path| path.join(" ")).collect();
+    let subs: Vec<&str> = program.subs.paths().map(|(path, _)| path).collect();
     if !subs.is_empty() {
         lines.push(Line::of(Style::Dim, "  subcommands   ").with(Style::Plain, subs.join(", ")));
     }

@@ -315,8 +315,7 @@ impl Walker<'_> {
 
 /// Whether a program's description knows this subcommand.
 fn describes(program: Option<&Program>, sub: &str) -> bool {
-    let first = |path: &Vec<String>| path.first().is_some_and(|own| own == sub);
-    program.is_some_and(|program| program.subs.iter().any(|own| own.paths.iter().any(first)))
+    program.is_some_and(|program| program.subs.paths().any(|(path, _)| path.split(' ').next() == Some(sub)))
 }
 
 #[cfg(test)]

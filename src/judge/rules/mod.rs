@@ -10,4 +10,5 @@ pub mod matcher;
 pub mod model;
 pub mod problem;
 pub mod source;
+pub mod subs;
 pub mod text;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::glob;
+pub use super::subs::Subs;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
@@ -237,7 +238,7 @@ pub struct Program {
     /// Options before the subcommand, or all of them when there are no subcommands.
     pub options: Vec<OptionSpec>,
     /// Described subcommands. With any, the first operand is looked up as a subcommand.
-    pub subs: Vec<Sub>,
+    pub subs: Subs,
     pub dry_run: Vec<FlagTest>,
     /// Options whose value is the directory that it changes to before all else (`git -C`, `env --chdir`).
     pub chdir: Vec<String>,

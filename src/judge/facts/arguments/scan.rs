@@ -197,19 +197,11 @@ impl<'a> Scan<'a> {
         if words.len() != self.path.len() + 1 {
             return false;
         }
-        let mut grows = false;
-        let mut extends = false;
-        for sub in &program.subs {
-            for path in &sub.paths {
-                if path.len() >= words.len() && path.iter().zip(&words).all(|(one, other)| one == other) {
-                    grows = true;
-                    if path.len() == words.len() {
-                        self.enter(sub);
-                    } else {
-                        extends = true;
-                    }
-                }
-            }
+        let exact = program.subs.exact(&words);
+        let extends = program.subs.go_on_from(&words);
+        let grows = exact.is_some() || extends;
+        if let Some(sub) = exact {
+            self.enter(sub);
         }
         if grows {
             self.path.push(index);
@@ -254,15 +246,7 @@ impl<'a> Scan<'a> {
             return;
         }
         let words: Vec<String> = path.iter().map_while(|at| self.word(*at)).collect();
-        let mut best: Option<(usize, &'a Sub)> = None;
-        for sub in &self.program.subs {
-            for known in &sub.paths {
-                if words.starts_with(known) && best.is_none_or(|(length, _)| known.len() > length) {
-                    best = Some((known.len(), sub));
-                }
-            }
-        }
-        let taken = if let Some((length, sub)) = best {
+        let taken = if let Some((length, sub)) = self.program.subs.longest(&words) {
             self.enter(sub);
             self.sub_path = words.get(..length).unwrap_or_default().to_vec();
             length

@@ -178,7 +178,8 @@ fn git() -> Program {
             Sub { aliases: vec![(1, 0)], ..sub(&["remote remove", "remote rm"], &[]) },
             sub(&["stash drop"], &["-q"]),
             Sub { tier: Some(Tier::Safe), ..sub(&["status"], &[]) },
-        ],
+        ]
+        .into(),
         ..program(Style::Gnu, &["-C=", "-c=", "--no-pager|-P"])
     }
 }

@@ -218,7 +218,7 @@ fn feeds(view: &View<'_>, verbs: &[String]) -> bool {
 fn copies(catalog: &Catalog, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let Some(program) = catalog.program(name) else { return true };
-    let sub = program.subs.iter().find(|sub| sub.paths.contains(&act.sub)).and_then(|sub| sub.output);
+    let sub = program.subs.exact(&act.sub).and_then(|sub| sub.output);
     matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
 }
 

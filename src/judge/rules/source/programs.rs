@@ -133,9 +133,12 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
             env: target.env.clone(),
         });
     }
-    for sub in &shape.sub {
-        let sub = body.sub(sub, &globals);
-        add_sub(&mut program.subs, sub);
+    if !shape.sub.is_empty() {
+        let mut subs: Vec<Sub> = program.subs.iter().cloned().collect();
+        for sub in &shape.sub {
+            add_sub(&mut subs, body.sub(sub, &globals));
+        }
+        program.subs = subs.into();
     }
 }
 

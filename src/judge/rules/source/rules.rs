@@ -234,7 +234,7 @@ impl Check<'_> {
         let mut subs = Vec::new();
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
-            let described = programs.iter().flat_map(|program| &program.subs);
+            let described = programs.iter().flat_map(|program| program.subs.iter());
             // Each program has its own canonical spelling (`npm install|add`, `pnpm add`).
             let canonical: Vec<&[String]> = described.clone().filter_map(|sub| sub.canonical(&path)).collect();
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
