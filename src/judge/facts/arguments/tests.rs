@@ -288,7 +288,9 @@ fn xargs_replaces_where_it_is_told_to() {
 #[test]
 fn a_flag_in_front_of_the_subcommand_is_not_the_subcommands() {
     let mut git = git();
-    git.subs[0].options = options(&["-C|--copy", "-f"]);
+    let mut subs: Vec<Sub> = git.subs.iter().cloned().collect();
+    subs[0].options = options(&["-C|--copy", "-f"]);
+    git.subs = subs.into();
     git.chdir = vec!["-C".into()];
     let reading = read_line(&git, "-C dir push -f");
     assert_eq!(shape(&reading), "global -C=dir -f |");
