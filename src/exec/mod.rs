@@ -1,7 +1,7 @@
 //! Running exactly what was approved.
 //!
 //! The only floor that runs anything, and it takes nothing but an [`Approved`] and a [`Receipt`]. A command that nobody
-//! was asked about replaces guard ([`replace`]); one that somebody was asked about is waited for ([`wait`]), so that its
+//! was asked about replaces guard ([`replace()`]); one that somebody was asked about is waited for ([`wait()`]), so that its
 //! result can be written down. Either way it finds its surroundings as guard found them ([`preserve`]).
 //!
 //! What may not enter: decisions, questions, the record.

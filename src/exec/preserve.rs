@@ -114,7 +114,7 @@ impl Inherited {
     }
 
     /// Stops an alarm that the caller set for the command, so that guard can use SIGALRM for itself. It runs on for
-    /// the command with the time that is left then; [`super::wait`] does the same for an alarm that runs when it is called.
+    /// the command with the time that is left then; [`super::wait()`] does the same for an alarm that runs when it is called.
     pub fn hold_alarm(&mut self) {
         if self.alarm.is_some() {
             return;

@@ -1,5 +1,5 @@
 //! The parser's state, its entry point and its errors. The grammar itself stands in the rooms
-//! beside this one, each adding its own part to [`Parser`].
+//! beside this one, each adding its own part to `Parser`.
 
 use std::collections::BTreeSet;
 

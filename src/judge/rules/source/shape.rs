@@ -1,5 +1,5 @@
 //! The shape of a pattern file: which keys there are and what may stand behind them. What the values
-//! mean is checked in [`super::compile`].
+//! mean is checked in `super`.
 
 use std::fmt;
 use std::marker::PhantomData;
