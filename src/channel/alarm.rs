@@ -43,18 +43,23 @@ static SENT: AtomicU64 = AtomicU64::new(0);
 extern "C" fn note(number: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     let bit = 1 << (number & 63);
     // SAFETY: the system hands a handler that asks for it a pointer that is valid until the handler returns, or null.
-    let code = unsafe { info.as_ref() }.map_or(libc::SI_USER, |info| info.si_code);
-    if matches!(code, libc::SI_USER | libc::SI_QUEUE | SI_TKILL) {
+    if unsafe { info.as_ref() }.is_none_or(was_sent) {
         SENT.fetch_or(bit, Ordering::SeqCst);
     }
     ARRIVED.fetch_or(bit, Ordering::SeqCst);
 }
 
-/// Sent to one thread of a process, as `raise` does.
+/// Whether a process sent it. Linux gives those codes of zero and below.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const SI_TKILL: libc::c_int = libc::SI_TKILL;
+const fn was_sent(info: &libc::siginfo_t) -> bool {
+    info.si_code <= 0
+}
+
+/// Whether a process sent it: only those have a number.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const SI_TKILL: libc::c_int = libc::SI_USER;
+const fn was_sent(info: &libc::siginfo_t) -> bool {
+    info.si_pid != 0
+}
 
 /// The time by a clock that goes on while the machine sleeps, where there is one.
 pub(super) fn now() -> Duration {

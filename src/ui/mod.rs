@@ -14,6 +14,7 @@ pub mod command;
 pub mod explain;
 mod foot;
 pub mod json;
+mod lookalike;
 pub mod parts;
 pub mod style;
 pub mod verdict;

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar as _;
 
+use super::lookalike::{self, is_dash};
+
 /// One step of shown text and the bytes it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyph {
@@ -115,7 +117,7 @@ pub fn glyphs(bytes: &[u8], words: &[Range<usize>], ascii: bool) -> Vec<Glyph> {
             at += 1;
         }
     }
-    mark_look_alikes(&mut all, words);
+    lookalike::mark(&mut all, words);
     all
 }
 
@@ -211,53 +213,6 @@ pub(super) fn covered(glyphs: &[Glyph], ranges: &[Range<usize>]) -> Vec<bool> {
         glyph.start < end
     };
     glyphs.iter().map(one).collect()
-}
-
-/// Letters of other scripts are marked in command words, and wherever they stand in one word with ASCII letters.
-fn mark_look_alikes(all: &mut [Glyph], words: &[Range<usize>]) {
-    if all.iter().all(|glyph| glyph.end - glyph.start == 1) {
-        return;
-    }
-    let in_word = covered(all, words);
-    let mut from = 0;
-    while from < all.len() {
-        let is_part = |glyph: &Glyph| match glyph.shown {
-            Shown::Char(c) | Shown::Accented(c, _) => c.is_alphanumeric() || "-_‐‑‒–—―−".contains(c),
-            _ => false,
-        };
-        let rest = all.get_mut(from..).unwrap_or_default();
-        let length = rest.iter().take_while(|glyph| is_part(glyph)).count();
-        let word = rest.get_mut(..length).unwrap_or_default();
-        let letters = |test: fn(char) -> bool| {
-            word.iter().any(|glyph| matches!(glyph.shown, Shown::Char(c) | Shown::Accented(c, _) if test(c)))
-        };
-        let mixed = letters(|c| c.is_ascii_alphabetic()) && letters(is_confusable);
-        for (place, glyph) in word.iter_mut().enumerate() {
-            if let Shown::Char(c) = glyph.shown
-                && !c.is_ascii()
-                && (in_word.get(from + place).is_some_and(|inside| *inside)
-                    || (mixed && is_confusable(c))
-                    || (place == 0 && length > 1 && is_dash(c)))
-            {
-                glyph.shown = Shown::LookAlike(c);
-            }
-        }
-        from += length.max(1);
-    }
-}
-
-/// Letters that can be mistaken for ASCII ones.
-const fn is_confusable(c: char) -> bool {
-    matches!(c,
-        '\u{131}' | '\u{17f}' | '\u{1c0}'..='\u{1c3}' | '\u{251}' | '\u{261}' | '\u{269}' | '\u{26a}'
-        | '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{531}'..='\u{587}' | '\u{13a0}'..='\u{13ff}'
-        | '\u{1d00}'..='\u{1d7f}' | '\u{2100}'..='\u{214f}' | '\u{2160}'..='\u{217f}' | '\u{a4d0}'..='\u{a4ff}'
-        | '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' | '\u{1d400}'..='\u{1d7ff}')
-}
-
-/// Dashes that are no hyphen: an option that begins with one is none.
-const fn is_dash(c: char) -> bool {
-    matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}')
 }
 
 /// What stands in a command that does not show as itself, each once, in order.
