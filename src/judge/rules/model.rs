@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::glob;
+use super::subs;
 pub use super::subs::Subs;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
@@ -288,10 +289,13 @@ pub struct Sub {
 }
 
 impl Sub {
-    /// The canonical spelling of one of its paths.
+    /// The canonical spelling of one of its paths; words that a path covers without naming them are their own.
     #[must_use]
-    pub fn canonical(&self, path: &[String]) -> Option<&[String]> {
-        let index = self.paths.iter().position(|known| known == path)?;
+    pub fn canonical<'a>(&'a self, path: &'a [String]) -> Option<&'a [String]> {
+        let Some(index) = self.paths.iter().position(|known| known == path) else {
+            let covered = |known: &Vec<String>| subs::covers(known.iter().map(String::as_str), path);
+            return self.paths.iter().any(covered).then_some(path);
+        };
         self.paths.get(stands_for(&self.aliases, index)).map(Vec::as_slice)
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 
+use super::glob;
 use super::model::Sub;
 
 /// Described subcommands, in order, each decoded when it is first asked for.
@@ -37,20 +38,26 @@ impl Subs {
         lines.flat_map(|(index, line)| line.split('\t').map(move |path| (path, index)))
     }
 
-    /// The description of exactly this path.
+    /// The description of exactly this path, one that names it before one that covers it.
     #[must_use]
     pub fn exact(&self, words: &[String]) -> Option<&Sub> {
-        let (_, index) = self.paths().find(|(path, _)| path.split(' ').eq(words.iter().map(String::as_str)))?;
+        let named = || self.paths().find(|(path, _)| path.split(' ').eq(words.iter().map(String::as_str)));
+        let covers = || self.paths().find(|(path, _)| glob::is_glob(path) && covers(path.split(' '), words));
+        let (_, index) = named().or_else(covers)?;
         self.get(index)
     }
 
-    /// Whether some path begins with these words and goes on.
+    /// Whether some path begins with these words and goes on. Behind a path that is described, only one that names the
+    /// words does: what follows a verb is what it falls on.
     #[must_use]
     pub fn go_on_from(&self, words: &[String]) -> bool {
-        self.paths().any(|(path, _)| {
+        let named = |path: &str| {
             let mut path = path.split(' ');
             words.iter().all(|word| path.next() == Some(word)) && path.next().is_some()
-        })
+        };
+        self.paths().any(|(path, _)| named(path))
+            || self.exact(words).is_none()
+                && self.paths().any(|(path, _)| glob::is_glob(path) && may_cover(path.split(' '), words))
     }
 
     /// The description of the longest path that these words begin with, and its length in words.
@@ -64,7 +71,11 @@ impl Subs {
                 best = Some((length, index));
             }
         }
-        best.and_then(|(length, index)| Some((length, self.get(index)?)))
+        if let Some((length, index)) = best {
+            return Some((length, self.get(index)?));
+        }
+        let prefixes = (1..=words.len()).rev().filter_map(|length| Some((length, words.get(..length)?)));
+        prefixes.filter_map(|(length, words)| Some((length, self.exact(words)?))).next()
     }
 
     fn get(&self, index: usize) -> Option<&Sub> {
@@ -130,6 +141,26 @@ impl<'de> Deserialize<'de> for Subs {
     }
 }
 
+/// Whether a path covers exactly these words: `*` within a word as in any glob, `**` one word or several.
+pub fn covers<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[String]) -> bool {
+    match (path.next(), words.split_first()) {
+        (None, rest) => rest.is_none(),
+        (Some(_), None) => false,
+        (Some("**"), Some(_)) => (1..=words.len()).any(|taken| covers(path.clone(), words.get(taken..).unwrap_or(&[]))),
+        (Some(one), Some((word, rest))) => glob::text(one, word) && covers(path, rest),
+    }
+}
+
+/// Whether a path covers words that begin with these and go on.
+fn may_cover<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[String]) -> bool {
+    match (path.next(), words.split_first()) {
+        (one, None) => one.is_some(),
+        (None, Some(_)) => false,
+        (Some("**"), Some(_)) => true,
+        (Some(one), Some((word, rest))) => glob::text(one, word) && may_cover(path, rest),
+    }
+}
+
 /// Bytes that are stored as they are.
 struct Bytes<'a>(&'a [u8]);
 
@@ -173,6 +204,20 @@ mod tests {
         assert!(!subs.go_on_from(&words("rem")));
         assert!(subs.exact(&words("remote rm")).is_some());
         assert!(subs.exact(&words("remote remove x")).is_none());
+    }
+
+    #[test]
+    fn a_path_may_cover_words_that_it_does_not_name() {
+        let subs =
+            Subs::from(vec![sub(&["* describe-*"]), sub(&["** delete"]), sub(&["sql delete", "sql delete all"])]);
+        let found = |text: &str| subs.longest(&words(text)).map(|(length, sub)| (length, sub.paths[0].join(" ")));
+        assert_eq!(found("ec2 describe-instances"), Some((2, "* describe-*".to_owned())));
+        assert_eq!(found("compute instances delete web"), Some((3, "** delete".to_owned())));
+        assert_eq!(found("sql delete web"), Some((2, "sql delete".to_owned())));
+        assert_eq!(found("delete"), None);
+        assert!(subs.go_on_from(&words("compute instances")));
+        assert!(!subs.go_on_from(&words("compute instances delete")));
+        assert!(subs.go_on_from(&words("sql delete")));
     }
 
     #[test]

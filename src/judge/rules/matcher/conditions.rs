@@ -8,7 +8,7 @@ use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
     EnvTest, FlagTest, InputTest, Match, OperandTest, OutputTaint, RawTest, TaintName, Which,
 };
-use crate::judge::rules::{glob, text};
+use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
 
 /// What an act has that `*` rules may ask for.
@@ -64,7 +64,12 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
 }
 
 fn sub_holds(act: &Act, when: &Match) -> bool {
-    when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path))
+    let covers = |path: &[String]| {
+        let words = || path.iter().map(String::as_str);
+        path.iter().any(|word| glob::is_glob(word))
+            && (1..=act.sub.len()).any(|length| subs::covers(words(), act.sub.get(..length).unwrap_or_default()))
+    };
+    when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path) || covers(path))
 }
 
 /// All arguments as they reach the program.
