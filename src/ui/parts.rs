@@ -226,6 +226,7 @@ fn unknown_words(unknown: &Unknown) -> String {
         UnknownReason::Variable(name) => format!("‹${name}, not known›"),
         UnknownReason::CommandOutput => "‹what a command prints›".to_owned(),
         UnknownReason::Input => "‹what is read›".to_owned(),
+        UnknownReason::ShellCode => "‹the set-up code of a program›".to_owned(),
         UnknownReason::Number => "‹a number›".to_owned(),
         UnknownReason::Temporary => "‹a new temporary file›".to_owned(),
         UnknownReason::Pipe => "‹a pipe›".to_owned(),

@@ -193,6 +193,8 @@ pub enum UnknownReason {
     CommandOutput,
     /// Read from standard input (`xargs`, `read`).
     Input,
+    /// Shell code that a known program prints to be evaluated.
+    ShellCode,
     /// A result of arithmetic.
     Number,
     /// The name of a temporary file or directory just made by `mktemp`.

@@ -151,7 +151,10 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         inner,
         effects: derived,
         code,
-        output: sub.and_then(|sub| sub.output).unwrap_or(program.output),
+        output: match sub.and_then(|sub| sub.output) {
+            None if any_given(&scan.flags, &program.prints_code) => OutputTaint::Code,
+            output => output.unwrap_or(program.output),
+        },
         target,
         chdir: directories(program, &scan.flags),
         flags: scan.flags,

@@ -284,6 +284,14 @@ impl Walker<'_> {
                 super::act::Piece::Unknown(hole) => known.extend(self.hole(hole)),
             }
         }
+        let is_set_up = |piece: &super::act::Piece| match piece {
+            super::act::Piece::Text(text) => text.trim().is_empty(),
+            super::act::Piece::Unknown(unknown) => unknown.why == UnknownReason::ShellCode,
+            super::act::Piece::Glob(_) => false,
+        };
+        if value.pieces.iter().all(is_set_up) {
+            return;
+        }
         let says_something = value.pieces.iter().any(|piece| match piece {
             super::act::Piece::Text(text) => !text.trim().is_empty(),
             _ => false,

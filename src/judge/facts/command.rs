@@ -356,6 +356,7 @@ pub(super) fn describe(value: &Value) -> String {
         Piece::Unknown(unknown) => match &unknown.why {
             UnknownReason::Variable(name) => format!("${name}"),
             UnknownReason::CommandOutput => "(the output of a command)".to_owned(),
+            UnknownReason::ShellCode => "(the set-up code of a program)".to_owned(),
             UnknownReason::Input => "(read from standard input)".to_owned(),
             UnknownReason::Number => "(a number)".to_owned(),
             UnknownReason::Temporary => "(a temporary name)".to_owned(),

@@ -20,6 +20,7 @@ mod disguise;
 pub mod effect;
 mod expand;
 mod foreign;
+mod found;
 mod frame;
 mod function;
 pub mod hosts;

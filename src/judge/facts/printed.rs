@@ -1,8 +1,9 @@
 //! What programs print: passed on to whatever reads it, as far as it is known.
 
-use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-use super::arguments::Reading;
+use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::arguments::{self, Arg, Reading};
 use super::expand::Field;
+use super::found;
 use super::frame::Frame;
 use super::output::{self, Known};
 use super::state::{Build as _, State, unknown};
@@ -44,7 +45,9 @@ impl Walker<'_> {
             self.fed_to_readers(state, id);
             return;
         };
-        let known = self.known_output(state, frame, name, args);
+        let known = self
+            .known_output(state, frame, name, args)
+            .or_else(|| found::printed(name, reading).map(|text| Known { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
         let (_, _, decoded) = self.stdin_of(state);
         if let Some(act) = self.facts.acts.get(id)
@@ -53,16 +56,44 @@ impl Walker<'_> {
             return;
         }
         let copies = reading.output == OutputTaint::Copies;
+        let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
                     let taint = text.taint();
                     sink.write(&text, taint, own || (decoded && copies));
                 }
+                None if set_up => sink.write(&unknown(UnknownReason::ShellCode, taint), taint, false),
                 None => sink.write(&unknown(UnknownReason::CommandOutput, taint), taint, false),
             }
         }
         self.fed_to_readers(state, id);
+    }
+
+    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
+    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
+    /// among temporary files, is another program.
+    #[inline(never)]
+    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
+        let path = self.facts.acts.get(id).and_then(|act| match &act.verb {
+            Verb::Program { path, .. } => path.as_deref(),
+            Verb::Effect(_) => None,
+        });
+        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
+            return false;
+        }
+        if let Some(path) = path.map(Value::text)
+            && (self.file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
+        {
+            return false;
+        }
+        if reading.output == OutputTaint::Code {
+            return true;
+        }
+        self.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+            let words: Vec<Arg> = args.iter().map(|arg| Arg { value: arg.value.clone(), span: arg.span }).collect();
+            arguments::read(program, &words).output == OutputTaint::Code
+        })
     }
 
     /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.

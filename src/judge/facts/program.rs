@@ -108,7 +108,7 @@ impl Walker<'_> {
         let carried = words.iter().fold(fed, |all, arg| all.and(arg.value.taint()));
         let taint = match reading.output {
             OutputTaint::Copies => carried.and(self.loaded(state, reading)),
-            OutputTaint::Own => Taint::default(),
+            OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
             OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
             OutputTaint::Secret => Taint::SECRET,
@@ -345,6 +345,19 @@ impl Walker<'_> {
             Some(program) => arguments::read(program, &emptied),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &emptied) },
         };
+        // Where no temporary directory could be made, only deleting does harm.
+        let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
+        let temporary = |arg: &Arg| match arg.value.pieces.first() {
+            Some(Piece::Unknown(unknown)) => match &unknown.why {
+                UnknownReason::Temporary => true,
+                UnknownReason::Variable(name) => name == "TMPDIR",
+                _ => false,
+            },
+            _ => false,
+        };
+        if !deletes && words.iter().zip(&emptied).filter(|(one, other)| one != other).all(|(one, _)| temporary(one)) {
+            return;
+        }
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
         let frame = frame.perhaps();
         let id = self.program_act(state, &frame, verb, &emptied, &reading, env, span, disguise);

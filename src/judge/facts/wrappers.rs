@@ -5,12 +5,14 @@ use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
 use super::expand::Field;
+use super::found;
 use super::frame::Frame;
 use super::redirect::absolute;
 use super::state::{Build, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::Added;
+use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Words of known input that a wrapper hands on one by one.
@@ -69,11 +71,11 @@ impl Walker<'_> {
         }
         let added = match inner.adds {
             Added::Nothing => Vec::new(),
-            Added::Found => found(reading),
+            Added::Found => found::found(name, reading),
             Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
         };
         // `find` puts what it found where the braces stand and nowhere else.
-        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && name == "find");
+        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && found::is_find(name));
         match &inner.what {
             InnerText::Argv(args) => {
                 let mut fields: Vec<Field> = Vec::new();
@@ -160,17 +162,47 @@ impl Walker<'_> {
             listed.iter().map(|operand| &operand.value).filter(|value| !mark(value)).cloned().collect()
         };
         let line = Value::join(command.iter().map(|operand| &operand.value), " ");
+        let quoted = quoted(command.iter().map(|operand| &operand.value));
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
         child.positional = positional;
         child.streams.stdin = Stream::Nothing;
         let frame = frame.elsewhere(span);
         for value in values {
-            let text = if command.is_empty() { value } else { substituted(&line, &value) };
-            let mut one = child.fork();
-            self.read_value(&mut one, &frame, &text, span);
+            if command.is_empty() {
+                self.read_value(&mut child.fork(), &frame, &value, span);
+                continue;
+            }
+            // A shell reads the words again, unless an option quotes them; it is taken both ways.
+            let text = substituted(&line, &value);
+            let both = quoted != line;
+            if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), frame.dialect).is_ok()) {
+                self.read_value(&mut child.fork(), &frame, &text, span);
+            }
+            if both {
+                self.read_value(&mut child.fork(), &frame, &substituted(&quoted, &value), span);
+            }
         }
         true
     }
+}
+
+/// Words as a line in which each is quoted as far as it needs to be.
+fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
+    let mut line = Value::default();
+    for (index, word) in words.enumerate() {
+        if index > 0 {
+            line.push_text(" ");
+        }
+        for piece in &word.pieces {
+            match piece {
+                Piece::Text(text) if text.contains(|c: char| c.is_whitespace() || "'\"`\\()<>|&;#".contains(c)) => {
+                    line.push_text(&crate::judge::invocation::quote(text));
+                }
+                other => line.push_piece(other),
+            }
+        }
+    }
+    line
 }
 
 /// A line with its replacement strings (`{}`, `{.}`, `{1}`, …) replaced by a value, which is quoted; appended where the
@@ -210,26 +242,6 @@ fn substituted(line: &Value, value: &Value) -> Value {
     result
 }
 
-/// What a search hands on: something below where it starts, of the name that it looks for.
-fn found(reading: &Reading) -> Vec<Value> {
-    let start =
-        reading.operands.first().and_then(|start| start.value.pattern()).filter(|start| !start.starts_with('-'));
-    let mut value = unknown(UnknownReason::Found(start.or(Some(".".to_owned()))), Taint::default());
-    let tests = |flag: &&super::act::Flag| {
-        matches!(flag.name.as_str(), "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-o" | "-or")
-    };
-    let mut tests = reading.flags.iter().filter(tests);
-    if let (Some(test), None) = (tests.next(), tests.next())
-        && matches!(test.name.as_str(), "-name" | "-iname")
-        && let Some(name) = test.value.as_ref().and_then(|name| name.known())
-        && !name.contains('/')
-    {
-        value.push_text("/");
-        super::split::push_globs(&name, &mut value);
-    }
-    vec![value]
-}
-
 /// How standard input is cut into arguments.
 enum Separator {
     /// At blanks, quotes and backslashes taken as in a shell.
@@ -265,6 +277,9 @@ fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> 
         if words.len() <= MAX_INPUT_WORDS {
             return words.into_iter().map(Value::text).collect();
         }
+    }
+    if let Some(values) = found::listed(text) {
+        return values;
     }
     vec![unknown(UnknownReason::Input, taint.and(text.taint()))]
 }

@@ -248,6 +248,8 @@ pub struct Program {
     pub runs: Option<Runs>,
     /// What its standard output carries.
     pub output: OutputTaint,
+    /// Flags with which its output is [`OutputTaint::Code`] (`fzf --bash`).
+    pub prints_code: Vec<FlagTest>,
     /// What names the place that it acts on, for the production context.
     pub target: Option<Target>,
 }
@@ -478,6 +480,8 @@ pub enum OutputTaint {
     Decoded,
     /// A secret.
     Secret,
+    /// Shell code of its own that is made to be evaluated (`ssh-agent`, `brew shellenv`).
+    Code,
 }
 
 /// Where a program acts, for the production context.

@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::glob;
 use super::model::{FlagTest, TextTest};
-use crate::judge::facts::act::{Flag, Value};
+use crate::judge::facts::act::{Flag, Piece, UnknownReason, Value};
 
 /// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
 const MAX_KEPT: usize = 4096;
@@ -19,6 +19,11 @@ const SIZE_LIMIT: usize = 1 << 20;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
+}
+
+/// Whether a value is one number that the shell works out (`$$`, `$!`, `$((…))`).
+fn is_number(value: &Value) -> bool {
+    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.why == UnknownReason::Number)
 }
 
 /// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:
@@ -55,7 +60,7 @@ fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
 /// ones, and what it says about being known. Classes are for the caller.
 #[must_use]
 pub fn passes(test: &TextTest, value: &Value) -> bool {
-    if test.dynamic.is_some_and(|dynamic| dynamic != value.is_dynamic()) {
+    if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value))) {
         return false;
     }
     let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());

@@ -171,7 +171,10 @@ impl<'a> Scan<'a> {
     fn operand(&mut self, arg: &Arg) {
         let index = self.at;
         self.at += 1;
-        if self.program.style == Style::SingleDash && ["(", ")", "!", ","].iter().any(|word| arg.value.is(word)) {
+        if self.program.style == Style::SingleDash
+            && let Some(word) = ["(", ")", "!", ","].iter().find(|word| arg.value.is(word))
+        {
+            self.flags.push(Flag { name: (*word).to_owned(), value: None, span: arg.span });
             return;
         }
         if self.path_open && !self.ended_by_dashes(index) {

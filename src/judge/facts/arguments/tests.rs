@@ -136,7 +136,7 @@ fn one_dash_and_a_word_is_an_option_of_its_own() {
         ("-var a=b x", "-var=a=b | x"),
         ("-var=a=b x", "-var=a=b | x"),
         ("-Dkey=1 x", "-D=key=1 | x"),
-        (". ( -name y ) -delete", "-name=y -delete | ."),
+        (". ( -name y ) -delete", "( -name=y ) -delete | ."),
     ] {
         assert_eq!(shape(&read_line(&tool, line)), expected, "{line}");
     }

@@ -66,6 +66,25 @@ impl Component {
         }
     }
 
+    /// A name that it stands for: its own, or one that its glob covers.
+    pub fn sample(&self) -> Option<String> {
+        let Some(pattern) = &self.glob else { return Some(self.text.clone()) };
+        let mut letters = pattern.chars();
+        let mut name = String::new();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '*' | '?' => name.push('x'),
+                '[' => {
+                    let set: String = letters.by_ref().take_while(|letter| *letter != ']').collect();
+                    name.push(set.chars().next().filter(|first| first.is_alphanumeric())?);
+                }
+                '\\' => name.extend(letters.next()),
+                letter => name.push(letter),
+            }
+        }
+        Some(name)
+    }
+
     /// Matches nearly every name there is.
     pub(super) fn is_everything(&self) -> bool {
         let Some(pattern) = &self.glob else { return false };

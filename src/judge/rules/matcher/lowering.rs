@@ -4,7 +4,7 @@
 //! answer nothing is lowered.
 
 use super::scene::{Scene, Seen, View};
-use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
+use crate::judge::facts::act::{Act, ActId, Effect, RemoteKind, Source, Verb};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
@@ -14,8 +14,10 @@ use crate::judge::rules::model::Lowering;
 /// Why an operand does not count, when one of the facts that the rule names holds of it.
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
-    if view.act.remote.is_some() {
-        return None;
+    if let Some(remote) = &view.act.remote {
+        let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.scene);
+        let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
+        return below.then_some("it lies in the temp directory of a container");
     }
     let path = seen.path(view)?;
     facts.iter().find_map(|fact| match fact {
@@ -27,6 +29,21 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
         Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
     })
+}
+
+/// Below the temp directory of a machine that cannot be asked.
+fn is_temp_by_name(path: &NormalPath) -> bool {
+    path.start == Start::Root
+        && !path.dynamic
+        && path.components.len() > 1
+        && path.components.iter().all(|component| component.glob.is_none() && !component.unknown)
+        && matches!(path.relation("/tmp"), Relation::Below)
+}
+
+/// Whether a command of the line mounts places of this machine into a container.
+fn mounts(scene: &Scene<'_>) -> bool {
+    const MOUNTS: [&str; 5] = ["-v", "--volume", "--mount", "--volumes-from", "--bind"];
+    scene.facts.acts.iter().any(|act| act.flags.iter().any(|flag| MOUNTS.contains(&flag.name.as_str())))
 }
 
 /// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
@@ -68,6 +85,9 @@ fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
     if !seen.classes(view).has(PathClass::Generated) || seen.classes(view).has(PathClass::Repository) {
         return false;
     }
+    if path.found || path.components.iter().any(|component| component.glob.is_some()) {
+        return is_generated_by_name(view, path);
+    }
     let Some(text) = place(path) else { return false };
     // Both are asked at once.
     let (facts, git) = (view.scene.inquiry.path(&text), view.scene.inquiry.git(&text));
@@ -76,6 +96,25 @@ fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
     disposable
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
+        && !moved_into(view, path)
+        && !linked(view, path)
+        && !ignored_otherwise(view)
+}
+
+/// Names that a glob or a search stands for: what the repository would say of one of them.
+fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
+    let Some((name, above)) = path.components.split_last() else { return false };
+    let plain = above.iter().all(|component| component.glob.is_none() && !component.unknown);
+    let known =
+        path.start == Start::Root && plain && !name.unknown && !path.everything && (path.found || !path.dynamic);
+    let Some(sample) = name.sample().filter(|_| known) else { return false };
+    let above = NormalPath { components: above.to_vec(), ..path.clone() };
+    let text = format!("{}/{sample}", above.text().trim_end_matches('/'));
+    let asked = if view.act.recursive { format!("{text}/{sample}") } else { text };
+    let Some(git) = view.scene.inquiry.git(&asked) else { return false };
+    git.ignored
+        && !git.tracked
+        && !git.holds_repository
         && !moved_into(view, path)
         && !linked(view, path)
         && !ignored_otherwise(view)

@@ -26,8 +26,11 @@ pub fn describe(
         if shape.tier == Some(Tier::Safe) {
             fault("tier", "a project's pattern file may only tighten", "leave it out");
         }
-        if !shape.dry_run.is_empty() || shape.output.as_ref().is_some_and(|it| *it.get_ref() == OutputTaint::Own) {
-            let what = "a project's pattern file may only tighten, and `dry_run` and `output = \"own\"` loosen";
+        let clean = |output: &At<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
+        let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
+        let mut outputs = outputs.flatten();
+        if !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean) {
+            let what = "a project's pattern file may only tighten; `dry_run`, `prints_code` and `output` loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
@@ -122,6 +125,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.effects.extend(shape.effects.iter().filter_map(|effect| body.effect(effect, &scope)));
     program.wraps.extend(shape.wraps.iter().filter_map(|wrap| body.wrap(wrap, &scope)));
     program.runs = shape.runs.as_ref().map(|runs| body.runs(runs.get_ref(), &scope)).or(program.runs.take());
+    program.prints_code.extend(body.flags("prints_code", &shape.prints_code, &scope));
     program.output = shape.output.as_ref().map_or(program.output, |output| *output.get_ref());
     let chdir = shape.chdir.iter().flat_map(|name| name.get_ref().split('|'));
     program.chdir.extend(all_spellings(chdir, &scope));

@@ -53,6 +53,8 @@ pub struct ProgramShape {
     pub wraps: Vec<At<WrapShape>>,
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
+    #[serde(default)]
+    pub prints_code: Vec<At<String>>,
     pub target: Option<At<TargetShape>>,
     #[serde(default)]
     pub sub: Vec<At<SubShape>>,
