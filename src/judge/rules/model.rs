@@ -77,6 +77,9 @@ pub struct Match {
     pub text: Option<RawTest>,
 }
 
+/// Stands among the subcommands of a rule for a run without any.
+pub const NO_SUB: &str = "-";
+
 /// A flag, by any of its spellings, with a test of its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlagTest {

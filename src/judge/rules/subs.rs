@@ -41,39 +41,44 @@ impl Subs {
     /// The description of exactly this path, one that names it before one that covers it.
     #[must_use]
     pub fn exact(&self, words: &[String]) -> Option<&Sub> {
-        let named = || self.paths().find(|(path, _)| path.split(' ').eq(words.iter().map(String::as_str)));
-        let covers = || self.paths().find(|(path, _)| glob::is_glob(path) && covers(path.split(' '), words));
-        let (_, index) = named().or_else(covers)?;
-        self.get(index)
+        self.named(words).or_else(|| self.covering(words)).and_then(|index| self.get(index))
     }
 
-    /// Whether some path begins with these words and goes on. Behind a path that is described, only one that names the
-    /// words does: what follows a verb is what it falls on.
+    /// Whether a description names exactly these words.
+    #[must_use]
+    pub fn names(&self, words: &[String]) -> bool {
+        self.named(words).is_some()
+    }
+
+    fn named(&self, words: &[String]) -> Option<usize> {
+        let same = |path: &str| path.split(' ').eq(words.iter().map(String::as_str));
+        self.paths().find(|(path, _)| same(path)).map(|(_, index)| index)
+    }
+
+    fn covering(&self, words: &[String]) -> Option<usize> {
+        let covers = |path: &str| glob::is_glob(path) && covers(path.split(' '), words);
+        self.paths().find(|(path, _)| covers(path)).map(|(_, index)| index)
+    }
+
+    /// Whether some path begins with these words and goes on. Behind a verb that a path covers, and behind what runs a
+    /// command, only a path that names the words does: what follows is what they fall on.
     #[must_use]
     pub fn go_on_from(&self, words: &[String]) -> bool {
         let named = |path: &str| {
             let mut path = path.split(' ');
             words.iter().all(|word| path.next() == Some(word)) && path.next().is_some()
         };
-        self.paths().any(|(path, _)| named(path))
-            || self.exact(words).is_none()
-                && self.paths().any(|(path, _)| glob::is_glob(path) && may_cover(path.split(' '), words))
+        let may_cover = |path: &str| glob::is_glob(path) && may_cover(path.split(' '), words);
+        let ends = || match self.named(words) {
+            Some(index) => self.get(index).is_some_and(|sub| !sub.wraps.is_empty() || sub.runs.is_some()),
+            None => self.covering(words).is_some(),
+        };
+        self.paths().any(|(path, _)| named(path)) || self.paths().any(|(path, _)| may_cover(path)) && !ends()
     }
 
     /// The description of the longest path that these words begin with, and its length in words.
     #[must_use]
     pub fn longest(&self, words: &[String]) -> Option<(usize, &Sub)> {
-        let mut best: Option<(usize, usize)> = None;
-        for (path, index) in self.paths() {
-            let length = path.split(' ').count();
-            let fits = path.split(' ').zip(words).all(|(one, other)| one == other) && length <= words.len();
-            if fits && best.is_none_or(|(longest, _)| length > longest) {
-                best = Some((length, index));
-            }
-        }
-        if let Some((length, index)) = best {
-            return Some((length, self.get(index)?));
-        }
         let prefixes = (1..=words.len()).rev().filter_map(|length| Some((length, words.get(..length)?)));
         prefixes.filter_map(|(length, words)| Some((length, self.exact(words)?))).next()
     }
@@ -141,12 +146,13 @@ impl<'de> Deserialize<'de> for Subs {
     }
 }
 
-/// Whether a path covers exactly these words: `*` within a word as in any glob, `**` one word or several.
+/// Whether a path covers exactly these words: `*` within a word as in any glob, `**` any number of
+/// words, none included.
 pub fn covers<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[String]) -> bool {
     match (path.next(), words.split_first()) {
         (None, rest) => rest.is_none(),
+        (Some("**"), _) => (0..=words.len()).any(|taken| covers(path.clone(), words.get(taken..).unwrap_or(&[]))),
         (Some(_), None) => false,
-        (Some("**"), Some(_)) => (1..=words.len()).any(|taken| covers(path.clone(), words.get(taken..).unwrap_or(&[]))),
         (Some(one), Some((word, rest))) => glob::text(one, word) && covers(path, rest),
     }
 }
@@ -214,10 +220,12 @@ mod tests {
         assert_eq!(found("ec2 describe-instances"), Some((2, "* describe-*".to_owned())));
         assert_eq!(found("compute instances delete web"), Some((3, "** delete".to_owned())));
         assert_eq!(found("sql delete web"), Some((2, "sql delete".to_owned())));
-        assert_eq!(found("delete"), None);
+        assert_eq!(found("delete"), Some((1, "** delete".to_owned())));
+        assert_eq!(found("describe-instances"), None);
         assert!(subs.go_on_from(&words("compute instances")));
         assert!(!subs.go_on_from(&words("compute instances delete")));
         assert!(subs.go_on_from(&words("sql delete")));
+        assert!(subs.names(&words("sql delete")) && !subs.names(&words("compute instances delete")));
     }
 
     #[test]

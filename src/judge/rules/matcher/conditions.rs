@@ -6,7 +6,7 @@ use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
-    EnvTest, FlagTest, InputTest, Match, OperandTest, OutputTaint, RawTest, TaintName, Which,
+    EnvTest, FlagTest, InputTest, Match, NO_SUB, OperandTest, OutputTaint, RawTest, TaintName, Which,
 };
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
@@ -33,7 +33,7 @@ pub(super) fn features(act: &Act) -> Features {
 pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen<'v>>> {
     let act = view.act;
     let program = view.program();
-    let plain = sub_holds(act, when)
+    let plain = sub_holds(view, when)
         && (when.dry_run || !(act.dry_run || program.dry_run))
         && when.recursive.is_none_or(|recursive| recursive == act.recursive)
         && when.root.is_none_or(|root| root == act.root)
@@ -63,13 +63,23 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
     Some(view.operands().iter().zip(touched).filter(|(_, is)| all || *is).map(|(seen, _)| seen).collect())
 }
 
-fn sub_holds(act: &Act, when: &Match) -> bool {
-    let covers = |path: &[String]| {
+/// Whether the subcommand is one that the rule means. A glob means what nothing describes by name.
+fn sub_holds(view: &View<'_>, when: &Match) -> bool {
+    let act = view.act;
+    let covers = |path: &Vec<String>| {
         let words = || path.iter().map(String::as_str);
         path.iter().any(|word| glob::is_glob(word))
             && (1..=act.sub.len()).any(|length| subs::covers(words(), act.sub.get(..length).unwrap_or_default()))
+            && !is_named(view)
     };
-    when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path) || covers(path))
+    let none = |path: &Vec<String>| act.sub.is_empty() && path.first().is_some_and(|word| word == NO_SUB);
+    when.subs.is_empty() || when.subs.iter().any(|path| act.sub.starts_with(path) || covers(path) || none(path))
+}
+
+/// Whether the subcommand is described by its own name.
+fn is_named(view: &View<'_>) -> bool {
+    let Verb::Program { name, .. } = &view.act.verb else { return false };
+    view.scene.catalog.program(name).is_some_and(|program| program.subs.names(&view.act.sub))
 }
 
 /// All arguments as they reach the program.

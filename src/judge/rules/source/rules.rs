@@ -8,7 +8,8 @@ use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, Match, OperandTest, OptionSpec, Program, RawTest, Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest, Rule, TextTest,
+    Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::tier::{Tier, Weight};
@@ -234,6 +235,10 @@ impl Check<'_> {
         let mut subs = Vec::new();
         for name in &given.get_ref().0 {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+            if name == NO_SUB {
+                subs.push(path);
+                continue;
+            }
             let described = programs.iter().flat_map(|program| program.subs.iter());
             // Each program has its own canonical spelling (`npm install|add`, `pnpm add`).
             let canonical: Vec<&[String]> = described.clone().filter_map(|sub| sub.canonical(&path)).collect();
