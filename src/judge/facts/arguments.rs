@@ -77,6 +77,8 @@ pub enum InnerText {
     Argv(Vec<Arg>),
     /// As a text that a shell reads.
     Line(Value, Span),
+    /// As arguments that begin somewhere among these.
+    Somewhere(Vec<Arg>),
     /// None: a shell that reads standard input.
     BareShell,
 }
@@ -224,10 +226,19 @@ fn place(place: &Place, flags: &[Flag], operands: &[Operand], here: Span) -> Vec
         Place::Flag(names) => {
             values(flags, names).map(|(value, span)| Operand { value: value.clone(), span }).collect()
         }
+        Place::Names => operands.iter().filter_map(last_name).collect(),
         Place::Here => vec![Operand { value: Value::text("."), span: here }],
         Place::Stdin => Vec::new(),
         Place::All(places) => places.iter().flat_map(|one| self::place(one, flags, operands, here)).collect(),
     }
+}
+
+/// The file that a download of this address is saved as.
+fn last_name(operand: &Operand) -> Option<Operand> {
+    let text = operand.value.known()?;
+    let path = text.split(['?', '#']).next()?.trim_end_matches('/').trim_end_matches(".git");
+    let name = path.rsplit(['/', ':']).next().filter(|name| !name.is_empty())?;
+    Some(Operand { value: Value::text(name), span: operand.span })
 }
 
 fn targets(target: &Target, flags: &[Flag], operands: &[Operand]) -> Vec<Value> {

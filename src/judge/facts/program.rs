@@ -74,6 +74,9 @@ impl Walker<'_> {
             for source in &reading.code {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }
+            if described.is_none() && words.len() > 1 && !name.contains(':') {
+                self.perhaps_wraps(state, frame, name, &words, env, span);
+            }
             self.leads(state, frame, name, described, &reading, args, env, span);
             if described.is_none()
                 && reading.code.is_empty()

@@ -369,6 +369,8 @@ pub enum Place {
     Rest,
     /// The value of one of these flags.
     Flag(Vec<String>),
+    /// Files in the working directory, by the last names of the operands: what a download of them is saved as.
+    Names,
     /// Nothing named: the working directory.
     Here,
     /// What comes in on standard input.
@@ -383,6 +385,8 @@ pub struct Wrap {
     pub inner: Inner,
     /// Where the inner command begins.
     pub from: WrapFrom,
+    /// Each operand is a command of its own (`concurrently 'a' 'b'`).
+    pub each: bool,
     /// Operands in front of the command (`timeout 5 …`: 1).
     pub skip: u32,
     /// Leading `NAME=value` operands set its environment.
@@ -420,6 +424,10 @@ pub enum WrapFrom {
     Operands,
     /// In the value of one of these options; each occurrence is a command.
     Option(Vec<String>),
+    /// In the value of one of these options where it sets one of these keys (`-o ProxyCommand=…`): options and keys.
+    Setting(Vec<String>, Vec<String>),
+    /// Wherever an argument names a program that is described.
+    Anywhere,
     /// After one of these words up to `;` or `+` (`find -exec`).
     Until(Vec<String>),
     /// After this word (`nix-shell --run`, `--`).

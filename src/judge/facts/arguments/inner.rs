@@ -20,6 +20,16 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
         let before = found.len();
         match &wrap.from {
             WrapFrom::Operands if took_operands => continue,
+            WrapFrom::Operands if wrap.each => {
+                let all = scan.operands.iter().skip(scan.command_at(wrap)).filter_map(|index| scan.args.get(*index));
+                found.extend(all.filter_map(|arg| command(wrap, scan, std::slice::from_ref(arg))));
+                took_operands = found.len() > before;
+            }
+            WrapFrom::Anywhere => {
+                if !scan.args.is_empty() {
+                    found.push(shaped(wrap, scan, InnerText::Somewhere(scan.args.to_vec()), Vec::new()));
+                }
+            }
             WrapFrom::Operands => {
                 found.extend(operands(wrap, scan));
                 took_operands = found.len() > before;
@@ -30,6 +40,13 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
                     names.iter().map(String::as_str).filter(|name| !options.contains(name)).collect();
                 took_operands |= option(wrap, &fresh, appends, scan, &mut found);
                 options.extend(fresh);
+            }
+            WrapFrom::Setting(names, keys) => {
+                for (value, span) in values(&scan.flags, names) {
+                    if let Some(line) = setting(value, keys) {
+                        found.push(shaped(wrap, scan, InnerText::Line(line, span), Vec::new()));
+                    }
+                }
             }
             WrapFrom::Until(words) => {
                 for enclosed in scan.enclosed.iter().filter(|enclosed| words.contains(&enclosed.word)) {
@@ -69,6 +86,19 @@ fn operands(wrap: &Wrap, scan: &Scan<'_>) -> Option<InnerCommand> {
         inner.env.extend(before.filter_map(|arg| assignment(&arg.value)));
     }
     Some(inner)
+}
+
+/// What `KEY=value` or `KEY value` sets one of the keys to.
+fn setting(value: &Value, keys: &[String]) -> Option<Value> {
+    let leading = value.leading();
+    let text = leading.trim_start();
+    let (key, rest) = text.split_once(['=', ' ', '\t'])?;
+    if !keys.iter().any(|known| known.eq_ignore_ascii_case(key)) {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['=', ' ', '\t']);
+    let line = value.without_leading(leading.len() - rest.len());
+    (!["", "none", "yes", "no"].iter().any(|word| line.is(word))).then_some(line)
 }
 
 /// Commands in option values. Whether the operands were used up with it.
@@ -177,7 +207,7 @@ fn replace(wrap: &Wrap, scan: &Scan<'_>, what: &InnerText) -> Option<String> {
     let stands = match what {
         InnerText::Argv(args) => args.iter().any(|arg| braces(&arg.value)),
         InnerText::Line(line, _) => braces(line),
-        InnerText::BareShell => false,
+        InnerText::BareShell | InnerText::Somewhere(_) => false,
     };
     stands.then(|| "{}".to_owned())
 }

@@ -18,6 +18,11 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 true
             }
+            _ if leading.len() > 1 && leading.starts_with('+') && self.spec("+").is_some() => {
+                let value = arg.value.without_leading(1);
+                self.push(self.spec("+"), "+", Some(value), arg);
+                true
+            }
             _ if leading.len() < 2 || !leading.starts_with('-') => false,
             _ if arg.value.has_glob() && !leading.contains('=') => false,
             Style::SingleDash => self.word_option(arg, &leading),

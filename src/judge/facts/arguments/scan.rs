@@ -111,8 +111,8 @@ impl<'a> Scan<'a> {
     pub fn wraps(&self) -> impl Iterator<Item = &'a Wrap> + use<'a> {
         let described = self.sub.is_some();
         // A subcommand's operands are its own; options that run something run it with any subcommand.
-        let program =
-            self.program.wraps.iter().filter(move |wrap| !described || matches!(wrap.from, WrapFrom::Option(_)));
+        let of_option = |wrap: &Wrap| matches!(wrap.from, WrapFrom::Option(_) | WrapFrom::Setting(..));
+        let program = self.program.wraps.iter().filter(move |wrap| !described || of_option(wrap));
         self.sub.map(|sub| sub.wraps.as_slice()).unwrap_or_default().iter().chain(program)
     }
 

@@ -68,6 +68,7 @@ fn argv(inner: &InnerCommand) -> String {
         InnerText::Argv(args) => args.iter().map(|arg| arg.value.rough().into_owned()).collect::<Vec<_>>().join(" "),
         InnerText::Line(line, _) => format!("line: {}", line.rough()),
         InnerText::BareShell => "shell".into(),
+        InnerText::Somewhere(args) => format!("somewhere in {}", args.len()),
     }
 }
 

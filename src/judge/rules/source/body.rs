@@ -109,12 +109,13 @@ impl Body<'_> {
     }
 
     fn place(&mut self, text: &str, span: &Range<usize>, scope: &[&OptionSpec]) -> Option<Where> {
-        const PLACES: [(&str, Where); 7] = [
+        const PLACES: [(&str, Where); 8] = [
             ("operands", Where::Operands),
             ("first", Where::First),
             ("last", Where::Last),
             ("init", Where::Init),
             ("rest", Where::Rest),
+            ("names", Where::Names),
             ("here", Where::Here),
             ("stdin", Where::Stdin),
         ];
@@ -140,7 +141,12 @@ impl Body<'_> {
             None => WrapFrom::Operands,
             Some((text, span)) => match text.split_once(':') {
                 None if text == "operands" => WrapFrom::Operands,
+                None if text == "anywhere" => WrapFrom::Anywhere,
                 Some(("option", names)) => WrapFrom::Option(all_spellings(names.split('|'), scope)),
+                Some(("setting", rest)) if rest.contains(':') => {
+                    let (names, keys) = rest.split_once(':').unwrap_or_default();
+                    WrapFrom::Setting(all_spellings(names.split('|'), scope), words(keys))
+                }
                 Some(("until", names)) => WrapFrom::Until(words(names)),
                 Some(("after", word)) => WrapFrom::After(word.to_owned()),
                 _ => {
@@ -149,7 +155,7 @@ impl Body<'_> {
                         &span,
                         "wraps: from",
                         &what,
-                        "use operands, option:-c|--command, until:-exec or after:--",
+                        "use operands, option:-c|--command, setting:-o:KEY, until:-exec or after:--",
                     );
                     return None;
                 }
@@ -160,6 +166,7 @@ impl Body<'_> {
         Some(Wrap {
             inner: shape.inner,
             from,
+            each: shape.each,
             skip: shape.skip,
             assignments: shape.assignments,
             when,

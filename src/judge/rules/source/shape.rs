@@ -106,6 +106,8 @@ pub struct WrapShape {
     pub inner: Inner,
     pub from: Option<At<String>>,
     #[serde(default)]
+    pub each: bool,
+    #[serde(default)]
     pub skip: u32,
     #[serde(default)]
     pub assignments: bool,
