@@ -2,7 +2,8 @@
 //! `src/judge/rules/catalog.rs` includes: `patterns.bin`, and `examples.bin` which only `guard patterns`
 //! reads.
 //!
-//! The files are read by the same code that reads a user's, so that there is one format.
+//! The files are read by the same code that reads a user's, so that there is one format. How the program is linked is
+//! told from here too, because a package has one build script; it is worked out elsewhere.
 
 #[path = "../src/judge"]
 #[allow(dead_code, unused_imports, reason = "only reading and packing are of use here")]
@@ -22,9 +23,12 @@ mod judge {
     }
 }
 
+#[path = "../.cargo/link.rs"]
+mod link;
+
 use std::borrow::Cow;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use judge::rules::blob::{Blob, Contents, pack};
@@ -85,9 +89,10 @@ fn build() -> Result<(), Box<dyn Error>> {
     let blob = pack(&contents)?;
     read_back(&blob, &contents)?;
     let examples = postcard::to_allocvec(&contents.examples)?;
-    let out = std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?;
-    std::fs::write(Path::new(&out).join("patterns.bin"), blob)?;
-    std::fs::write(Path::new(&out).join("examples.bin"), examples)?;
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
+    std::fs::write(out.join("patterns.bin"), blob)?;
+    std::fs::write(out.join("examples.bin"), examples)?;
+    link::statically(&out)?;
     Ok(())
 }
 

@@ -7,6 +7,8 @@ use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
 use guard::judge::rules::model::Program;
 use guard::judge::rules::source::{Known, read};
 
+use crate::harness::home::Home;
+
 /// A file that stands on nothing.
 struct Nothing;
 
@@ -226,6 +228,20 @@ fn the_template_of_a_new_file_is_a_right_one() {
     let (catalog, problems) = Catalog::with_files([file("ours.toml", Layer::User, &text)]);
     assert_eq!(problems, []);
     assert_eq!(example_failures(&catalog, &|id| id.starts_with("ours.")), []);
+}
+
+#[test]
+fn a_new_file_is_written_where_guard_reads_it_and_never_over_another() {
+    let home = Home::new();
+    let written = home.prints(&["patterns", "new", "ours"], 0);
+    assert_eq!(written.trim_end(), home.path("home/.config/guard/patterns/ours.toml").to_str().unwrap());
+    assert!(home.prints(&["patterns", "test", "ours"], 0).contains("ours.destroy"));
+    let refused = home.guard(&["check", "ourtool destroy"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1), "the rule asks");
+    let again = home.guard(&["patterns", "new", "ours"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(125));
+    let error = String::from_utf8(again.stderr).unwrap();
+    assert!(error.contains("is there already; name another file with --to"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! Links the program statically where that can be done with what every Linux machine with a C compiler has.
+//!
+//! guard starts before every command, and a third of that start was the dynamic loader's. Rust's own way to a static
+//! program (`crt-static`) needs `--target` as soon as a dependency is a procedural macro, which moves the program away
+//! from `target/release`. So the linker is told here: `-static-pie`, and a folder, looked into first, in which each
+//! library that the standard library asks for stands for its archive. The program stays position-independent.
+//!
+//! Nothing changes where an archive is missing, on other systems, when compiling for another machine, and with
+//! `GUARD_LINK=dynamic`.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the standard library links on GNU/Linux, and the archives that stand for it. Unwinding is in two of the
+/// compiler's own, which need the C library again.
+const LIBRARIES: [(&str, &[&str]); 7] = [
+    ("gcc_s", &["libgcc_eh.a", "libgcc.a", "libc.a"]),
+    ("c", &["libc.a", "libgcc_eh.a", "libgcc.a"]),
+    ("m", &["libm.a"]),
+    ("rt", &["librt.a"]),
+    ("pthread", &["libpthread.a"]),
+    ("util", &["libutil.a"]),
+    ("dl", &["libdl.a"]),
+];
+
+/// Tells cargo how to link the program.
+///
+/// # Errors
+/// When the folder of the libraries cannot be written.
+pub fn statically(out: &Path) -> io::Result<()> {
+    println!("cargo::rerun-if-changed=.cargo/link.rs");
+    println!("cargo::rerun-if-env-changed=GUARD_LINK");
+    let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
+    let here = env::var_os("HOST") == env::var_os("TARGET");
+    if !here || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || is("GUARD_LINK", "dynamic")
+    {
+        return Ok(());
+    }
+    let folder = out.join("static");
+    fs::create_dir_all(&folder)?;
+    if found("rcrt1.o").is_none() {
+        return Ok(());
+    }
+    for (library, archives) in LIBRARIES {
+        let Some(paths) = archives.iter().map(|archive| found(archive)).collect::<Option<Vec<_>>>() else {
+            return Ok(());
+        };
+        let paths: Vec<_> = paths.iter().map(|path| format!("\"{}\"", path.display())).collect();
+        fs::write(folder.join(format!("lib{library}.a")), format!("GROUP ( {} )\n", paths.join(" ")))?;
+    }
+    println!("cargo::rustc-link-arg-bins=-static-pie");
+    println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
+    Ok(())
+}
+
+/// Where the C compiler, which links, finds a file of its own or of the C library.
+fn found(file: &str) -> Option<PathBuf> {
+    let answer = Command::new("cc").arg(format!("-print-file-name={file}")).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim_end());
+    (path.is_absolute() && path.is_file()).then_some(path)
+}
