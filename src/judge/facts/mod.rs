@@ -46,6 +46,7 @@ mod substitution;
 mod testing;
 pub mod value;
 mod walk;
+mod windows;
 mod wrappers;
 
 pub use walk::work_out;

@@ -148,7 +148,10 @@ impl Walker<'_> {
     #[inline(never)]
     fn other_code(&mut self, state: &State, frame: &Frame, act: usize, source: &CodeSource, span: Span) {
         let text = match &source.from {
-            CodeFrom::Inline(value, _) => value.clone(),
+            CodeFrom::Inline(value, _) => match self.windows_code(state, act, source) {
+                Some(text) => text,
+                None => value.clone(),
+            },
             CodeFrom::Script(file) => {
                 let pipe = file
                     .value

@@ -8,9 +8,12 @@
 //! does.
 
 mod calls;
+mod cmd;
+mod powershell;
 mod scan;
 mod small;
 mod sql;
+pub(super) mod windows;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
@@ -45,6 +48,8 @@ pub fn read(language: &str, text: &str, home: &str) -> Read {
         "awk" => small::awk(text),
         "sed" => small::sed(text),
         "redis" => small::redis(text),
+        "powershell" => powershell::read(text, home),
+        "cmd" => cmd::read(text),
         _ => Vec::new(),
     };
     let cut = calls.len() > MAX_CALLS;

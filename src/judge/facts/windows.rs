@@ -1,0 +1,149 @@
+//! What PowerShell and cmd make of their arguments: which of them are the code, joined as these programs join them.
+//!
+//! Their options are told by any beginning of the name, in any case, with a dash or a slash, and the first argument that
+//! is none begins the code: no style of options says that.
+
+use super::act::Value;
+use super::arguments::CodeSource;
+use super::decode;
+use super::state::State;
+use super::streams::Stream;
+use super::walk::Walker;
+
+/// Options of PowerShell with a value that is no code.
+const VALUED: [&str; 12] = [
+    "-configurationname",
+    "-custompipename",
+    "-ep",
+    "-ex",
+    "-executionpolicy",
+    "-inputformat",
+    "-of",
+    "-outputformat",
+    "-psconsolefile",
+    "-settingsfile",
+    "-windowstyle",
+    "-workingdirectory",
+];
+
+/// Options of PowerShell without a value.
+const BARE: [&str; 12] = [
+    "-interactive",
+    "-login",
+    "-mta",
+    "-noexit",
+    "-nologo",
+    "-noninteractive",
+    "-noprofile",
+    "-noprofileloadtime",
+    "-sta",
+    "-help",
+    "-version",
+    "-?",
+];
+
+/// What an interpreter of Windows is given.
+enum Given {
+    Code(Value),
+    Script(Value),
+    Stdin,
+}
+
+impl Walker<'_> {
+    /// The code that PowerShell or cmd is handed, when `source` is one of theirs.
+    #[inline(never)]
+    pub fn windows_code(&self, state: &State, act: usize, source: &CodeSource) -> Option<Value> {
+        let act = self.facts.acts.get(act)?;
+        let given = match source.language.as_str() {
+            "powershell" => powershell(&act.args),
+            "cmd" => cmd(&act.args),
+            _ => return None,
+        };
+        Some(match given {
+            Given::Code(text) => text,
+            Given::Script(path) => self.content_of(state, &path).unwrap_or_default(),
+            Given::Stdin => match &state.streams.stdin {
+                Stream::Inherited | Stream::Nothing => Value::default(),
+                Stream::File(file, _) => self.content_of(state, &file.value).unwrap_or_default(),
+                _ => self.stdin_of(state).0,
+            },
+        })
+    }
+}
+
+/// The name of an option in small letters with one dash, when the argument is one.
+fn option(arg: &Value) -> Option<String> {
+    let text = arg.known()?;
+    let name = text.strip_prefix("--").or_else(|| text.strip_prefix(['-', '/']))?.to_ascii_lowercase();
+    (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '?')).then(|| format!("-{name}"))
+}
+
+fn powershell(args: &[Value]) -> Given {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        let rest = args.get(at + 1..).unwrap_or_default();
+        let begins = |full: &&str, name: &str| full.starts_with(name);
+        let Some(name) = option(arg) else { return code(args.get(at..).unwrap_or_default()) };
+        let is = |full: &str| full.starts_with(&name);
+        if is("-commandwithargs") && name.len() > "-command".len() || name == "-cwa" || is("-command") {
+            return code(rest);
+        }
+        if is("-encodedcommand") || is("-encodedarguments") || ["-ec", "-enc"].contains(&name.as_str()) {
+            let text = rest.first().and_then(|text| decode::base64(&text.known()?));
+            let text = text.and_then(|bytes| super::code::windows::utf16(&bytes));
+            return text.map_or_else(|| code(rest), |text| Given::Code(Value::text(text)));
+        }
+        if is("-file") {
+            return rest.first().map_or(Given::Stdin, |file| Given::Script(file.clone()));
+        }
+        let versioned = "-version".starts_with(&name)
+            && rest.first().is_some_and(|next| next.leading().starts_with(|c: char| c.is_ascii_digit()));
+        if versioned || name == "-wd" || name == "-if" || VALUED.iter().any(|full| begins(full, &name)) {
+            at += 2;
+        } else if BARE.iter().any(|full| begins(full, &name)) || name == "-nop" || name == "-noni" {
+            at += 1;
+        } else {
+            return code(args.get(at..).unwrap_or_default());
+        }
+    }
+    Given::Stdin
+}
+
+/// Arguments that are code, or the name of a script.
+fn code(args: &[Value]) -> Given {
+    match args {
+        [] => Given::Stdin,
+        [only] if only.is("-") => Given::Stdin,
+        [only]
+            if only.known().is_some_and(|text| text.to_ascii_lowercase().ends_with(".ps1") && !text.contains(' ')) =>
+        {
+            Given::Script(only.clone())
+        }
+        _ => Given::Code(Value::join(args, " ")),
+    }
+}
+
+fn cmd(args: &[Value]) -> Given {
+    for (at, arg) in args.iter().enumerate() {
+        let leading = arg.leading().to_ascii_lowercase();
+        let runs = ["/c", "/k", "/r"].iter().any(|switch| leading.starts_with(switch));
+        if runs {
+            let mut text = arg.without_leading(2);
+            for more in args.get(at + 1..).unwrap_or_default() {
+                if !text.is_empty() {
+                    text = Value::join([&text, &Value::text("")], " ");
+                }
+                // An argument of several words stood in quotes, unless it is all there is.
+                let alone = args.len() == at + 2;
+                let spaced = !alone && more.known().is_some_and(|text| text.contains(' ') && !text.contains('"'));
+                let quote = Value::text(if spaced { "\"" } else { "" });
+                text = Value::join([&text, &quote, more, &quote], "");
+            }
+            return Given::Code(text);
+        }
+        if !leading.starts_with('/') {
+            return Given::Stdin;
+        }
+    }
+    Given::Stdin
+}
