@@ -3,8 +3,8 @@
 //!
 //! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
 
-use super::act::{Source, Value};
-use super::arguments::Reading;
+use super::act::{Operand, Source, Value};
+use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
 use super::expand::Field;
@@ -14,8 +14,15 @@ use super::recipes::{Kind, Recipes};
 use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
-use crate::judge::rules::model::Program;
+use crate::judge::rules::model::{Added, Program};
 use crate::judge::syntax::tree::{Dialect, Span};
+
+/// What projects call their scripts, though programs are called so too.
+const SCRIPTS: &[&str] = &[
+    "build", "check", "clean", "deploy", "dev", "down", "find", "format", "info", "install", "kill", "link", "lint",
+    "make", "migrate", "move", "publish", "release", "render", "reset", "run", "seed", "serve", "setup", "sort",
+    "start", "stop", "task", "test", "type", "up", "watch",
+];
 
 /// Variables whose value some program runs as a command.
 const COMMANDS: &[&str] = &[
@@ -71,7 +78,10 @@ impl Walker<'_> {
         }
         match name {
             "git" => self.git_alias(state, frame, program, reading, args, env, span),
-            "npm" | "pnpm" | "yarn" | "bun" => self.package_script(state, frame, name, program, reading, span),
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                self.package_script(state, frame, name, program, reading, span);
+                self.package_program(state, frame, name, program, reading, args, span);
+            }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
             _ => {}
@@ -264,6 +274,63 @@ impl Walker<'_> {
                 self.read_value(&mut child, &inner, &line, span);
             }
         }
+    }
+
+    /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn package_program(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
+        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+        let word = match reading.sub.first() {
+            Some(sub) if sub == "run" => operand(0),
+            Some(sub) if !describes(program, sub) => Some(sub.clone()),
+            Some(_) => None,
+            None => operand(0),
+        };
+        let is_program = |word: &String| name != "npm" && !SCRIPTS.contains(&word.as_str());
+        let Some(word) = word.filter(is_program) else { return };
+        let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
+        let rest = args.iter().skip(at + 1).map(|field| Operand { value: field.value.clone(), span: field.span });
+        self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
+    }
+
+    /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are
+    /// that program's (`yarn prisma migrate reset`, `python manage.py flush`).
+    #[inline(never)]
+    pub fn stands_for(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        wrapper: &str,
+        program: &str,
+        args: &[Operand],
+        span: Span,
+    ) {
+        if self.catalog.program(program).is_none() {
+            return;
+        }
+        let word = Arg { value: Value::text(program), span };
+        let rest = args.iter().map(|operand| Arg { value: operand.value.clone(), span: operand.span });
+        let inner = InnerCommand {
+            what: InnerText::Argv(std::iter::once(word).chain(rest).collect()),
+            positional: Vec::new(),
+            env: Vec::new(),
+            root: false,
+            remote: None,
+            adds: Added::Nothing,
+            replace: None,
+        };
+        let reading = Reading { inner: vec![inner], ..Reading::default() };
+        self.inner(state, frame, wrapper, &reading, &[], span);
     }
 
     #[inline(never)]

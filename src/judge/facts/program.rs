@@ -31,6 +31,11 @@ impl Walker<'_> {
         let lower = name.to_ascii_lowercase();
         let (name, described) = match catalog.program(name) {
             None if lower != name && catalog.program(&lower).is_some() => (lower.as_str(), catalog.program(&lower)),
+            // `npx wrangler@3`: the version that a package runner is to fetch.
+            None => match name.split_once('@').filter(|(plain, _)| catalog.program(plain).is_some()) {
+                Some((plain, _)) => (plain, catalog.program(plain)),
+                None => (name, None),
+            },
             described => (name, described),
         };
         let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();

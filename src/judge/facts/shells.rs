@@ -67,6 +67,12 @@ impl Walker<'_> {
     ) {
         if !is_shell(&source.language) {
             self.other_code(state, frame, act, source, span);
+            if let CodeFrom::Script(file) = &source.from
+                && let Some(path) = file.value.known()
+                && let Some(script) = path.rsplit('/').next()
+            {
+                self.stands_for(state, frame, name, script, &source.positional, span);
+            }
             return;
         }
         let mut child = state.child(env);
