@@ -5,12 +5,21 @@ use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::expand::Field;
 use super::frame::Frame;
-use super::state::{Build as _, State, unknown};
+use super::state::{Bound, Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::{OutputTaint, Program};
 use crate::judge::syntax::tree::Span;
+
+/// What a variable is for a command: as set in front of it, else as the shell has it.
+fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
+    let given = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    given.or_else(|| match state.variables.get(name)?.values.first()? {
+        Bound::Scalar(value) => Some(value.clone()),
+        _ => None,
+    })
+}
 
 impl Walker<'_> {
     /// Runs a program or builtin by name.
@@ -39,10 +48,12 @@ impl Walker<'_> {
             described => (name, described),
         };
         let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();
-        let reading = match described {
+        let mut reading = match described {
             Some(program) => arguments::read(program, &words),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
+        let named = described.and_then(|program| program.target.as_ref()).map(|target| target.env.as_slice());
+        reading.target.extend(named.unwrap_or_default().iter().filter_map(|name| variable(state, env, name)));
         let mut there;
         let state = if reading.chdir.is_empty() {
             state
