@@ -136,6 +136,9 @@ _guard() {
             guard__subcmd__help__subcmd__config,show)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__show"
                 ;;
+            guard__subcmd__help__subcmd__log,prune)
+                cmd="guard__subcmd__help__subcmd__log__subcmd__prune"
+                ;;
             guard__subcmd__help__subcmd__log,show)
                 cmd="guard__subcmd__help__subcmd__log__subcmd__show"
                 ;;
@@ -154,11 +157,17 @@ _guard() {
             guard__subcmd__log,help)
                 cmd="guard__subcmd__log__subcmd__help"
                 ;;
+            guard__subcmd__log,prune)
+                cmd="guard__subcmd__log__subcmd__prune"
+                ;;
             guard__subcmd__log,show)
                 cmd="guard__subcmd__log__subcmd__show"
                 ;;
             guard__subcmd__log__subcmd__help,help)
                 cmd="guard__subcmd__log__subcmd__help__subcmd__help"
+                ;;
+            guard__subcmd__log__subcmd__help,prune)
+                cmd="guard__subcmd__log__subcmd__help__subcmd__prune"
                 ;;
             guard__subcmd__log__subcmd__help,show)
                 cmd="guard__subcmd__log__subcmd__help__subcmd__show"
@@ -706,8 +715,22 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__log)
-            opts="show"
+            opts="show prune"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__log__subcmd__prune)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -818,7 +841,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__log)
-            opts="-n -h --since --until --tier --decision --command --folder --number --json --help show help"
+            opts="-n -h --since --until --tier --decision --command --folder --number --json --help show prune help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -864,7 +887,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__log__subcmd__help)
-            opts="show help"
+            opts="show prune help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -891,6 +914,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__log__subcmd__help__subcmd__prune)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__log__subcmd__help__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -898,6 +935,24 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__log__subcmd__prune)
+            opts="-h --older-than --dry-run --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -56,22 +56,28 @@ complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subc
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Show where configuration is read from'
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l until -d 'Before this time' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l tier -d 'Only this tier; 2+ means 2 and above, 1-2 a range' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l decision -d 'Only what was decided so' -r -f -a "allow\t''
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l until -d 'Before this time' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l tier -d 'Only this tier; 2+ means 2 and above, 1-2 a range' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l decision -d 'Only what was decided so' -r -f -a "allow\t''
 ask\t''
 deny\t''"
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l command -d 'Only commands with this text in them' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l folder -d 'Only commands in this folder and below' -r -F
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -s n -l number -d 'How many, the newest; 0 for all' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON object a line'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Show all that is recorded of one command'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l command -d 'Only commands with this text in them' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l folder -d 'Only commands in this folder and below' -r -F
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -s n -l number -d 'How many, the newest; 0 for all' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l older-than -d 'Rows older than this instead of the policy\'s retention_days: 30d, 2026-11-21' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l dry-run -d 'Only say what would go'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l json -d 'Print one JSON object'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand verify" -s h -l help -d 'Print help'
@@ -131,6 +137,7 @@ complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcom
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Show where configuration is read from'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "list" -d 'List the grants in force'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "add" -d 'Give a grant: exactly this command, in this folder, for this session'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from allow" -f -a "remove" -d 'Take a grant back'

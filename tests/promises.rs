@@ -28,6 +28,8 @@ mod looking;
 mod matching;
 #[path = "promises/patterns.rs"]
 mod patterns;
+#[path = "promises/pruning.rs"]
+mod pruning;
 #[path = "promises/record.rs"]
 mod record;
 #[path = "promises/repositories.rs"]

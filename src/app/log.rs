@@ -1,6 +1,6 @@
 //! `guard log`: what was decided, by whom, and what came of it.
 //!
-//! What may not enter: writing to the record, and reading it any other way than through `store`.
+//! What may not enter: writing to the record (but for [`prune`]), and reading it any other way than through `store`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look};
 
+pub(super) mod prune;
 pub(super) mod table;
 
 /// The arguments of `guard log`.
@@ -35,6 +36,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Cut off what is older than retention_days, so that guard verify can still prove the rest
+    Prune(prune::PruneArgs),
 }
 
 #[derive(Debug, Args)]
@@ -104,11 +107,14 @@ pub enum LogError {
 /// The record cannot be read, an argument means nothing, or standard output cannot be written.
 pub fn run(args: &LogArgs) -> Result<u8, LogError> {
     let now = Zoned::now();
+    if let Some(What::Prune(args)) = &args.what {
+        return prune::run(args, &now);
+    }
     let store = Store::open_existing(&road::paths()?)?;
     match (&args.what, store) {
         (Some(What::Show { id, json }), Some(store)) => show(&store.entry(*id)?, *json, &now),
-        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: *id }.into()),
-        (None, store) => list(&args.filters, store.as_ref(), &now),
+        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: *id, newest: None }.into()),
+        (_, store) => list(&args.filters, store.as_ref(), &now),
     }
 }
 
@@ -133,6 +139,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, Log
         match store.entry(id) {
             Ok(entry) if filters.json => json(&mut out, &entry)?,
             Ok(entry) => print(&mut out, &table::row(&entry, now.time_zone(), columns), &look)?,
+            Err(StoreError::Pruned { .. }) => {}
             Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
                 writeln!(io::stderr(), "guard: {error}")?;
             }

@@ -18,8 +18,9 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::{Judgment, behaviour};
-use crate::store::{End, IntentRow, Outcome, Settled};
+use crate::store::{End, IntentRow, Outcome, Settled, Store};
 use crate::ui::visible;
+use crate::world::identity::Caller;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ fn prepare(wanted: Wanted) -> Result<(Road, Request), RoadError> {
 /// Writes down that nobody need be asked, and becomes the command.
 fn start(road: &Road, approved: Approved, risk: &Risk, inherited: &Inherited) -> u8 {
     let settled = Settled::Allowed(approved.basis());
-    match record(road, approved.invocation(), risk, approved.digest(), settled, None) {
+    match record(road, approved.invocation(), risk, approved.digest(), settled, None, None) {
         Ok(receipt) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Err(refusal) => say(&refusal, risk),
     }
@@ -109,7 +110,9 @@ fn with_a_person(
         Err(refusal) => return refuse(road, &invocation, judgment, &refusal, answer),
     };
     let settled = Settled::Allowed(approved.basis());
-    let receipt = match record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer) {
+    let process = Caller::unique_name();
+    let waits = process.as_deref();
+    let receipt = match record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer, waits) {
         Ok(receipt) => receipt,
         Err(refusal) => return say(&refusal, &judgment.risk),
     };
@@ -123,6 +126,7 @@ fn with_a_person(
             if let Err(error) = result(road, receipt, &outcome) {
                 let _ = writeln!(std::io::stderr(), "guard: the result could not be recorded: {error}");
             }
+            keep_to_retention(road);
             exec::leave(outcome.ended)
         }
         Err(error) => could_not_start(&error),
@@ -152,11 +156,20 @@ fn refuse(
     for problem in &road.problems {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
-    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer);
+    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None);
+    keep_to_retention(road);
     code
 }
 
-/// Writes the intent.
+/// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
+/// stands in the way is told by `guard log prune` and `guard verify`.
+fn keep_to_retention(road: &Road) {
+    if let Ok(store) = road.store() {
+        let _ = store.keep_to_policy(road.policy().retention_days, &road.caller.account.name, Timestamp::now());
+    }
+}
+
+/// Writes the intent. `process` names this guard where it will wait for the command.
 ///
 /// # Errors
 /// It could not be written, and the command is of tier 2 or above.
@@ -167,6 +180,7 @@ fn record(
     digest: crate::judge::invocation::Digest,
     settled: Settled<'_>,
     answer: Option<Duration>,
+    process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
     let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
     if plain && road.policy().record == Record::Flagged {
@@ -181,14 +195,28 @@ fn record(
         answer_ms: answer.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
         words: None,
         parent: None,
+        process,
     };
     let written = road.store().map_err(ToString::to_string);
-    let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));
+    let written = written.and_then(|store| {
+        let row = IntentRow { parent: parent(road, store), ..row };
+        store.intent(&row).map_err(|error| error.to_string())
+    });
     match written {
         Ok(receipt) => Ok(receipt),
         Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
         Err(why) => Err(Refusal::Unrecorded { why }),
     }
+}
+
+/// The intent of the guard that waits above this one. It is known by its process, which must be alive and run this same
+/// file; nothing is handed down that a command could make up.
+fn parent(road: &Road, store: &Store) -> Option<i64> {
+    // Most commands run below no guard, and need not look at files to know it.
+    if !road.caller.ancestors.iter().any(|process| process.name.starts_with("guard")) {
+        return None;
+    }
+    store.waited_for_by(&road.caller.guard_above()?.unique_name()).ok().flatten()
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use jiff::tz::TimeZone;
 
 use super::log::LogError;
-use super::{exit, road};
-use crate::store::{Audit, Store};
+use super::log::prune::extent;
+use super::{exit, moment, road};
+use crate::store::{Audit, PrunedEnd, Store};
 
 /// The arguments of `guard verify`.
 #[derive(Debug, Args)]
@@ -21,7 +23,7 @@ const BROKEN: u8 = 1;
 
 /// What no reading of the record itself can show.
 const LIMITS: &str = "\
-This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
+This shows rows that were edited, removed or moved, and rows that were pruned and say so. It does not show a tail that was cut off, nor a chain that was
 rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and compare.";
 
 /// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
@@ -36,9 +38,12 @@ pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
+        let pruned = audit.pruned.as_ref().map(|end| {
+            serde_json::json!({ "row": end.row, "time": end.at, "through": end.pruned.last, "since": end.pruned.since, "last": end.pruned })
+        });
         let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({
-            "ok": faults.is_empty(), "rows": audit.rows, "head": head, "faults": faults, "more_faults": audit.more,
+            "ok": faults.is_empty(), "rows": audit.rows, "pruned": pruned, "head": head, "faults": faults, "more_faults": audit.more,
         });
         writeln!(out, "{object}")?;
     } else {
@@ -61,8 +66,24 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
         (_, true) => writeln!(out, "{rows}, each continuing the one before it.")?,
         (_, false) => writeln!(out, "{rows}; the record is not as it was written.")?,
     }
+    if let Some(end) = &audit.pruned {
+        writeln!(out, "{}", pruned(end, &TimeZone::system()))?;
+    }
     if let Some(head) = audit.head {
         writeln!(out, "Head: row {}, {}", head.row, head.link)?;
     }
     writeln!(out, "{LIMITS}")
+}
+
+/// What was pruned, and which row proves it.
+fn pruned(end: &PrunedEnd, zone: &TimeZone) -> String {
+    let PrunedEnd { row, at, pruned } = end;
+    let shown = |time| moment::shown(time, zone);
+    let last = extent(pruned, zone);
+    let earlier = if pruned.first > 1 {
+        format!(" All before them, from {} on, were pruned earlier.", shown(pruned.since))
+    } else {
+        String::new()
+    };
+    format!("Pruned at {}, sealed in row {row}: {last}.{earlier}", shown(*at))
 }

@@ -219,7 +219,8 @@ pub const KEYS: &[Entry] = &[
     row(Key::Record, "record", Kind::Word(RECORDS), Higher,
         "What is written down: all, or flagged (had a finding, or did not run)."),
     row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
-        "Rows older than this may be cut."),
+        "How long the record keeps rows. Older ones are pruned after a command that was asked about or refused, and by \
+         guard log prune."),
     row(Key::Yolo, "yolo", Kind::Flag, Lower,
         "Lets a threshold rise above 3.0. Tier 3 and 4 are asked all the same."),
     row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,

@@ -1,12 +1,18 @@
 //! Reading the chain through.
 //!
-//! What it proves and what it does not: a row edited, removed or moved within the chain is found. A tail that was cut off,
+//! What it proves and what it does not: a row edited, removed or moved within the chain is found, and so are rows that are
+//! gone from the old end unless a sealed row says that they were pruned ([`super::prune`]). A tail that was cut off,
 //! or a chain rebuilt from some row to its end, is a whole chain again: only somebody who kept the head (the last row's
 //! number and hash) elsewhere can tell.
 
-use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::chain::{Head, Layout, Link, link};
+use super::key::Key;
+use super::prune::{self, Pruned};
 
 /// Something in the record that is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +21,10 @@ pub enum Fault {
     Missing { first: i64, last: i64 },
     /// The row does not continue the one before it: one of the two is not what was written, or stands elsewhere.
     Broken { row: i64 },
+    /// The row says that rows up to another were pruned, and is not sealed with the local key.
+    Unsealed { row: i64, last: Option<i64> },
+    /// The row says that rows up to another were pruned, and they are there.
+    NotPruned { row: i64, last: i64 },
     /// SQLite finds the file itself inconsistent.
     File { detail: String },
 }
@@ -28,6 +38,13 @@ impl std::fmt::Display for Fault {
                 f,
                 "row {row} does not continue the row before it: it was edited or moved, or the row before it was replaced"
             ),
+            Self::Unsealed { row, last } => {
+                let last = last.map_or_else(|| "others".to_owned(), |last| format!("all up to row {last}"));
+                write!(f, "row {row} says that {last} were pruned, and is not sealed with the key of this record")
+            }
+            Self::NotPruned { row, last } => {
+                write!(f, "row {row} says that all up to row {last} were pruned, and some of them are there")
+            }
             Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
         }
     }
@@ -39,10 +56,23 @@ pub struct Audit {
     /// How many rows there are.
     pub rows: u64,
     pub head: Option<Head>,
+    /// What was pruned before the first row that is there.
+    pub pruned: Option<PrunedEnd>,
     /// In the order of the rows; at most [`MAX_FAULTS`].
     pub faults: Vec<Fault>,
     /// How many faults there are beyond those.
     pub more: u64,
+}
+
+/// What a sealed row says of the rows before the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrunedEnd {
+    /// The row that says so.
+    pub row: i64,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The last pruning; everything before it was pruned earlier.
+    pub pruned: Pruned,
 }
 
 /// How many faults are told one by one.
@@ -59,12 +89,14 @@ impl Audit {
 }
 
 /// Reads the chain through, from the first row to the last.
-pub(super) fn read_through(connection: &Connection) -> rusqlite::Result<Audit> {
+pub(super) fn read_through(connection: &Connection, key: Option<&Key>) -> rusqlite::Result<Audit> {
+    // One view of the record for all questions, or rows that are pruned meanwhile would seem to be missing.
+    let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let mut audit = Audit::default();
+    let (mut before, seals) = beginning(connection, key, &mut audit)?;
     let mut statement = connection.prepare("SELECT * FROM record ORDER BY id")?;
     let layout = Layout::of(&statement);
 
-    let mut before = Head { row: 0, link: Link::START };
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (number, written, columns) = layout.read(row)?;
@@ -78,6 +110,9 @@ pub(super) fn read_through(connection: &Connection) -> rusqlite::Result<Audit> {
         // Behind a gap every first row is broken; that is said already.
         if !gap && written != Some(computed) {
             audit.fault(Fault::Broken { row: number });
+        }
+        if let Some(fault) = seals.get(&number) {
+            audit.fault(fault.clone());
         }
         before = Head { row: number, link: written.unwrap_or(computed) };
         audit.rows += 1;
@@ -94,6 +129,31 @@ pub(super) fn read_through(connection: &Connection) -> rusqlite::Result<Audit> {
         }
     }
     Ok(audit)
+}
+
+/// What the first row continues, and what is wrong with the rows that tell of pruning.
+fn beginning(
+    connection: &Connection,
+    key: Option<&Key>,
+    audit: &mut Audit,
+) -> rusqlite::Result<(Head, BTreeMap<i64, Fault>)> {
+    let first = prune::first_row(connection)?.unwrap_or(1);
+    let mut before = Head { row: 0, link: Link::START };
+    let mut faults = BTreeMap::new();
+    for seal in prune::seals(connection)? {
+        let sealed = seal.holds(key);
+        if !sealed {
+            faults.insert(seal.row, Fault::Unsealed { row: seal.row, last: seal.last });
+        } else if let Some(last) = seal.last.filter(|last| *last >= first) {
+            faults.insert(seal.row, Fault::NotPruned { row: seal.row, last });
+        }
+        // The newest that is believed: rows that are missing behind what it names were not pruned.
+        let Some(pruned) = seal.pruned.filter(|pruned| sealed && pruned.last < first) else { continue };
+        before = Head { row: pruned.last, link: pruned.head };
+        let at = Timestamp::from_millisecond(seal.at).unwrap_or_default();
+        audit.pruned = Some(PrunedEnd { row: seal.row, at, pruned });
+    }
+    Ok((before, faults))
 }
 
 #[cfg(test)]

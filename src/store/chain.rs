@@ -1,13 +1,16 @@
 //! The chain: each row carries a hash over the row before it and over itself, so that whoever edits, removes or moves
 //! a row has to rewrite every row after it.
 //!
-//! What may not enter: what a row means. Reading the chain through is the business of [`super::audit`].
+//! What may not enter: what a row means. Reading the chain through is the business of [`super::audit`], and what the
+//! first row follows once the old end was cut off, of [`super::prune`].
 
 use std::fmt::Write as _;
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use sha2::{Digest as _, Sha256};
+
+use super::prune;
 
 /// The hash of a row, and of all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +19,33 @@ pub struct Link(pub [u8; 32]);
 impl Link {
     /// What the first row follows.
     pub(super) const START: Self = Self([0; 32]);
+
+    /// Reads what `Display` writes.
+    fn parse(text: &str) -> Option<Self> {
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| pair.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+            *byte = u8::try_from(digit(0)? * 16 + digit(1)?).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl serde::Serialize for Link {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Link {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("64 hexadecimal digits are expected"))
+    }
 }
 
 impl std::fmt::Display for Link {
@@ -138,7 +168,7 @@ pub(super) fn append(connection: &Connection, draft: &Draft<'_>) -> rusqlite::Re
 pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare("SELECT * FROM record WHERE id BETWEEN ?1 - 1 AND ?1 ORDER BY id")?;
     let layout = Layout::of(&statement);
-    let mut before = (row == 1).then_some(Link::START);
+    let mut before = prune::before(connection, row)?;
     let mut rows = statement.query([row])?;
     while let Some(found) = rows.next()? {
         let (number, written, columns) = layout.read(found)?;

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::Store;
@@ -37,8 +38,10 @@ pub struct IntentRow<'a> {
     pub answer_ms: Option<u64>,
     /// What a person said with a yes. With a no, the refusal holds it.
     pub words: Option<&'a str>,
-    /// The intent of the guard that this one runs below.
+    /// The intent of the guard that this one runs below: see [`Store::waited_for_by`].
     pub parent: Option<i64>,
+    /// The process of this guard, by a name that no other process has, when it will wait for the command.
+    pub process: Option<&'a str>,
 }
 
 /// How it was settled.
@@ -105,6 +108,16 @@ impl Store {
         self.write(|connection| chain::append(connection, &draft)).map(drop)
     }
 
+    /// The intent that a guard wrote of the command that it now waits for; `None` when the record knows of none.
+    ///
+    /// `process` must name a process that is alive, or this finds what one waited for long ago.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn waited_for_by(&self, process: &str) -> Result<Option<i64>, StoreError> {
+        self.persist(|connection| connection.query_row(WAITING, [waiting(process)], |row| row.get(0)).optional())
+    }
+
     fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
         let (invocation, risk) = (row.invocation, row.risk);
@@ -116,6 +129,7 @@ impl Store {
         draft.text("kind", Some(kind));
         draft.integer("at", row.at.as_millisecond());
         draft.integer("about", row.parent);
+        draft.text("scope", row.process.map(waiting));
         draft.text("command", Some(command));
         draft.integer("redacted", redacted.then_some(1));
         draft.blob("digest", &digest);
@@ -155,6 +169,15 @@ impl Store {
         let row = if risk.tier >= Tier::High { self.write_durably(append) } else { self.write_alone(append) }?;
         Ok(Receipt::Recorded(row))
     }
+}
+
+/// The last intent of a guard that waits.
+pub(super) const WAITING: &str = "SELECT id FROM record WHERE scope = ?1 ORDER BY id DESC LIMIT 1";
+
+/// The scope of the intent of a guard that waits. It shares the index with the sessions of grants, of which none has
+/// such a name, because another index would cost every opening.
+fn waiting(process: &str) -> String {
+    format!("waiting {process}")
 }
 
 /// Who refused, in the words of RISK.md: `rule` or `human`; silence counts as the rule that silence is no.
@@ -315,6 +338,7 @@ mod tests {
             answer_ms: Some(5),
             words: None,
             parent: None,
+            process: None,
         };
         let receipt = sample.store.intent(&row).unwrap();
         let entry = sample.store.entry(receipt.row().unwrap()).unwrap();

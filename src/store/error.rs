@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{AccessFlags, Uid, User, access};
@@ -45,8 +46,14 @@ pub enum StoreError {
     NotARecord { path: PathBuf },
     /// The key beside the record is damaged.
     BadKey { path: PathBuf },
-    /// A row does not exist.
-    NoSuchRow { row: i64 },
+    /// A row does not exist; the newest that does.
+    NoSuchRow { row: i64, newest: Option<i64> },
+    /// A row was pruned, with all up to another, at this time; `to` is the latest time in them.
+    Pruned { row: i64, last: i64, at: Timestamp },
+    /// Nothing in the record bears out that the clock is right; it keeps rows for so many days.
+    Clock { days: u32 },
+    /// A row that was to be pruned is not as it was written.
+    Altered { row: i64 },
     /// A row says something that this version cannot read.
     Unreadable { row: i64, detail: String },
     /// A grant that may not be given.
@@ -95,7 +102,25 @@ impl fmt::Display for StoreError {
             Self::BadKey { path } => {
                 write!(f, "{} is not a key of guard's: move it away to begin with a new one", path.display())
             }
-            Self::NoSuchRow { row } => write!(f, "the record has no row {row}"),
+            Self::NoSuchRow { row, newest: None } => {
+                write!(f, "the record has no row {row}: nothing is recorded yet")
+            }
+            Self::NoSuchRow { row, newest: Some(newest) } => {
+                write!(f, "the record has no row {row}: the newest is {newest} (guard log lists them)")
+            }
+            Self::Pruned { row, last, at } => {
+                write!(f, "row {row} was pruned with all up to {last}, at {at:.0} (guard verify says why)")
+            }
+            Self::Clock { days } => write!(
+                f,
+                "all rows but those of the last day are older than {days} days, so nothing was pruned: is the clock \
+                 right? If so, guard log prune --older-than {days}d"
+            ),
+            Self::Altered { row } => write!(
+                f,
+                "row {row} is not as it was written, so it was not pruned, nor what follows it: see guard verify, and \
+                 keep a copy before you begin a new record"
+            ),
             Self::Unreadable { row, detail } => write!(f, "row {row} of the record cannot be read: {detail}"),
             Self::Refused { why } => f.write_str(why),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),

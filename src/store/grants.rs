@@ -6,6 +6,10 @@
 //!
 //! That tier 4, shells, interpreters and wrappers get no grant is judged before a grant is offered; here it is only
 //! checked that what is stored can be understood and bounded.
+//!
+//! When the old end of the record is pruned, a grant that holds is carried on in a new row. It keeps its number, which
+//! then is in `about`, and the time at which it was given. A grant for a session is not carried on: it ends with the
+//! retention if its session has not ended before.
 
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -123,7 +127,8 @@ impl Store {
         draft.integer("about", grant);
         draft.text("user", Some(user));
         let known = self.write(|connection| {
-            let mut kind = connection.prepare("SELECT 1 FROM record WHERE id = ?1 AND kind = 'grant'")?;
+            let mut kind = connection
+                .prepare("SELECT 1 FROM record WHERE kind = 'grant' AND (about = ?1 OR id = ?1 AND about IS NULL)")?;
             let known = kind.exists([grant])?;
             if known {
                 chain::append(connection, &draft)?;
@@ -162,7 +167,7 @@ impl Store {
     /// The record cannot be read.
     pub fn grants(&self, now: Timestamp) -> Result<Vec<Listed>, StoreError> {
         let found = self.persist(|connection| {
-            let sql = format!("{SELECT} WHERE scope IS NOT NULL ORDER BY id");
+            let sql = format!("{SELECT} WHERE scope IS NOT NULL AND kind = 'grant' ORDER BY id");
             let mut statement = connection.prepare(&sql)?;
             let rows = statement.query([])?;
             collect(connection, rows)
@@ -179,6 +184,8 @@ impl Store {
 
 /// A grant with what is known about it.
 struct Stored {
+    /// Where it stands; its number is that of its first row.
+    row: i64,
     grant: Grant,
     mac: Option<[u8; 32]>,
     user: Option<String>,
@@ -197,12 +204,13 @@ impl Stored {
     }
 }
 
-const SELECT: &str = "SELECT id, at, what, place, until, words, digest, user,
-     (SELECT min(at) FROM record AS later WHERE later.about = record.id AND later.kind = 'revoked') FROM record";
+const SELECT: &str = "SELECT coalesce(about, id), coalesce(given, at), what, place, until, words, digest, user,
+     (SELECT min(at) FROM record AS later WHERE later.about = coalesce(record.about, record.id)
+      AND later.kind = 'revoked'), id FROM record";
 
 /// The grants of two scopes, the newest first.
 pub(super) fn in_scope() -> String {
-    format!("{SELECT} WHERE scope IN (?1, ?2) ORDER BY id DESC")
+    format!("{SELECT} WHERE scope IN (?1, ?2) AND kind = 'grant' ORDER BY id DESC")
 }
 
 fn scoped(connection: &Connection, scopes: &[&str; 2]) -> rusqlite::Result<Vec<Stored>> {
@@ -221,15 +229,53 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
         // What cannot be read grants nothing; reading the chain through tells of it.
         let (Some(what), Some(place), Some(until)) = (what, place, until) else { continue };
         let words = text(5).unwrap_or_default().to_owned();
+        let row_number = row.get(9)?;
         found.push(Stored {
+            row: row_number,
             grant: Grant { id: GrantId::Stored(id), what, place, until, given: at.div_euclid(1000), words },
             mac: row.get::<_, Option<[u8; 32]>>(6)?,
             user: row.get(7)?,
             revoked: row.get(8)?,
-            whole: chain::is_whole(connection, id)?,
+            whole: chain::is_whole(connection, row_number)?,
         });
     }
     Ok(found)
+}
+
+/// Rows up to a last one that hold in every session still, with the numbers of their grants.
+pub(super) fn still_held(connection: &Connection, last: i64, now: Timestamp) -> rusqlite::Result<Vec<(i64, i64)>> {
+    let mut held = scoped(connection, &[EVERY_SESSION, EVERY_SESSION])?;
+    held.retain(|stored| stored.row <= last && stored.ended(now).is_none());
+    held.sort_by_key(|stored| stored.row);
+    let number = |stored: Stored| match stored.grant.id {
+        GrantId::Stored(number) => Some((stored.row, number)),
+        GrantId::Configured(_) => None,
+    };
+    Ok(held.into_iter().filter_map(number).collect())
+}
+
+/// Writes a grant's row anew at the end of the chain.
+pub(super) fn carry(connection: &Connection, row: i64, now: Timestamp) -> rusqlite::Result<()> {
+    const TEXTS: [&str; 7] = ["scope", "what", "place", "until", "words", "user", "session"];
+    let mut statement = connection.prepare(
+        "SELECT scope, what, place, until, words, user, session, coalesce(about, id), coalesce(given, at), digest
+         FROM record WHERE id = ?1",
+    )?;
+    let mut rows = statement.query([row])?;
+    let Some(found) = rows.next()? else { return Ok(()) };
+    let digest: Option<Vec<u8>> = found.get(9)?;
+    let mut draft = Draft::default();
+    draft.text("kind", Some("grant"));
+    draft.integer("at", now.as_millisecond());
+    for (position, column) in TEXTS.into_iter().enumerate() {
+        draft.text(column, found.get::<_, Option<String>>(position)?);
+    }
+    draft.integer("about", found.get::<_, i64>(7)?);
+    draft.integer("given", found.get::<_, i64>(8)?);
+    if let Some(digest) = &digest {
+        draft.blob("digest", digest);
+    }
+    chain::append(connection, &draft).map(drop)
 }
 
 fn encode<T: serde::Serialize>(value: &T) -> String {

@@ -2,7 +2,8 @@
 //! guesses at what was hidden in a command.
 //!
 //! 32 random bytes in a file beside the record, readable by the account alone. A lost key is replaced: old digests can
-//! then no longer be compared with new ones, and nothing else depends on it.
+//! then no longer be compared with new ones, exact grants no longer hold, and what was pruned before cannot be proved to
+//! have been pruned by guard.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -32,7 +33,11 @@ impl Key {
         }
     }
 
-    fn read(path: &Path) -> Result<Self, StoreError> {
+    /// Reads the key.
+    ///
+    /// # Errors
+    /// The file is not there, cannot be read, or does not hold 32 bytes.
+    pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
         let open = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path);
         let mut file = open.map_err(|error| StoreError::from_io(path, error))?;
         let mut bytes = [0; 32];

@@ -37,6 +37,7 @@ mod grants;
 mod key;
 mod migrations;
 mod open;
+mod prune;
 mod redact;
 mod rows;
 #[cfg(test)]
@@ -44,12 +45,14 @@ mod sample;
 
 use std::cell::OnceCell;
 
-pub use audit::{Audit, Fault, MAX_FAULTS};
+pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
 pub use error::StoreError;
 pub use grants::{Ended, Listed, NewGrant};
+use key::Key;
 pub use open::Paths;
+pub use prune::{Limit, Pruned, Why};
 pub use redact::redact;
 pub use rows::{Entry, Filter, Kind, ResultEntry};
 
@@ -68,7 +71,14 @@ impl Store {
     /// # Errors
     /// The record cannot be read to its end.
     pub fn verify(&self) -> Result<Audit, StoreError> {
-        self.persist(audit::read_through)
+        let key = Key::read(&self.paths.key());
+        let audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
+        let unsealed = audit.faults.iter().any(|fault| matches!(fault, Fault::Unsealed { .. }));
+        // Without the key no seal can be proved; that the key is out of reach is another trouble than a false seal.
+        match key {
+            Err(error @ (StoreError::Denied { .. } | StoreError::NotOurs { .. })) if unsealed => Err(error),
+            _ => Ok(audit),
+        }
     }
 
     /// The end of the chain; `None` while the record is empty.

@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_it
 use serde::Serialize;
 
 use super::Store;
-use super::chain::Link;
+use super::chain::{self, Link};
 use super::decisions::{ContextEntry, End, FindingEntry};
 use super::error::StoreError;
+use super::prune::{self, Pruned};
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::{Reversibility, Tier, Weight};
 
@@ -28,10 +29,12 @@ pub enum Kind {
     Grant,
     /// A grant was taken back.
     Revoked,
+    /// The old end of the record was cut off.
+    Pruned,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Intent, Self::Result, Self::Advised, Self::Grant, Self::Revoked];
+    const ALL: [Self; 6] = [Self::Intent, Self::Result, Self::Advised, Self::Grant, Self::Revoked, Self::Pruned];
 
     /// The word in the record.
     #[must_use]
@@ -42,6 +45,7 @@ impl Kind {
             Self::Advised => "advised",
             Self::Grant => "grant",
             Self::Revoked => "revoked",
+            Self::Pruned => "pruned",
         }
     }
 }
@@ -111,8 +115,10 @@ pub struct Entry {
     pub place: Option<Place>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// What was cut off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pruned: Option<Pruned>,
     /// The row's place in the chain.
-    #[serde(serialize_with = "as_text")]
     pub hash: Link,
 }
 
@@ -132,10 +138,6 @@ impl ResultEntry {
     pub fn end(&self) -> Option<End> {
         self.signal.map(End::Signal).or(self.exit.map(End::Exit))
     }
-}
-
-fn as_text<S: serde::Serializer>(link: &Link, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(link)
 }
 
 /// Which rows are wanted. Results are never among them: they are told with their intents.
@@ -183,9 +185,21 @@ impl Store {
         match found {
             Some(Ok(entry)) => Ok(entry),
             Some(Err(error)) => Err(StoreError::Unreadable { row: id, detail: error.to_string() }),
-            None => Err(StoreError::NoSuchRow { row: id }),
+            None => Err(self.persist(|connection| absent(connection, id))?),
         }
     }
+}
+
+/// Why a row is not there.
+fn absent(connection: &Connection, row: i64) -> rusqlite::Result<StoreError> {
+    let pruned = prune::first_row(connection)?
+        .filter(|first| (1..*first).contains(&row))
+        .map_or(Ok(None), |first| prune::seal_of(connection, first - 1))?;
+    let seal = pruned.and_then(|seal| Some((seal.last?, Timestamp::from_millisecond(seal.at).ok()?)));
+    if let Some((last, at)) = seal {
+        return Ok(StoreError::Pruned { row, last, at });
+    }
+    Ok(StoreError::NoSuchRow { row, newest: chain::head(connection)?.map(|head| head.row) })
 }
 
 /// The result of an intent.
@@ -245,7 +259,7 @@ pub(super) const EDGES: &str = "SELECT coalesce((SELECT id FROM record ORDER BY 
     coalesce((SELECT id FROM record ORDER BY id DESC LIMIT 1), 0)";
 
 /// The first row that is not from before a time; the one after the last when all are.
-fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
+pub(super) fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
     let (mut low, last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut high = last.saturating_add(1);
     let mut probe = connection.prepare("SELECT id, at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
@@ -300,7 +314,8 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         provenance: text("provenance")?,
         answer_ms: row.get("answer_ms")?,
         result: if kind == Kind::Result { Some(outcome(row)?) } else { None },
-        what: text("what")?.map(|what| json(&what)).transpose()?,
+        what: text("what")?.filter(|_| kind != Kind::Pruned).map(|what| json(&what)).transpose()?,
+        pruned: text("what")?.filter(|_| kind == Kind::Pruned).map(|what| json(&what)).transpose()?,
         place: text("place")?.map(|place| json(&place)).transpose()?,
         until: text("until")?.map(|until| json(&until)).transpose()?,
         hash: Link(row.get("hash")?),

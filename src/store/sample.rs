@@ -35,6 +35,7 @@ impl Sample {
             answer_ms,
             words: None,
             parent: None,
+            process: None,
         };
         self.store.intent(&row).unwrap().row().unwrap()
     }

@@ -85,11 +85,25 @@ impl Caller {
         }
     }
 
+    /// This process, as [`Process::unique_name`] tells it.
+    #[must_use]
+    pub fn unique_name() -> Option<String> {
+        system::process(unistd::getpid().as_raw()).map(|process| process.unique_name())
+    }
+
     /// The nearest guard among the ancestors: the same file, by device and inode.
     #[must_use]
     pub fn guard_above(&self) -> Option<&Process> {
         let own = system::executable(unistd::getpid().as_raw())?;
         self.ancestors.iter().find(|process| system::executable(process.pid) == Some(own))
+    }
+}
+
+impl Process {
+    /// A name that no other process has or had: number, start, and start of the machine.
+    #[must_use]
+    pub fn unique_name(&self) -> String {
+        format!("{}.{}.{}", self.pid, self.started, system::boot())
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::judge::policy::Basis;
@@ -80,6 +80,7 @@ fn plain(invocation: &Invocation) -> IntentRow<'_> {
         answer_ms: None,
         words: None,
         parent: None,
+        process: None,
     }
 }
 
@@ -134,10 +135,23 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 1)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 2)");
     assert!(home.run(&["true"]).status.success());
-    home.sql("PRAGMA user_version = 1");
+    home.sql("PRAGMA user_version = 2");
     assert_eq!(home.store().verify().unwrap().rows, 1);
+}
+
+#[test]
+fn an_older_record_is_brought_up_to_date_and_stays_whole() {
+    let home = Home::new();
+    for _ in 0..3 {
+        assert!(home.run(&["true"]).status.success());
+    }
+    home.sql("ALTER TABLE record DROP COLUMN given; PRAGMA user_version = 1");
+    assert!(home.run(&["true"]).status.success());
+    let audit = home.store().verify().unwrap();
+    assert_eq!((audit.rows, audit.faults.len()), (4, 0));
+    home.sql("UPDATE record SET given = given");
 }
 
 #[test]
@@ -197,31 +211,18 @@ fn a_limit_on_file_sizes_is_no_way_around_the_record_and_reaches_the_command() {
     assert_eq!(String::from_utf8(limited("limits").stdout).unwrap().lines().next(), Some("0"));
 }
 
-/// Runs a script as root of a namespace of its own, where `mount` mounts. `None` where the system does not let us.
-fn in_a_namespace(home: &Home, script: &str) -> Option<Output> {
-    let mut probe = home.program("unshare");
-    let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
-    if !able.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no namespaces here");
-        return None;
-    }
-    let mut command = home.program("unshare");
-    command.args(["-Urm", "sh", "-ec", script, env!("CARGO_BIN_EXE_guard")]).arg(home.data()).args(FLAGGED);
-    Some(command.output().unwrap())
-}
-
 #[test]
 fn a_read_only_home_holds_back_what_is_flagged_and_nothing_else() {
     let home = Home::that_asks_nobody();
     std::fs::create_dir_all(home.data()).unwrap();
     let empty =
         r#"guard=$0 data=$1; shift; mount -t tmpfs -o ro none "$data"; "$guard" -- true; exec "$guard" -- "$@""#;
-    let Some(output) = in_a_namespace(&home, empty) else { return };
+    let Some(output) = home.in_a_namespace(empty) else { return };
     home.holds_back(&output, "its file system is read-only");
     // The same with a record in it.
     let full = r#"guard=$0 data=$1; shift; mount -t tmpfs none "$data"; "$guard" -- true
         mount -o remount,ro "$data"; "$guard" -- true; "$guard" log >&2; exec "$guard" -- "$@""#;
-    home.holds_back(&in_a_namespace(&home, full).unwrap(), "its file system is read-only");
+    home.holds_back(&home.in_a_namespace(full).unwrap(), "its file system is read-only");
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn a_full_disk_holds_back_what_is_flagged_and_nothing_else() {
     std::fs::create_dir_all(home.data()).unwrap();
     let script = r#"guard=$0 data=$1; shift; mount -t tmpfs -o size=256k none "$data"; "$guard" -- true
         cat /dev/zero > "$data/fill" 2> /dev/null || true; "$guard" -- true; exec "$guard" -- "$@""#;
-    let Some(output) = in_a_namespace(&home, script) else { return };
+    let Some(output) = home.in_a_namespace(script) else { return };
     home.holds_back(&output, "no space is left");
 }
 

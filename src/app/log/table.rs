@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::super::moment;
+use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
 use crate::store::{End, Entry, Kind, ResultEntry};
@@ -38,7 +39,7 @@ pub(in crate::app) fn row(entry: &Entry, zone: &TimeZone, columns: Option<usize>
     if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
         tail.push(Style::Dim, format!("  {words}"));
     }
-    let text = visible::text(&text(entry)).into_owned();
+    let text = visible::text(&text(entry, zone)).into_owned();
     match columns.map(|columns| columns.saturating_sub(COLUMNS).max(12)) {
         Some(room) if width(&text) + tail.width() > room => {
             // The command has the first right to the room.
@@ -55,7 +56,7 @@ pub(in crate::app) fn row(entry: &Entry, zone: &TimeZone, columns: Option<usize>
 }
 
 /// What a row is about: the command, or the grant in words.
-fn text(entry: &Entry) -> String {
+fn text(entry: &Entry, zone: &TimeZone) -> String {
     match (&entry.command, entry.kind) {
         (Some(command), _) => command.clone(),
         (None, Kind::Grant) => {
@@ -63,6 +64,7 @@ fn text(entry: &Entry) -> String {
             format!("{what}: {}", entry.words.as_deref().unwrap_or_default())
         }
         (None, Kind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
+        (None, Kind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
         (None, _) => String::new(),
     }
 }
@@ -80,6 +82,7 @@ fn decision(entry: &Entry) -> (&str, Style) {
     match (entry.kind, entry.decision.as_deref()) {
         (Kind::Grant, _) => ("grant", Style::Strong),
         (Kind::Revoked, _) => ("revoke", Style::Strong),
+        (Kind::Pruned, _) => ("pruned", Style::Strong),
         (_, Some("deny")) => ("deny", Style::Tier(Tier::High)),
         (_, Some("ask")) => ("ask", Style::Tier(Tier::Medium)),
         (_, Some(word)) => (word, Style::Plain),
@@ -170,6 +173,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         line(label, format!("{} {:+.1}{detail}", fact.as_str().unwrap_or_default(), circumstance.weight.as_f64()));
     }
     line("what", entry.what.as_ref().map(covered).unwrap_or_default());
+    line("pruned", entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default());
     line("place", entry.place.as_ref().map(place).unwrap_or_default());
     line("until", entry.until.as_ref().map(|until| end_of(until, zone)).unwrap_or_default());
     if let Some(result) = &entry.result {

@@ -71,6 +71,20 @@ impl Home {
         command
     }
 
+    /// Runs a script as root of a namespace of its own, where `mount` mounts, with guard, the folder of the record and
+    /// the flagged command as its arguments. `None` where the system does not let us.
+    pub fn in_a_namespace(&self, script: &str) -> Option<Output> {
+        let mut probe = self.program("unshare");
+        let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+        if !able.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: no namespaces here");
+            return None;
+        }
+        let mut command = self.program("unshare");
+        command.args(["-Urm", "sh", "-ec", script, env!("CARGO_BIN_EXE_guard")]).arg(self.data()).args(FLAGGED);
+        Some(command.output().unwrap())
+    }
+
     pub fn run(&self, words: &[&str]) -> Output {
         self.guard(&[&["--"], words].concat()).output().unwrap()
     }

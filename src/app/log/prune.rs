@@ -1,0 +1,134 @@
+//! `guard log prune`: the old end of the record is cut off, for all to see.
+//!
+//! What the policy lets go may go from anywhere, a nightly job too. Another age is a person's to name, at their own
+//! terminal: what is pruned is gone, and it is what others would be held to.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+
+use super::LogError;
+use crate::app::road::Road;
+use crate::app::{exit, moment};
+use crate::channel::confirm::confirm;
+use crate::config::keys::Key;
+use crate::store::{Limit, Pruned, Why};
+
+#[derive(Debug, Args)]
+pub(super) struct PruneArgs {
+    /// Rows older than this instead of the policy's retention_days: 30d, 2026-11-21
+    #[arg(long, value_name = "TIME")]
+    older_than: Option<String>,
+    /// Only say what would go
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// The least age that may be named, in seconds: what happened today is not history.
+const LEAST: i64 = 24 * 60 * 60;
+
+pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, LogError> {
+    let road = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+    let limit = match limit(args, &road, now) {
+        Ok(limit) => limit,
+        Err(why) => return Err(LogError::Usage(why)),
+    };
+    let Some(store) = road.existing()? else { return tell(args, None, 0, now) };
+    if args.dry_run {
+        return tell(args, store.would_prune(&limit, now.timestamp())?.as_ref(), 0, now);
+    }
+    let user = &road.caller.account.name;
+    let pruned = match limit.why {
+        Why::Retention { days } => store.prune_by_policy(days, user, now.timestamp()),
+        Why::Person => {
+            if road.caller.origin.is_guarded() || !road.caller.terminal.is_person_here() {
+                return refuse(
+                    "another age than the policy's is named by a person at their own terminal, and not from inside a \
+                     guarded session; without --older-than, what is older than retention_days goes",
+                );
+            }
+            let Some(would) = store.would_prune(&limit, now.timestamp())? else { return tell(args, None, 0, now) };
+            let shown = format!("{} would go for good.\n", capital(&extent(&would, now.time_zone())));
+            if !confirm(&shown, "Prune them?")? {
+                return refuse("not pruned");
+            }
+            store.prune(&limit, user, now.timestamp())
+        }
+    }?;
+    // The rows are gone all the same where their room cannot be given back.
+    let room = if pruned.is_some() { store.compact().unwrap_or(0) } else { 0 };
+    tell(args, pruned.as_ref(), room, now)
+}
+
+fn limit(args: &PruneArgs, road: &Road, now: &Zoned) -> Result<Limit, String> {
+    let days = road.policy().retention_days;
+    let kept = Limit::retention(days, now.timestamp());
+    let Some(text) = &args.older_than else { return Ok(kept) };
+    let before = moment::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
+    if before > kept.before && road.config.is_locked(Key::RetentionDays) {
+        return Err(format!("--older-than {text}: rows are kept for {days} days on this machine (retention_days)"));
+    }
+    if now.timestamp().as_second() - before.as_second() < LEAST {
+        return Err(format!("--older-than {text}: rows of the last 24 hours stay"));
+    }
+    Ok(Limit { before, why: Why::Person })
+}
+
+fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Result<u8, LogError> {
+    let mut out = io::stdout().lock();
+    match (args.json, pruned) {
+        (true, _) => {
+            let done = !args.dry_run && pruned.is_some();
+            let object = serde_json::json!({ "done": done, "pruned": pruned, "bytes_given_back": room });
+            writeln!(out, "{object}")?;
+        }
+        (false, None) => writeln!(out, "Nothing is old enough to be pruned.")?,
+        (false, Some(pruned)) => {
+            let verb = if args.dry_run { "Would prune" } else { "Pruned" };
+            writeln!(out, "{verb} {}.", extent(pruned, now.time_zone()))?;
+            if !pruned.carried.is_empty() {
+                let numbers: Vec<String> = pruned.carried.iter().map(ToString::to_string).collect();
+                writeln!(out, "Grants that still hold were carried on: {}.", numbers.join(", "))?;
+            }
+            if room > 0 {
+                writeln!(out, "{} KiB were given back to the disk.", room / 1024)?;
+            }
+        }
+    }
+    Ok(exit::ALLOW)
+}
+
+/// What went, and why, as part of a sentence.
+pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
+    let shown = |time| moment::shown(time, zone);
+    let rows = match pruned.rows() {
+        1 => format!("row {}, of {}", pruned.last, shown(pruned.to)),
+        count => format!(
+            "rows {} to {} ({count} rows, {} to {})",
+            pruned.first,
+            pruned.last,
+            shown(pruned.from),
+            shown(pruned.to)
+        ),
+    };
+    match pruned.why {
+        Why::Retention { days: 1 } => format!("{rows}: older than a day"),
+        Why::Retention { days } => format!("{rows}: older than {days} days"),
+        Why::Person => format!("{rows}: older than {}, at a person's word", shown(pruned.before)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn refuse(why: &str) -> Result<u8, LogError> {
+    writeln!(io::stderr(), "guard: refused: {why}")?;
+    Ok(exit::REFUSED)
+}
