@@ -130,6 +130,8 @@ impl Walker<'_> {
             OutputTaint::Own | OutputTaint::Code => Taint::default(),
             OutputTaint::Fetched => carried.and(Taint::FETCHED),
             OutputTaint::Decoded => carried.and(self.loaded(state, reading)).and(Taint::DECODED),
+            // A wrapper prints what the command in it prints.
+            OutputTaint::Secret if !reading.inner.is_empty() => Taint::default(),
             OutputTaint::Secret => Taint::SECRET,
         };
         let disguise = disguise.or((decoded && frame.disguise.is_some()).then_some(Disguise::Encoding));
@@ -217,6 +219,12 @@ impl Walker<'_> {
                 continue;
             }
             let id = self.effect(state, frame, *effect, on.clone(), *recursive, Some(parent), span, taint);
+            if matches!(effect, Effect::Show | Effect::Send) && on.iter().any(|on| self.holds_secret(state, &on.value))
+            {
+                let why = UnknownReason::Other("what a file holds that a secret was copied to");
+                let content = unknown(why, Taint::SECRET);
+                self.facts.acts.get_mut(id).into_iter().for_each(|act| act.args.push(content.clone()));
+            }
             if let (Some(dry_run), Some(act)) =
                 (self.facts.acts.get(parent).map(|act| act.dry_run), self.facts.acts.get_mut(id))
             {

@@ -60,6 +60,8 @@ pub struct Match {
     pub tainted: Vec<TaintName>,
     /// It feeds one of these verbs through a pipe.
     pub feeds: Vec<String>,
+    /// It feeds none of these verbs.
+    pub no_feeds: Vec<String>,
     /// It stands in one of these wrappers.
     pub wrapped: Vec<String>,
     /// Only as root, or only not as root.

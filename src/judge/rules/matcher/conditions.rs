@@ -49,6 +49,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
         && when.shown.is_none_or(|shown| shown == is_shown(view, act, &mut Vec::new()))
         && (when.feeds.is_empty() || feeds(view, &when.feeds))
+        && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
         && when.text.as_ref().is_none_or(|test| raw_span(test, view.scene.text()).is_some())
         && code_holds(act, when);

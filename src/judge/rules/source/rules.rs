@@ -171,6 +171,7 @@ impl Check<'_> {
             input: shape.input.clone(),
             tainted: shape.tainted.clone(),
             feeds: shape.feeds.clone(),
+            no_feeds: shape.no_feeds.clone(),
             wrapped: shape.wrapped.clone(),
             root: shape.root,
             recursive: shape.recursive,

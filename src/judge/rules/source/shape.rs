@@ -188,6 +188,8 @@ pub struct RuleShape {
     #[serde(default)]
     pub feeds: Vec<String>,
     #[serde(default)]
+    pub no_feeds: Vec<String>,
+    #[serde(default)]
     pub wrapped: Vec<String>,
     pub root: Option<bool>,
     pub recursive: Option<bool>,
