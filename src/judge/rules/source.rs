@@ -82,11 +82,11 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
         }
         for rule in &shape.rule {
             let id = rule.get_ref().id.get_ref();
-            if let Some(first) = ids.insert(id.clone(), place.at(&rule.span())) {
+            if let Some((first, span)) = ids.insert(id, (place, rule.span())) {
                 problems.push(place.problem(
                     &rule.get_ref().id.span(),
                     &format!("rule {id}: id"),
-                    &format!("there is one already ({first})"),
+                    &format!("there is one already ({})", first.at(&span)),
                     "give it another name",
                 ));
             }
