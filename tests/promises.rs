@@ -26,6 +26,8 @@ mod identity;
 mod looking;
 #[path = "promises/matching.rs"]
 mod matching;
+#[path = "promises/nesting.rs"]
+mod nesting;
 #[path = "promises/patterns.rs"]
 mod patterns;
 #[path = "promises/pruning.rs"]

@@ -44,8 +44,15 @@ enum Action {
     /// Take a grant back
     Remove {
         /// The number of the grant, as `guard allow list` shows it
+        #[arg(value_parser = number)]
         id: i64,
     },
+}
+
+/// The number of a grant.
+fn number(text: &str) -> Result<i64, String> {
+    let why = "write the number of a grant, as guard allow list shows it; one of the configuration is taken out there";
+    text.parse().map_err(|_| why.to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -94,11 +101,16 @@ pub fn run(args: &AllowArgs) -> Result<u8, AllowError> {
     let road = Road::open()?;
     let now = Zoned::now();
     match &args.what {
-        Action::List { all, json } => list(&road, *all, *json, &now),
+        Action::List { all, json } => match list(&road, *all, *json, &now) {
+            // Whoever reads it has seen enough.
+            Err(AllowError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+            other => other,
+        },
         Action::Add(args) => add(&road, args, &now),
         Action::Remove { id } => {
-            let store =
-                road.existing()?.ok_or_else(|| StoreError::Refused { why: format!("there is no grant {id}") })?;
+            let store = road.existing()?.ok_or_else(|| StoreError::Refused {
+                why: format!("there is no grant {id}: guard allow list shows them"),
+            })?;
             store.revoke(*id, &road.caller.account.name, now.timestamp())?;
             writeln!(io::stdout(), "Grant {id} no longer holds.")?;
             Ok(exit::ALLOW)

@@ -11,7 +11,7 @@ use jiff::Zoned;
 use super::{exit, moment, road};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
-use crate::ui::style::{Line, Look};
+use crate::ui::style::{Line, Look, Style};
 
 pub(super) mod prune;
 pub(super) mod table;
@@ -30,8 +30,9 @@ pub struct LogArgs {
 enum What {
     /// Show all that is recorded of one command
     Show {
-        /// The number of the row, as `guard log` lists it
-        id: i64,
+        /// The number of the row, as `guard log` lists it; the newest without
+        #[arg(value_parser = row)]
+        id: Option<i64>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -75,6 +76,12 @@ enum DecisionName {
     Deny,
 }
 
+/// The number of a row.
+fn row(text: &str) -> Result<i64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "write the number of a row, as guard log lists it".to_owned())
+}
+
 /// `3`, `2+` or `1-2`.
 fn tiers(text: &str) -> Result<(Tier, Tier), String> {
     let tier = |text: &str| {
@@ -106,31 +113,50 @@ pub enum LogError {
 /// # Errors
 /// The record cannot be read, an argument means nothing, or standard output cannot be written.
 pub fn run(args: &LogArgs) -> Result<u8, LogError> {
+    match look_up(args) {
+        // Whoever reads it has seen enough.
+        Err(LogError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn look_up(args: &LogArgs) -> Result<u8, LogError> {
     let now = Zoned::now();
     if let Some(What::Prune(args)) = &args.what {
         return prune::run(args, &now);
     }
     let store = Store::open_existing(&road::paths()?)?;
     match (&args.what, store) {
-        (Some(What::Show { id, json }), Some(store)) => show(&store.entry(*id)?, *json, &now),
-        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: *id, newest: None }.into()),
+        (Some(What::Show { id, json }), Some(store)) => {
+            let newest = || Ok(store.find(&Filter { limit: Some(1), ..Filter::default() })?.pop());
+            let id = id.map_or_else(newest, |id| Ok::<_, LogError>(Some(id)))?;
+            show(&store.entry(id.unwrap_or(1))?, *json, &now)
+        }
+        (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into()),
         (_, store) => list(&args.filters, store.as_ref(), &now),
     }
 }
 
 fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, LogError> {
-    let filter = filter(filters, now)?;
-    let found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
+    let mut filter = filter(filters, now)?;
+    // One more than is shown, to know whether there is more.
+    filter.limit = filter.limit.map(|limit| limit.saturating_add(1));
+    let mut found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
+    let more = filter.limit.is_some_and(|limit| found.len() >= limit as usize);
+    if more {
+        found.remove(0);
+    }
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     // A pipe gets whole commands.
     let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
     let mut out = io::BufWriter::new(io::stdout().lock());
+    let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii);
     if found.is_empty() && !filters.json {
-        let nothing = if store.is_some() { "No such row." } else { "Nothing is recorded yet." };
+        let nothing = if store.is_some() { "No row is like that." } else { "Nothing is recorded yet." };
         writeln!(out, "{nothing}")?;
     } else if !filters.json {
-        print(&mut out, &table::head(), &look)?;
+        print(&mut out, &layout.head(), &look)?;
     }
     // One at a time: a reader that stays in the record would keep its log from being emptied.
     for id in found {
@@ -138,13 +164,16 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, Log
         // A row that was removed meanwhile, or that another hand has made unreadable, hides no other.
         match store.entry(id) {
             Ok(entry) if filters.json => json(&mut out, &entry)?,
-            Ok(entry) => print(&mut out, &table::row(&entry, now.time_zone(), columns), &look)?,
+            Ok(entry) => print(&mut out, &layout.row(&entry, now.time_zone()), &look)?,
             Err(StoreError::Pruned { .. }) => {}
             Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
                 writeln!(io::stderr(), "guard: {error}")?;
             }
             Err(error) => return Err(error.into()),
         }
+    }
+    if more && terminal && !filters.json {
+        print(&mut out, &Line::of(Style::Dim, "There is more: -n 0 shows all of it."), &look)?;
     }
     out.flush()?;
     Ok(exit::ALLOW)

@@ -23,7 +23,7 @@ const BROKEN: u8 = 1;
 
 /// What no reading of the record itself can show.
 const LIMITS: &str = "\
-This shows rows that were edited, removed or moved, and rows that were pruned and say so. It does not show a tail that was cut off, nor a chain that was
+This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
 rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and compare.";
 
 /// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
@@ -35,22 +35,32 @@ pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
         Some(store) => store.verify()?,
         None => Audit::default(),
     };
+    let code = if audit.faults.is_empty() { exit::ALLOW } else { BROKEN };
+    match print(args, &audit) {
+        // Whoever reads it has seen enough; what it means stays.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code),
+    }
+}
+
+fn print(args: &VerifyArgs, audit: &Audit) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
-        let pruned = audit.pruned.as_ref().map(|end| {
-            serde_json::json!({ "row": end.row, "time": end.at, "through": end.pruned.last, "since": end.pruned.since, "last": end.pruned })
+        let pruned = audit.pruned.as_ref().map(|PrunedEnd { row, at, pruned }| {
+            let (through, since) = (pruned.last, pruned.since);
+            serde_json::json!({ "row": row, "time": at, "through": through, "since": since, "last": pruned })
         });
         let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({
-            "ok": faults.is_empty(), "rows": audit.rows, "pruned": pruned, "head": head, "faults": faults, "more_faults": audit.more,
+            "ok": faults.is_empty(), "rows": audit.rows, "pruned": pruned, "head": head,
+            "faults": faults, "more_faults": audit.more,
         });
         writeln!(out, "{object}")?;
     } else {
-        tell(&mut out, &audit)?;
+        tell(&mut out, audit)?;
     }
-    out.flush()?;
-    Ok(if audit.faults.is_empty() { exit::ALLOW } else { BROKEN })
+    out.flush()
 }
 
 fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {

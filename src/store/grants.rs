@@ -135,7 +135,11 @@ impl Store {
             }
             Ok(known)
         })?;
-        if known { Ok(()) } else { Err(StoreError::Refused { why: format!("there is no grant {grant}") }) }
+        if known {
+            Ok(())
+        } else {
+            Err(StoreError::Refused { why: format!("there is no grant {grant}: guard allow list shows them") })
+        }
     }
 
     /// The grants that are in force for a command in a session. Exact grants of other commands are left out; whether a

@@ -1,7 +1,7 @@
 //! What is written down can be read, searched and checked; grants are given by people and taken back.
 
 use crate::harness::home::{FLAGGED, Home};
-use crate::harness::pty::{Terminal, ended};
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 #[test]
 fn a_row_that_was_edited_removed_or_moved_is_named() {
@@ -85,6 +85,76 @@ fn the_log_tells_what_was_decided_and_hides_secrets() {
     assert_eq!(count(&["-n", "2"]), 2);
     assert!(home.prints(&["log", "show", "3"], 0).contains("git.push-force (tier 3): "));
     assert!(home.guard(&["log", "show", "4"]).output().unwrap().status.code() == Some(125));
+}
+
+#[test]
+fn a_row_that_is_not_there_is_told_with_what_is() {
+    let home = Home::new();
+    let said = |words: &[&str]| {
+        let output = home.guard(&[&["log", "show"], words].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{words:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(said(&["1"]), "guard: the record has no row 1: nothing is recorded yet\n");
+    for word in ["one", "two"] {
+        assert!(home.run(&["echo", word]).status.success());
+    }
+    assert_eq!(said(&["3"]), "guard: the record has no row 3: the newest is 2 (guard log lists them)\n");
+    assert!(said(&["x"]).contains("write the number of a row, as guard log lists it"));
+    assert!(home.prints(&["log", "show"], 0).contains("echo two"));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let home = Home::new();
+    for _ in 0..40 {
+        assert!(home.run(&["true", &"x".repeat(4000)]).status.success());
+    }
+    for words in ["log -n 0", "log -n 0 --json", "log show", "verify", "allow list"] {
+        let script = format!("set -o pipefail; '{}' {words} | true", env!("CARGO_BIN_EXE_guard"));
+        let output = home.program("bash").args(["-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words}");
+        assert!(output.status.success(), "{words}");
+    }
+    home.sql("DELETE FROM record WHERE id = 2");
+    let script = format!("set -o pipefail; '{}' verify | true", env!("CARGO_BIN_EXE_guard"));
+    assert_eq!(home.program("bash").args(["-c", &script]).status().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_row_fits_the_terminal_and_hides_no_character() {
+    let home = Home::new();
+    let odd =
+        "echo \u{202e}\x1b[31m 日本語日本語日本語 one\ntwo\tthree four five six seven eight nine ten eleven twelve";
+    assert!(home.run(&["true", odd]).status.success());
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    let table = home.prints(&["log"], 0);
+    assert!(table.contains("⟨U+202E⟩⟨ESC⟩[31m") && table.contains("one↵two⇥ three"), "{table}");
+    assert!(table.contains("git push --force origin main  (there is no terminal)"), "{table}");
+    for (columns, by) in [(40, false), (80, false), (120, true)] {
+        let mut command = home.guard(&["log"]);
+        command.env("TERM", "xterm-256color").env("NO_COLOR", "1").env("LANG", "C.UTF-8");
+        let mut terminal = Terminal::spawn_with(command, columns, 24, OnTerminal::ALL);
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        let screen = terminal.screen();
+        let lines: Vec<&str> = screen.lines().collect();
+        assert_eq!((lines.len(), lines[0].contains("SETTLED BY")), (3, by), "{columns}: {screen}");
+        assert!(lines[1].contains('…') && !terminal.raw.contains(&0x1b), "{columns}: {screen}");
+    }
+}
+
+#[test]
+fn a_long_record_says_that_there_is_more_and_only_to_a_person() {
+    let home = Home::new();
+    for _ in 0..3 {
+        assert!(home.run(&["true"]).status.success());
+    }
+    assert_eq!(home.prints(&["log", "-n", "2"], 0).lines().count(), 3);
+    for (count, more) in [("2", true), ("3", false)] {
+        let mut terminal = Terminal::spawn(home.guard(&["log", "-n", count]));
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        assert_eq!(terminal.screen().contains("There is more"), more, "{}", terminal.screen());
+    }
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
-use guard::judge::policy::Basis;
+use guard::judge::policy::{Basis, Refusal};
 use guard::judge::risk::Risk;
-use guard::store::{Filter, IntentRow, Paths, Settled, Store};
+use guard::store::{Fault, Filter, IntentRow, Kind, Paths, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
@@ -270,6 +270,38 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
     assert!(as_nobody(&["true"]).status.success());
     std::os::unix::fs::chown(home.data(), Some(0), None).unwrap();
     home.holds_back(&as_nobody(&FLAGGED), "share/guard belongs to root");
+}
+
+#[test]
+fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
+    let home = Home::new();
+    let store = home.store();
+    let invocation = invocation();
+    let asked = store.advised(&IntentRow { settled: Settled::Asked, ..plain(&invocation) }).unwrap().row().unwrap();
+    let denied = Refusal::Rule { rule: "x.y".to_owned(), reason: "no".to_owned() };
+    let refused = IntentRow { settled: Settled::Refused(&denied), parent: Some(asked), ..plain(&invocation) };
+    let refused = store.advised(&refused).unwrap().row().unwrap();
+    let allowed = store.advised(&plain(&invocation)).unwrap().row().unwrap();
+
+    let entry = |id| store.entry(id).unwrap();
+    for (id, decision, settled) in
+        [(asked, "ask", None), (refused, "deny", Some("denied-by-rule")), (allowed, "allow", Some("score"))]
+    {
+        let entry = entry(id);
+        assert_eq!((entry.kind, entry.decision.as_deref()), (Kind::Advised, Some(decision)));
+        assert!(entry.result.is_none() && entry.settled_by.is_some() == settled.is_some(), "{entry:?}");
+    }
+    assert_eq!((entry(asked).about, entry(refused).about), (None, Some(asked)));
+    assert_eq!(entry(refused).words.as_deref(), Some("x.y"));
+    // A host that denies by rule counts as a denial of the session; one that asks for itself has asked nobody here.
+    assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().denials_in_a_row, 1);
+    assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().prompts_last_hour, 0);
+    let audit = store.verify().unwrap();
+    assert_eq!((audit.rows, audit.faults.len()), (3, 0));
+    let log = home.prints(&["log", "--json", "--decision", "ask"], 0);
+    assert!(log.lines().count() == 1 && log.contains(r#""kind":"advised""#), "{log}");
+    home.sql("UPDATE record SET decision = 'allow' WHERE id = 1");
+    assert_eq!(store.verify().unwrap().faults, [Fault::Broken { row: 1 }]);
 }
 
 #[test]

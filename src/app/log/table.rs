@@ -10,49 +10,76 @@ use crate::store::{End, Entry, Kind, ResultEntry};
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
 
-/// The columns in front of the command: number, time, decision, tier, who settled it.
-const COLUMNS: usize = 7 + 2 + 19 + 2 + 7 + 2 + 4 + 2 + 13 + 2;
-
-/// The first line of the table.
-pub(in crate::app) fn head() -> Line {
-    Line::of(
-        Style::Dim,
-        format!("{:>7}  {:19}  {:7}  {:4}  {:13}  {}", "ID", "TIME", "", "TIER", "SETTLED BY", "COMMAND"),
-    )
+/// How a table is laid out, the same for all its rows.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::app) struct Layout {
+    /// Columns of the number.
+    id: usize,
+    /// Who settled it has a column.
+    by: bool,
+    /// The columns of the terminal; commands are cut to them. Whole without.
+    columns: Option<usize>,
+    /// Only ASCII can be shown.
+    ascii: bool,
 }
 
-/// One row. `columns` cuts the command to the width of a terminal; whole without.
-pub(in crate::app) fn row(entry: &Entry, zone: &TimeZone, columns: Option<usize>) -> Line {
-    let mut line = Line::of(Style::Dim, format!("{:>7}  ", entry.id));
-    line.push(Style::Plain, format!("{}  ", moment::shown(entry.time, zone)));
-    let (word, style) = decision(entry);
-    line.push(style, format!("{word:7}"));
-    line.push(Style::Plain, "  ");
-    let tier = entry.tier.map_or(String::new(), |tier| tier.number().to_string());
-    line.push(entry.tier.map_or(Style::Plain, Style::Tier), format!("{tier:>4}"));
-    line.push(Style::Plain, format!("  {:13}  ", settled(entry)));
+/// From this width on there is room for who settled it beside the command.
+const WIDE: usize = 100;
 
-    let mut tail = Line::new();
-    if let Some(end) = entry.result.as_ref().and_then(ResultEntry::end).filter(|end| *end != End::Exit(0)) {
-        tail.push(Style::Dim, format!("  ({})", ended(end)));
+impl Layout {
+    /// For rows up to a number.
+    pub(in crate::app) fn new(last: i64, columns: Option<usize>, ascii: bool) -> Self {
+        Self { id: last.to_string().len().max(2), by: columns.is_none_or(|columns| columns >= WIDE), columns, ascii }
     }
-    if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
-        tail.push(Style::Dim, format!("  {words}"));
+
+    /// The columns in front of the command.
+    const fn front(self) -> usize {
+        self.id + 2 + 19 + 2 + 8 + 2 + 4 + 2 + if self.by { 13 + 2 } else { 0 }
     }
-    let text = visible::text(&text(entry, zone)).into_owned();
-    match columns.map(|columns| columns.saturating_sub(COLUMNS).max(12)) {
-        Some(room) if width(&text) + tail.width() > room => {
-            // The command has the first right to the room.
-            let tail = cut(&tail.plain(), room.saturating_sub(width(&text)));
-            line.push(Style::Plain, cut(&text, room.saturating_sub(width(&tail))));
-            line.push(Style::Dim, tail);
+
+    /// The first line of the table.
+    pub(in crate::app) fn head(self) -> Line {
+        let by = if self.by { format!("{:13}  ", "SETTLED BY") } else { String::new() };
+        let id = self.id;
+        Line::of(Style::Dim, format!("{:>id$}  {:19}  {:8}  {:4}  {by}COMMAND", "ID", "TIME", "DECISION", "TIER"))
+    }
+
+    /// One row.
+    pub(in crate::app) fn row(self, entry: &Entry, zone: &TimeZone) -> Line {
+        let mut line = Line::of(Style::Dim, format!("{:>width$}  ", entry.id, width = self.id));
+        line.push(Style::Plain, format!("{}  ", moment::shown(entry.time, zone)));
+        let (word, style) = decision(entry);
+        line.push(style, format!("{word:8}"));
+        line.push(Style::Plain, "  ");
+        let tier = entry.tier.map_or(String::new(), |tier| tier.number().to_string());
+        line.push(entry.tier.map_or(Style::Plain, Style::Tier), format!("{tier:>4}"));
+        line.push(Style::Plain, "  ");
+        if self.by {
+            line.push(Style::Plain, format!("{:13}  ", settled(entry)));
         }
-        _ => {
-            line.push(Style::Plain, text);
-            line.extend(&tail);
+
+        let mut tail = Line::new();
+        if let Some(end) = entry.result.as_ref().and_then(ResultEntry::end).filter(|end| *end != End::Exit(0)) {
+            tail.push(Style::Dim, format!("  ({})", ended(end)));
         }
+        if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
+            tail.push(Style::Dim, format!("  ({})", visible::line(words.as_bytes(), self.ascii)));
+        }
+        let text = visible::line(text(entry, zone).as_bytes(), self.ascii);
+        match self.columns.map(|columns| columns.saturating_sub(self.front()).max(12)) {
+            Some(room) if width(&text) + tail.width() > room => {
+                // The command has the first right to the room.
+                let tail = cut(&tail.plain(), room.saturating_sub(width(&text)));
+                line.push(Style::Plain, cut(&text, room.saturating_sub(width(&tail))));
+                line.push(Style::Dim, tail);
+            }
+            _ => {
+                line.push(Style::Plain, text);
+                line.extend(&tail);
+            }
+        }
+        line
     }
-    line
 }
 
 /// What a row is about: the command, or the grant in words.
@@ -183,7 +210,12 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     line("asked by", [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
     line("session", or(&entry.session));
     line("root", or(&entry.root));
-    line("about", entry.about.map_or(String::new(), |about| format!("row {about}")));
+    let about = match entry.kind {
+        Kind::Intent | Kind::Advised => "below",
+        Kind::Grant => "carries on",
+        Kind::Result | Kind::Revoked | Kind::Pruned => "about",
+    };
+    line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
     line("digest", or(&entry.digest));
     line("hash", entry.hash.to_string());
     lines

@@ -1,0 +1,86 @@
+//! A guard below a guard that waits says so in the record, and nothing that a command makes up is believed.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use guard::channel::terminal::READING;
+use guard::store::{Entry, Filter};
+
+use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::{Terminal, ended};
+
+/// Answers the card with yes.
+fn approve(command: Command) -> String {
+    let mut command = command;
+    command.env("TERM", "xterm-256color");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_for("no answer means no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("y");
+    ended(terminal.wait_exit())
+}
+
+fn entries(home: &Home) -> Vec<Entry> {
+    let store = home.store();
+    store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect()
+}
+
+/// The row above each row, by their commands.
+fn above(home: &Home) -> Vec<(String, Option<i64>)> {
+    entries(home).into_iter().map(|entry| (entry.command.unwrap_or_default(), entry.about)).collect()
+}
+
+fn guard() -> &'static str {
+    env!("CARGO_BIN_EXE_guard")
+}
+
+#[test]
+fn a_guard_below_one_that_waits_names_its_intent() {
+    let home = Home::new();
+    home.stand_in("git", &format!("'{0}' -- echo deep && '{0}' -c \"'{0}' -- echo deeper\"", guard()));
+    assert!(home.run(&["true"]).status.success());
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    let rows = above(&home);
+    let of = |command: &str| rows.iter().find(|(text, _)| text == command).unwrap().1;
+    assert_eq!((of("true"), of("git push --force origin main")), (None, None));
+    assert_eq!((of("echo deep"), of("echo deeper")), (Some(2), Some(2)), "{rows:?}");
+    assert!(home.prints(&["log", "show", "3"], 0).contains("below       row 2"));
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn a_guard_below_one_that_became_its_command_names_none() {
+    let home = Home::new();
+    let words = format!("'{}' -- echo inner; true", guard());
+    assert!(home.guard(&["-c", &words]).status().unwrap().success());
+    assert!(above(&home).iter().all(|(_, above)| above.is_none()));
+    assert_eq!(entries(&home).len(), 2);
+}
+
+#[test]
+fn a_command_that_outlived_its_guard_names_none() {
+    let home = Home::new();
+    let gone = home.path("gone");
+    let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done; exec '{}' -- echo orphan", gone.display(), guard());
+    home.stand_in("late", &wait);
+    home.stand_in("git", "setsid late < /dev/null > /dev/null 2>&1 &");
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    std::fs::write(gone, "").unwrap();
+    let begun = Instant::now();
+    while entries(&home).len() < 2 && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(above(&home)[1], ("echo orphan".to_owned(), None));
+}
+
+#[test]
+fn a_row_that_claims_another_process_is_no_parent() {
+    let home = Home::new();
+    // Every scope in the record is made to be one that nobody alive has, then one of a live process that is no guard.
+    home.stand_in("git", &format!("'{}' -- echo deep", guard()));
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    assert_eq!(above(&home)[1].1, Some(1));
+    home.sql(&format!("UPDATE record SET scope = 'waiting {}.1.x' WHERE scope IS NOT NULL", std::process::id()));
+    assert!(home.guard(&["--", "echo", "beside"]).env("GUARD_PARENT", "1").status().unwrap().success());
+    assert_eq!(above(&home)[2], ("echo beside".to_owned(), None));
+}
