@@ -2,12 +2,13 @@
 //!
 //! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
 
-use super::act::{OpaqueReason, Source, Value};
+use super::act::{OpaqueReason, Piece, Source, UnknownReason, Value};
 use super::code;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::state::{Build as _, State};
 use super::walk::{Walker, depth};
+use crate::judge::rules::model::OutputTaint;
 use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
@@ -36,13 +37,19 @@ impl Walker<'_> {
             _ => text.clone(),
         };
         let Some(source) = code::with_holes(&text) else {
-            if !text.pieces.is_empty() {
+            // A statement that a program puts together is its own affair.
+            let own = language == "sql" && matches!(frame.source, Source::Code(_));
+            if !text.pieces.is_empty() && !own {
                 self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
             }
             return;
         };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
-        let read = code::read(language, &source, &home);
+        let fetches = |callee: &str| {
+            let described = self.catalog.program(&format!("{language}:{callee}"));
+            described.is_some_and(|program| program.output == OutputTaint::Fetched)
+        };
+        let read = code::read(language, &source, code::World { home: &home, fetches: &fetches });
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
@@ -77,6 +84,12 @@ fn arguments(given: Vec<Value>) -> Vec<Value> {
     });
     if shell || rest.len() == 1 {
         options.push(Value::text("--line"));
+    }
+    // What a walk over a directory finds goes with all that is below.
+    let is_found =
+        |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
+    if rest.iter().any(|value| value.pieces.first().is_some_and(is_found)) {
+        options.push(Value::text("--recursive=true"));
     }
     options.into_iter().chain(rest).collect()
 }

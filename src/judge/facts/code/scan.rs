@@ -17,19 +17,44 @@ pub enum Token {
     Line,
 }
 
-/// Reads all of a text. Never fails: what is no token is a mark.
+/// The deepest nesting of code in strings in code.
+const MAX_NESTING: u8 = 6;
+
+/// Reads all of a text. Never fails: what is no token is a mark. A string with code in it becomes its parts, joined by
+/// `+` in brackets.
 pub fn tokens(language: &str, text: &str) -> Vec<Token> {
-    let mut scanner = Scanner { language, chars: text.chars().collect(), at: 0, tokens: Vec::new() };
+    nested(language, text, 0)
+}
+
+fn nested(language: &str, text: &str, depth: u8) -> Vec<Token> {
+    if depth > MAX_NESTING {
+        return vec![Token::Name(super::HOLE.to_string())];
+    }
+    let mut scanner = Scanner { language, chars: text.chars().collect(), at: 0, depth, tokens: Vec::new() };
     while scanner.at < scanner.chars.len() {
         scanner.one();
     }
     scanner.tokens
 }
 
+/// A string on the way: texts, each with the code behind it, and the text after the last.
+#[derive(Default)]
+struct Parts {
+    before: Vec<(String, String)>,
+    text: String,
+}
+
+impl Parts {
+    fn code(&mut self, code: String) {
+        self.before.push((std::mem::take(&mut self.text), code));
+    }
+}
+
 struct Scanner<'a> {
     language: &'a str,
     chars: Vec<char>,
     at: usize,
+    depth: u8,
     tokens: Vec<Token>,
 }
 
@@ -48,7 +73,7 @@ impl Scanner<'_> {
 
     fn one(&mut self) {
         let c = self.peek(0);
-        let hashes = self.is(&["python", "ruby", "perl", "php"]);
+        let hashes = self.is(&["python", "ruby", "perl", "php", "awk"]);
         let slashes = self.is(&["js", "mongo", "php"]);
         match c {
             '\n' => {
@@ -61,7 +86,11 @@ impl Scanner<'_> {
             '-' if self.language == "lua" && self.starts("--") => self.skip_line(),
             '/' if slashes && self.starts("//") => self.skip_line(),
             '/' if slashes && self.starts("/*") => self.skip_past("*/"),
-            '/' if self.is(&["js", "mongo", "ruby", "perl"]) && self.may_be_pattern() => self.pattern(),
+            '/' if self.is(&["js", "mongo", "ruby", "perl", "awk"]) && self.may_be_pattern() => self.pattern(),
+            '\'' if self.language == "other" && !self.closes_soon() => {
+                self.at += 1;
+                self.tokens.push(Token::Mark(c));
+            }
             '"' | '\'' => self.quoted(c, String::new()),
             '`' if self.is(&["js", "mongo"]) => self.quoted('`', String::new()),
             '`' => self.backtick(),
@@ -75,6 +104,10 @@ impl Scanner<'_> {
             c if c.is_ascii_digit() => {
                 let word = self.word(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
                 self.tokens.push(Token::Number(word));
+            }
+            '$' if self.language == "js" && self.peek(1) == '`' => {
+                self.at += 1;
+                self.tokens.push(Token::Name("$".to_owned()));
             }
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
@@ -189,46 +222,74 @@ impl Scanner<'_> {
         text
     }
 
+    /// A single quote that is a string and no mark: it ends in the same line.
+    fn closes_soon(&self) -> bool {
+        let mut rest = self.chars.iter().skip(self.at + 1).take_while(|c| **c != '\n');
+        self.peek(1) != '(' && rest.any(|c| *c == '\'')
+    }
+
     /// A quoted string from its quote on; triple quotes in Python.
     fn quoted(&mut self, quote: char, prefix: String) {
         let triple: String = std::iter::repeat_n(quote, 3).collect();
-        if self.language == "python" && self.starts(&triple) {
-            self.at += 3;
-            let raw = self.until(&triple);
-            let text = if prefix.contains('f') { braces(&raw) } else { raw };
-            self.tokens.push(Token::Text(text));
-            return;
-        }
-        self.at += 1;
+        let is_triple = self.language == "python" && self.starts(&triple);
+        self.at += if is_triple { 3 } else { 1 };
+        let ends = |scanner: &Self| if is_triple { scanner.starts(&triple) } else { scanner.peek(0) == quote };
         let raw = prefix.contains('r') || (quote == '\'' && self.is(&["ruby", "perl", "php"]));
-        let interpolates = quote != '\'' && self.is(&["ruby", "perl", "php"]) || quote == '`' || prefix.contains('f');
-        let mut text = String::new();
-        while self.at < self.chars.len() && self.peek(0) != quote {
+        let interpolates = quote != '\'' && self.is(&["ruby", "perl", "php"]);
+        let mut parts = Parts::default();
+        while self.at < self.chars.len() && !ends(self) {
             match self.peek(0) {
-                '\\' => self.escape(raw, &mut text),
-                '$' if quote == '`' && self.peek(1) == '{' => self.hole(&mut text, 1, '}'),
-                '#' if interpolates && self.language == "ruby" && self.peek(1) == '{' => self.hole(&mut text, 1, '}'),
-                '{' if prefix.contains('f') && self.peek(1) != '{' => self.hole(&mut text, 0, '}'),
-                '{' if interpolates && self.language == "php" && self.peek(1) == '$' => self.hole(&mut text, 0, '}'),
+                '\\' => self.escape(raw, &mut parts.text),
+                '$' if quote == '`' && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
+                '#' if interpolates && self.language == "ruby" && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
+                '{' if prefix.contains('f') && self.peek(1) != '{' => parts.code(self.inner(0, '}')),
+                '{' if interpolates && self.language == "php" && self.peek(1) == '$' => parts.code(self.inner(0, '}')),
                 '$' | '@'
                     if interpolates && self.is(&["perl", "php"]) && (is_name(self.peek(1)) || self.peek(1) == '{') =>
                 {
-                    self.at += 1;
-                    if self.peek(0) == '{' {
-                        self.hole(&mut text, 0, '}');
-                    } else {
-                        self.word(|c| is_name(c) || c.is_ascii_digit());
-                        text.push(super::HOLE);
-                    }
+                    parts.code(self.variable());
                 }
                 c => {
-                    text.push(c);
+                    parts.text.push(c);
                     self.at += 1;
                 }
             }
         }
+        self.at += if is_triple { 3 } else { 1 };
+        self.push_parts(parts);
+    }
+
+    /// `$name`, `${name}`, `$name{key}`, `$name[0]` in a string.
+    fn variable(&mut self) -> String {
+        let mut code = String::from(self.peek(0));
         self.at += 1;
-        self.tokens.push(Token::Text(text));
+        if self.peek(0) == '{' {
+            code.push_str(&self.inner(0, '}'));
+            return code;
+        }
+        code.push_str(&self.word(|c| is_name(c) || c.is_ascii_digit()));
+        for (open, close) in [('{', '}'), ('[', ']')] {
+            if self.peek(0) == open {
+                let key = self.inner(0, close);
+                code.extend([open].into_iter().chain(key.chars()).chain([close]));
+            }
+        }
+        code
+    }
+
+    fn push_parts(&mut self, mut parts: Parts) {
+        if parts.before.is_empty() {
+            self.tokens.push(Token::Text(parts.text));
+            return;
+        }
+        let last = std::mem::take(&mut parts.text);
+        self.tokens.push(Token::Mark('('));
+        for (text, code) in parts.before {
+            self.tokens.extend([Token::Text(text), Token::Mark('+'), Token::Mark('(')]);
+            self.tokens.extend(nested(self.language, &code, self.depth + 1));
+            self.tokens.extend([Token::Mark(')'), Token::Mark('+')]);
+        }
+        self.tokens.extend([Token::Text(last), Token::Mark(')')]);
     }
 
     fn escape(&mut self, raw: bool, text: &mut String) {
@@ -270,18 +331,24 @@ impl Scanner<'_> {
     }
 
     /// Something that is interpolated, from `ahead` characters on up to its closing bracket.
-    fn hole(&mut self, text: &mut String, ahead: usize, close: char) {
+    fn inner(&mut self, ahead: usize, close: char) -> String {
         self.at += ahead + 1;
+        let begin = self.at;
+        let open = if close == ']' { '[' } else { '{' };
         let mut depth = 1;
-        while self.at < self.chars.len() && depth > 0 {
+        while self.at < self.chars.len() {
             match self.peek(0) {
-                '{' => depth += 1,
+                c if c == open => depth += 1,
                 c if c == close => depth -= 1,
                 _ => {}
             }
             self.at += 1;
+            if depth == 0 {
+                break;
+            }
         }
-        text.push(super::HOLE);
+        let end = if depth == 0 { self.at.saturating_sub(1) } else { self.at };
+        self.chars.get(begin..end).unwrap_or_default().iter().collect()
     }
 
     fn backtick(&mut self) {
@@ -290,7 +357,10 @@ impl Scanner<'_> {
         while self.at < self.chars.len() && self.peek(0) != '`' {
             match self.peek(0) {
                 '\\' => self.escape(false, &mut text),
-                '#' if self.peek(1) == '{' => self.hole(&mut text, 1, '}'),
+                '#' if self.peek(1) == '{' => {
+                    self.inner(1, '}');
+                    text.push(super::HOLE);
+                }
                 c => {
                     text.push(c);
                     self.at += 1;
@@ -399,24 +469,4 @@ impl Scanner<'_> {
 
 fn is_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
-}
-
-/// A string of Python with what is in braces taken out.
-fn braces(raw: &str) -> String {
-    let mut text = String::new();
-    let mut depth = 0_u32;
-    for c in raw.chars() {
-        match c {
-            '{' => {
-                if depth == 0 {
-                    text.push(super::HOLE);
-                }
-                depth += 1;
-            }
-            '}' => depth = depth.saturating_sub(1),
-            c if depth == 0 => text.push(c),
-            _ => {}
-        }
-    }
-    text
 }

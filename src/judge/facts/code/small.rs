@@ -1,94 +1,10 @@
-//! awk, sed and redis: what they run and write.
+//! sed and redis: what they run and write.
 
 use super::{Call, unknown, value};
 use crate::judge::facts::act::Value;
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
     Call { callee: callee.to_owned(), args }
-}
-
-/// awk: `system(…)`, pipes to and from commands, output to files.
-pub fn awk(text: &str) -> Vec<Call> {
-    let chars: Vec<char> = text.chars().collect();
-    let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
-    let mut calls = Vec::new();
-    // The strings in order, with what stands in front of and behind each.
-    let mut at = 0;
-    let mut before = String::new();
-    while at < chars.len() {
-        match peek(at) {
-            '"' => {
-                let mut string = String::new();
-                at += 1;
-                while at < chars.len() && peek(at) != '"' {
-                    if peek(at) == '\\' {
-                        at += 1;
-                        match peek(at) {
-                            'n' => string.push('\n'),
-                            't' => string.push('\t'),
-                            other => string.push(other),
-                        }
-                    } else {
-                        string.push(peek(at));
-                    }
-                    at += 1;
-                }
-                at += 1;
-                let after: String = chars.get(at..).unwrap_or_default().iter().take(80).collect();
-                awk_string(&before, &string, after.trim_start(), &mut calls);
-                before.clear();
-                before.push('"');
-            }
-            '#' => {
-                while at < chars.len() && peek(at) != '\n' {
-                    at += 1;
-                }
-            }
-            '/' if before.trim_end().is_empty()
-                || before.trim_end().ends_with(['(', ',', '{', '}', ';', '~', '!', '&', '|', '\n']) =>
-            {
-                at += 1;
-                while at < chars.len() && peek(at) != '/' && peek(at) != '\n' {
-                    at += if peek(at) == '\\' { 2 } else { 1 };
-                }
-                at += 1;
-                before.push('/');
-            }
-            c => {
-                before.push(c);
-                at += 1;
-                if c == ')'
-                    && before
-                        .trim_end_matches(')')
-                        .trim_end()
-                        .ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
-                    && let Some((head, inside)) = before.rsplit_once('(')
-                    && head.trim_end().ends_with("system")
-                    && !inside.contains('"')
-                {
-                    calls.push(call("system", vec![unknown()]));
-                }
-            }
-        }
-    }
-    calls
-}
-
-fn awk_string(before: &str, string: &str, after: &str, calls: &mut Vec<Call>) {
-    let before = before.trim_end();
-    // A string that goes on with something is known only in its beginning.
-    let whole = after.is_empty() || after.starts_with([')', '}', ';', '\n', '|', ',']);
-    let argument = if whole { value(string) } else { value(&format!("{string}{}", super::HOLE)) };
-    if before.strip_suffix('(').is_some_and(|head| head.trim_end().ends_with("system")) {
-        calls.push(call("system", vec![argument]));
-    } else if before.ends_with('|')
-        || before.ends_with("|&")
-        || after.starts_with('|') && after.trim_start_matches(['|', '&']).trim_start().starts_with("getline")
-    {
-        calls.push(call("pipe", vec![argument]));
-    } else if before.ends_with('>') && before.contains("print") {
-        calls.push(call("write", vec![argument]));
-    }
 }
 
 /// sed: the `e` and `w` commands and flags.

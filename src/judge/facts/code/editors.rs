@@ -1,0 +1,147 @@
+//! Commands of editors, debuggers and consoles that run something: `:!cmd`, `shell cmd`, `!cmd`.
+
+use super::scan::{Token, tokens};
+use super::{Call, value};
+
+/// The most commands in one line that are joined by bars.
+const MAX_BARS: usize = 16;
+
+fn call(callee: &str, text: &str) -> Call {
+    Call { callee: callee.to_owned(), args: vec![value(text)] }
+}
+
+/// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.
+pub fn ex(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for line in text.lines() {
+        ex_line(line, MAX_BARS, &mut calls);
+    }
+    calls
+}
+
+fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
+    const QUIET: [&str; 8] = ["silent!", "silent", "sil!", "sil", "noautocmd", "keepjumps", "keepalt", "vertical"];
+    let mut line = line.trim_start_matches(|c: char| c == ':' || c.is_whitespace());
+    // A range: `%`, `1,$`, `.`, `'<,'>`.
+    line = line.trim_start_matches(|c: char| "%.$,;'<>+-".contains(c) || c.is_ascii_digit());
+    while let Some(rest) = QUIET.iter().find_map(|word| line.strip_prefix(word)) {
+        line = rest.trim_start_matches(|c: char| c == ':' || c.is_whitespace());
+    }
+    if let Some(command) = line.strip_prefix('!') {
+        calls.push(call("exec", command.trim_start_matches('!').trim()));
+        return;
+    }
+    let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len()));
+    let rest = rest.trim_start();
+    match word {
+        "r" | "read" | "w" | "write" | "e" | "W" if rest.starts_with('!') => {
+            calls.push(call("exec", rest.trim_start_matches('!')));
+        }
+        "terminal" | "term" | "te" | "ter" => calls.push(call("exec", rest.trim_start_matches("++"))),
+        "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, rest)),
+        "py" | "py3" | "python" | "python3" | "pyx" | "pythonx" => calls.push(call("python", rest)),
+        "exe" | "execute" => {
+            for token in tokens("other", rest) {
+                if let (Token::Text(inner), true) = (token, bars > 0) {
+                    ex_line(&inner, bars - 1, calls);
+                }
+            }
+        }
+        "call" | "echo" | "echom" | "let" | "put" | "if" | "eval" => {
+            named_calls(rest, &["system", "systemlist", "job_start", "jobstart", "termopen", "term_start"], calls);
+        }
+        _ => {
+            if bars > 0
+                && let Some((_, next)) = line.split_once('|')
+            {
+                ex_line(next, bars - 1, calls);
+            }
+        }
+    }
+}
+
+/// Calls of these functions with a text, as commands.
+fn named_calls(text: &str, names: &[&str], calls: &mut Vec<Call>) {
+    let tokens = tokens("other", text);
+    for (index, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        if !names.contains(&name.as_str()) {
+            continue;
+        }
+        let mut rest = tokens.iter().skip(index + 1).take(4);
+        if let Some(command) = rest.find_map(|token| match token {
+            Token::Text(text) => Some(text),
+            _ => None,
+        }) {
+            calls.push(call("exec", command));
+        }
+    }
+}
+
+/// gdb and lldb.
+pub fn gdb(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for line in text.lines() {
+        let line = line.trim();
+        let line = line.strip_prefix("platform ").unwrap_or(line);
+        if let Some(command) = line.strip_prefix('!') {
+            calls.push(call("exec", command.trim()));
+            continue;
+        }
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match word {
+            "shell" | "make" => calls.push(call("exec", rest)),
+            "python" | "py" | "python-interactive" | "pi" | "script" => calls.push(call("python", rest)),
+            "pipe" | "|" => {
+                if let Some((_, command)) = rest.rsplit_once('|') {
+                    calls.push(call("exec", command.trim()));
+                }
+            }
+            _ => {}
+        }
+        if matches!(word, "call" | "print" | "p" | "expr" | "expression" | "compile" | "output") {
+            named_calls(rest, &["system", "popen", "execl", "execlp", "execve", "execv"], &mut calls);
+        }
+    }
+    calls
+}
+
+/// m4: what stands in brackets behind `syscmd` and `esyscmd`.
+pub fn m4(text: &str) -> Vec<Call> {
+    let command = |(at, name): (usize, &str)| {
+        let inside = text.get(at + name.len()..)?.split_once(')')?.0;
+        Some(call("exec", inside.trim_matches(['`', '\'', '"', ' '])))
+    };
+    text.match_indices("syscmd(").filter_map(command).collect()
+}
+
+/// Python with lines for the shell: `!cmd`, `%sx cmd`, `%%bash`.
+pub fn ipython(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut rest = String::new();
+    let mut cell: Option<String> = None;
+    for line in text.lines() {
+        if let Some(cell) = &mut cell {
+            cell.push_str(line);
+            cell.push('\n');
+            continue;
+        }
+        let trimmed = line.trim_start();
+        let shell = ["!!", "!", "%sx ", "%system ", "%sc "].iter().find_map(|mark| trimmed.strip_prefix(mark));
+        if let Some(command) = shell {
+            calls.push(call("exec", command));
+        } else if ["%%bash", "%%sh", "%%script"].iter().any(|mark| trimmed.starts_with(mark)) {
+            cell = Some(String::new());
+        } else {
+            rest.push_str(line);
+            rest.push('\n');
+        }
+    }
+    if let Some(cell) = cell {
+        calls.push(call("exec", &cell));
+    }
+    if !rest.trim().is_empty() {
+        calls.push(call("python", &rest));
+    }
+    calls
+}

@@ -1,0 +1,562 @@
+//! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
+//! concatenation say it.
+
+use super::calls::Reader;
+use super::scan::Token;
+use super::{Call, HOLE, unknown, value};
+use crate::judge::facts::act::Value;
+
+/// The deepest nesting of brackets that is read.
+const MAX_DEPTH: usize = 32;
+
+/// What an expression is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Expression {
+    /// Its text, when it is a string or a path; marks for what is not known.
+    pub text: Option<String>,
+    /// The elements of a list.
+    pub list: Option<Vec<Value>>,
+    /// The name it stands for.
+    pub name: Option<String>,
+    /// The arguments that its calls had, first to last.
+    pub carried: Vec<Value>,
+    /// It begins with this raw text (for arguments that are objects).
+    pub raw: Option<String>,
+    /// The text that it is a member of.
+    pub subject: Option<String>,
+}
+
+impl Expression {
+    pub fn of_text(text: String) -> Self {
+        Self { text: Some(text), ..Self::default() }
+    }
+
+    pub fn of_name(name: String) -> Self {
+        Self { name: Some(name), ..Self::default() }
+    }
+
+    /// A path as an object with methods.
+    pub fn of_path(text: String) -> Self {
+        Self { text: Some(text), name: Some("pathlib.Path".to_owned()), ..Self::default() }
+    }
+
+    pub fn values(self) -> Vec<Value> {
+        if let Some(list) = self.list {
+            return list;
+        }
+        if let Some(text) = self.text {
+            return vec![value(&text)];
+        }
+        match self.raw {
+            Some(raw) => vec![Value::text(raw)],
+            None => vec![unknown()],
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
+    pub fn expression(&mut self, depth: usize) -> Expression {
+        let mut all = self.operand(depth);
+        loop {
+            let joins = self.mark(0, '+') && !self.mark(1, '+')
+                || self.mark(0, '.') && matches!(self.language, "php" | "perl") && !self.mark(1, '.')
+                || self.mark(0, '.') && self.mark(1, '.') && self.language == "lua";
+            let below = self.language == "python" && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
+            if below {
+                self.at += 1;
+                let next = self.operand(depth);
+                let (above, name) = (all.text.unwrap_or_default(), next.text.unwrap_or_else(|| HOLE.to_string()));
+                all = Expression::of_path(format!("{}/{name}", above.trim_end_matches('/')));
+                continue;
+            }
+            if !joins {
+                // Two strings side by side are one in Python.
+                if all.text.is_some() && matches!(self.peek(0), Some(Token::Text(_))) && self.language == "python" {
+                    let next = self.operand(depth);
+                    all = joined(all, next);
+                    continue;
+                }
+                return all;
+            }
+            self.at += if self.language == "lua" { 2 } else { 1 };
+            self.skip_lines();
+            let next = self.operand(depth);
+            all = joined(all, next);
+        }
+    }
+
+    fn operand(&mut self, depth: usize) -> Expression {
+        if depth > MAX_DEPTH {
+            self.at += 1;
+            return Expression::default();
+        }
+        let Some(token) = self.peek(0).cloned() else { return Expression::default() };
+        let first = match token {
+            Token::Text(text) => {
+                self.at += 1;
+                Expression::of_text(text)
+            }
+            Token::Number(number) => {
+                self.at += 1;
+                Expression { raw: Some(number), ..Expression::default() }
+            }
+            Token::Shell(text) => {
+                self.at += 1;
+                self.calls.push(Call { callee: "backtick".into(), args: vec![value(&text)] });
+                Expression::default()
+            }
+            Token::Mark('[') => self.list(depth),
+            Token::Mark('(') => {
+                self.at += 1;
+                let mut inner = self.arguments(depth + 1, ')');
+                match inner.len() {
+                    1 => inner.pop().unwrap_or_default(),
+                    _ => Expression {
+                        list: Some(inner.into_iter().flat_map(Expression::values).collect()),
+                        ..Expression::default()
+                    },
+                }
+            }
+            Token::Mark('{') => self.object(depth),
+            Token::Mark('<') if self.language == "perl" => self.angled(),
+            // A symbol of Ruby is text.
+            Token::Mark(':') if self.language == "ruby" && self.named(1).is_some() => {
+                let text = self.named(1).unwrap_or_default();
+                self.at += 2;
+                Expression::of_text(text)
+            }
+            Token::Mark('&' | '\\' | '*' | '@') => {
+                self.at += 1;
+                return self.operand(depth + 1);
+            }
+            Token::Name(name)
+                if matches!(name.as_str(), "await" | "new" | "not" | "lambda" | "function" | "my" | "our") =>
+            {
+                self.at += 1;
+                return self.operand(depth + 1);
+            }
+            Token::Name(name) => {
+                self.at += 1;
+                self.name(name)
+            }
+            Token::Mark(_) | Token::Line => return Expression::default(),
+        };
+        self.members(first, depth)
+    }
+
+    fn name(&mut self, name: String) -> Expression {
+        if name.contains(HOLE) {
+            return Expression::of_text(name);
+        }
+        if let Some(bound) = self.bound.get(&name) {
+            return bound.clone();
+        }
+        if name == "__file__" || name == "__dirname" {
+            return Expression::of_text(HOLE.to_string());
+        }
+        Expression::of_name(name)
+    }
+
+    /// `<*.txt>` of Perl: what the glob stands for.
+    fn angled(&mut self) -> Expression {
+        self.at += 1;
+        let begin = self.at;
+        while !self.mark(0, '>') && self.peek(0).is_some_and(|token| *token != Token::Line) {
+            self.at += 1;
+        }
+        let pattern = raw(self.tokens.get(begin..self.at).unwrap_or_default());
+        self.at += 1;
+        Expression { list: Some(vec![super::results::globbed(&pattern)]), ..Expression::default() }
+    }
+
+    /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
+    fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
+        if self.language == "perl"
+            && matches!(of.name.as_deref(), Some("unlink" | "rmdir"))
+            && !self.mark(0, '(')
+            && !self.takes_bare_arguments(&of)
+        {
+            let it = self.bound.get("$_").cloned().unwrap_or_default();
+            return self.call(of, vec![it]);
+        }
+        // Ruby calls a method without brackets, and without arguments.
+        let mut sends = false;
+        loop {
+            let pair = |first, second| self.mark(0, first) && self.mark(1, second);
+            let member = if pair('?', '.') || pair(':', ':') || pair('-', '>') {
+                2
+            } else {
+                usize::from(self.mark(0, '.') && !self.mark(1, '.') || self.mark(0, ':') && self.language == "lua")
+            };
+            if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == "php") {
+                let part = self.named(member).unwrap_or_default();
+                self.at += member + 1;
+                sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
+                if let Some(same) = self.same_text(&of, &part) {
+                    of = same;
+                    continue;
+                }
+                let is_text = of.text.is_some();
+                of.name = match of.name.take() {
+                    Some(name) => Some(format!("{name}.{part}")),
+                    None if is_text => Some(format!("text.{part}")),
+                    None => Some(part),
+                };
+                of.subject = of.text.take().or(of.subject);
+                if let Some(text) = &of.subject
+                    && of.carried.is_empty()
+                {
+                    of.carried = vec![value(text)];
+                }
+                of.list = None;
+                of.raw = None;
+                if let Some(text) = of.name.as_deref().and_then(|name| self.environment(name)) {
+                    of = Expression::of_text(text);
+                }
+                continue;
+            }
+            if self.mark(0, '[') && (of.name.is_some() || of.text.is_some() || of.list.is_some()) {
+                self.at += 1;
+                let inner = self.arguments(depth + 1, ']');
+                // `os['system']`, `process.env['X']`
+                let key = inner.into_iter().next().and_then(|key| key.text);
+                let is_text = of.text.is_some();
+                let name = of.name.zip(key).map(|(name, key)| format!("{name}.{key}"));
+                of = match name.as_deref().and_then(|name| self.environment(name)) {
+                    Some(text) => Expression::of_text(text),
+                    None if is_text => Expression::of_text(HOLE.to_string()),
+                    None => Expression { name, carried: of.carried, ..Expression::default() },
+                };
+                continue;
+            }
+            // `$ENV{HOME}`
+            if self.language == "perl"
+                && self.mark(0, '{')
+                && let (Some(Token::Name(key) | Token::Text(key)), true) = (self.peek(1).cloned(), self.mark(2, '}'))
+                && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
+            {
+                self.at += 3;
+                let name = of.name.map(|name| format!("{name}.{key}"));
+                of = match name.as_deref().and_then(|name| self.environment(name)) {
+                    Some(text) => Expression::of_text(text),
+                    None => Expression { name, ..Expression::default() },
+                };
+                continue;
+            }
+            if self.mark(0, '(') {
+                self.at += 1;
+                let arguments = self.arguments(depth + 1, ')');
+                of = self.call(of, arguments);
+                sends = false;
+                continue;
+            }
+            if self.takes_bare_arguments(&of) {
+                let arguments = self.bare_arguments(depth + 1);
+                of = self.call(of, arguments);
+                sends = false;
+                continue;
+            }
+            return if sends && of.text.is_none() { self.call(of, Vec::new()) } else { of };
+        }
+    }
+
+    /// Ruby, Perl and Lua call without brackets.
+    fn takes_bare_arguments(&self, of: &Expression) -> bool {
+        const BARE: [&str; 22] = [
+            "system",
+            "exec",
+            "unlink",
+            "rmtree",
+            "rm_rf",
+            "rm_r",
+            "rm",
+            "spawn",
+            "rmdir",
+            "open",
+            "eval",
+            "chmod",
+            "chown",
+            "rename",
+            "kill",
+            "symlink",
+            "link",
+            "truncate",
+            "remove_tree",
+            "glob",
+            "send",
+            "decode_base64",
+        ];
+        let Some(name) = of.name.as_deref() else { return false };
+        let bare = match self.language {
+            "ruby" | "perl" | "lua" => true,
+            "php" => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
+            // A template behind a name: what is in it is handed to a function.
+            "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
+            _ => false,
+        };
+        if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
+            return false;
+        }
+        let last = name.rsplit('.').next().unwrap_or(name);
+        match self.peek(0) {
+            Some(Token::Text(_) | Token::Shell(_)) => true,
+            Some(Token::Name(next)) => {
+                self.language != "lua"
+                    && BARE.contains(&last)
+                    && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
+            }
+            Some(Token::Number(_)) => self.language != "lua" && BARE.contains(&last),
+            Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
+            _ => false,
+        }
+    }
+
+    fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
+        let mut all = vec![self.expression(depth)];
+        while self.mark(0, ',') {
+            self.at += 1;
+            self.skip_lines();
+            all.push(self.expression(depth));
+        }
+        all
+    }
+
+    /// Expressions up to the closing bracket, which is passed over.
+    fn arguments(&mut self, depth: usize, close: char) -> Vec<Expression> {
+        let mut all = Vec::new();
+        loop {
+            self.skip_lines();
+            match self.peek(0) {
+                None => return all,
+                Some(Token::Mark(mark)) if *mark == close => {
+                    self.at += 1;
+                    return all;
+                }
+                Some(Token::Mark(',')) => self.at += 1,
+                Some(_) => {
+                    let begin = self.at;
+                    // A keyword argument: its name is kept in front, so that `shell=True` can be told from the rest.
+                    let keyword = self.named(0).filter(|_| {
+                        self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && self.language == "python"
+                    });
+                    let expression = match keyword {
+                        Some(keyword) => {
+                            self.at += 2;
+                            let raw = match self.peek(0) {
+                                Some(Token::Name(value)) => value.clone(),
+                                _ => String::new(),
+                            };
+                            let value = self.expression(depth);
+                            let raw = value.text.or(value.raw).unwrap_or(raw);
+                            Expression { raw: Some(format!("--{keyword}={raw}")), ..Expression::default() }
+                        }
+                        None => self.expression(depth),
+                    };
+                    if self.at == begin {
+                        self.at += 1;
+                    } else {
+                        all.push(expression);
+                        self.skip_to_comma(close);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What follows an argument that is no plain expression (operators, arrow functions): its calls are still read.
+    fn skip_to_comma(&mut self, close: char) {
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark(mark) if *mark == close || *mark == ',' => return,
+                Token::Mark(';') if close != ')' => return,
+                _ => {
+                    let begin = self.at;
+                    self.statement();
+                    if self.at == begin {
+                        self.at += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Expression {
+        self.at += 1;
+        let elements = self.arguments(depth + 1, ']');
+        Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
+    }
+
+    /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
+    fn object(&mut self, depth: usize) -> Expression {
+        let begin = self.at;
+        self.at += 1;
+        let mut level = 1;
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark('}') => {
+                    level -= 1;
+                    self.at += 1;
+                    if level == 0 {
+                        break;
+                    }
+                }
+                Token::Mark('{') => {
+                    level += 1;
+                    self.at += 1;
+                }
+                Token::Name(_) | Token::Shell(_) if depth < MAX_DEPTH => {
+                    let here = self.at;
+                    self.statement();
+                    if self.at == here {
+                        self.at += 1;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+        let tokens = self.tokens.get(begin..self.at).unwrap_or_default();
+        if self.language == "mongo" {
+            return Expression { raw: Some(raw(tokens)), ..Expression::default() };
+        }
+        let settings = tokens.windows(3).filter_map(|part| match part {
+            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
+                Some(Value::text(format!("--{key}={text}")))
+            }
+            _ => None,
+        });
+        Expression { list: Some(settings.collect()), ..Expression::default() }
+    }
+
+    /// Notes a call and gives what it stands for.
+    fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
+        // The name of a function in a variable.
+        let of_text = of.text.clone().filter(|_| self.language == "php" && of.name.is_none());
+        let Some(callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let first = arguments.first().and_then(|argument| argument.text.clone());
+        // Modules that are named by a string.
+        let module = match callee.as_str() {
+            "require" | "__import__" | "importlib.import_module" | "import" => first.as_deref().map(bare),
+            _ => None,
+        };
+        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo")) {
+            return Expression { name: Some(module), ..Expression::default() };
+        }
+        if let Some(result) = self.known_result(&callee, of.subject.as_deref(), &arguments) {
+            return result;
+        }
+        if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
+            let carried = call.args.clone();
+            self.calls.push(call);
+            return Expression { name: Some(callee), carried, ..Expression::default() };
+        }
+        if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
+            let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
+            self.calls.push(Call { callee: function, args });
+            return Expression::default();
+        }
+        if self.language == "perl" && matches!(callee.as_str(), "find" | "finddepth") {
+            let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
+            for name in ["$_", "$File.Find.name"] {
+                self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
+            }
+        }
+        if callee == "getattr" {
+            let of = arguments.first().and_then(|argument| argument.name.clone());
+            let part = arguments.get(1).and_then(|argument| argument.text.clone());
+            if let (Some(of), Some(part)) = (of, part) {
+                return Expression { name: Some(format!("{of}.{part}")), ..Expression::default() };
+            }
+        }
+        // A statement is the client's argument, not the connection's.
+        let of_client = matches!(
+            callee.rsplit('.').next(),
+            Some("execute" | "executescript" | "executemany" | "query" | "exec" | "raw" | "do" | "prepare")
+        );
+        let carried: Vec<Value> = of
+            .carried
+            .into_iter()
+            .filter(|_| !of_client)
+            .chain(arguments.into_iter().flat_map(Expression::values))
+            .collect();
+        let noted = match self.language {
+            "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
+            _ => callee.clone(),
+        };
+        self.calls.push(Call { callee: noted, args: carried.clone() });
+        if (self.world.fetches)(&callee) {
+            return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
+        }
+        Expression { name: Some(callee), carried, ..Expression::default() }
+    }
+}
+
+fn joined(left: Expression, right: Expression) -> Expression {
+    let text = |part: Expression| part.text.unwrap_or_else(|| HOLE.to_string());
+    if left.text.is_none() && right.text.is_none() {
+        let both = left.list.zip(right.list);
+        return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
+    }
+    Expression::of_text(format!("{}{}", text(left), text(right)))
+}
+
+/// A module without the scheme of Node's own.
+pub(super) fn bare(module: &str) -> String {
+    module.strip_prefix("node:").unwrap_or(module).to_owned()
+}
+
+fn is_keyword(name: &str) -> bool {
+    matches!(
+        name,
+        "if" | "unless"
+            | "while"
+            | "until"
+            | "for"
+            | "foreach"
+            | "and"
+            | "or"
+            | "not"
+            | "return"
+            | "else"
+            | "elsif"
+            | "do"
+            | "then"
+            | "end"
+            | "my"
+            | "our"
+            | "local"
+            | "use"
+            | "no"
+            | "in"
+            | "when"
+            | "case"
+            | "puts"
+            | "p"
+            | "print"
+            | "say"
+            | "require"
+            | "require_relative"
+            | "raise"
+            | "die"
+            | "warn"
+            | "eq"
+            | "ne"
+            | "x"
+            | "printf"
+    )
+}
+
+/// Tokens as text again, for what is handed on as it is.
+fn raw(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        match token {
+            Token::Name(name) | Token::Number(name) => text.push_str(name),
+            Token::Text(string) => text.push_str(&format!("'{string}'")),
+            Token::Shell(string) => text.push_str(&format!("`{string}`")),
+            Token::Mark(mark) => text.push(*mark),
+            Token::Line => {}
+        }
+    }
+    text
+}

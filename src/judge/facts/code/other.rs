@@ -1,0 +1,88 @@
+//! Languages without a reader of their own: a name with texts behind it is a call.
+//!
+//! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
+//! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
+
+use super::scan::{Token, tokens};
+use super::{Call, World, value};
+use crate::judge::facts::act::Value;
+
+/// The most tokens of one call that are looked at.
+const REACH: usize = 64;
+
+/// Reads all calls.
+pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+    let tokens = tokens("other", text);
+    let mut calls = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            Token::Name(_) => {
+                let (name, next) = dotted(&tokens, at);
+                at = next;
+                let args = arguments(&tokens, at, world);
+                if !args.is_empty() {
+                    calls.push(Call { callee: name, args });
+                }
+            }
+            Token::Text(command) => {
+                at += 1;
+                let (name, _) = dotted(&tokens, at + 1);
+                let runs = name == "execute" || matches!(tokens.get(at + 1), Some(Token::Mark('!')));
+                if matches!(tokens.get(at), Some(Token::Mark('.'))) && runs {
+                    calls.push(Call { callee: "execute".into(), args: vec![value(command)] });
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    calls
+}
+
+/// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
+fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
+    let mut last = String::new();
+    while let Some(Token::Name(part)) = tokens.get(at) {
+        last.push_str(part);
+        at += 1;
+        let behind = matches!(tokens.get(at + 1), Some(Token::Name(_)));
+        match tokens.get(at) {
+            Some(Token::Mark('.' | ':')) if behind => last.clear(),
+            Some(Token::Mark('-')) if behind => last.push('-'),
+            _ => break,
+        }
+        at += 1;
+    }
+    (last, at)
+}
+
+/// The texts that directly follow a name, in brackets or without.
+fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
+    let mut args = Vec::new();
+    let mut open: u32 = 0;
+    let mut index = at;
+    while let Some(token) = tokens.get(index).filter(|_| index < at + REACH) {
+        match token {
+            Token::Mark('(' | '[' | '{') => open += 1,
+            Token::Mark(')' | ']' | '}') => {
+                if open <= 1 {
+                    break;
+                }
+                open -= 1;
+            }
+            Token::Text(text) | Token::Shell(text) => args.push(value(text)),
+            Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),
+            Token::Name(name) if name == "recursive" => {
+                let yes = matches!(tokens.get(index + 2), Some(Token::Name(yes)) if yes.eq_ignore_ascii_case("true"));
+                if yes {
+                    args.push(Value::text("--recursive=true"));
+                }
+            }
+            Token::Name(_) if open == 0 => break,
+            Token::Line | Token::Mark(';' | '|') => break,
+            _ => {}
+        }
+        index += 1;
+    }
+    args
+}

@@ -1,0 +1,203 @@
+//! Calls whose result can be told from their arguments, and calls that stand for another.
+
+use super::calls::Reader;
+use super::expression::Expression;
+use super::{Call, FETCHED, FOUND, HOLE, TEMPORARY, value};
+use crate::judge::facts::act::Value;
+use crate::judge::facts::decode;
+
+impl Reader<'_> {
+    /// What a call gives, where that can be told.
+    pub fn known_result(&self, callee: &str, subject: Option<&str>, arguments: &[Expression]) -> Option<Expression> {
+        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let first = text(0).or(subject);
+        let of_path = callee.contains("Path");
+        let last = callee.rsplit('.').next()?;
+        let plain = |text: String| Some(Expression::of_text(text));
+        let path = |text: String| Some(if of_path { Expression::of_path(text) } else { Expression::of_text(text) });
+        if subject.is_some_and(|subject| subject.contains(FETCHED)) {
+            return plain(FETCHED.to_string());
+        }
+        match last {
+            "expanduser" | "expand_path" => path(self.at_home(first?)),
+            "Path" | "PurePath" | "PosixPath" if of_path && !arguments.is_empty() => {
+                Some(Expression::of_path(joined(arguments)))
+            }
+            "Pathname" if !arguments.is_empty() => plain(joined(arguments)),
+            "new" if callee == "Pathname.new" => plain(joined(arguments)),
+            "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
+            "join" if callee.contains("path") || callee.starts_with("File") => plain(joined(arguments)),
+            "join" if subject.is_some() => {
+                let list = arguments.first()?.list.as_ref()?;
+                let all: Option<Vec<String>> = list.iter().map(|value| Some(value.known()?.into_owned())).collect();
+                plain(all?.join(subject?))
+            }
+            "resolve" | "normalize" | "abspath" | "realpath" | "absolute"
+                if callee.to_ascii_lowercase().contains("path") =>
+            {
+                let all = if arguments.is_empty() { subject?.to_owned() } else { joined(arguments) };
+                path(all)
+            }
+            "homedir" if arguments.is_empty() => plain(self.world.home.to_owned()),
+            "home" if arguments.is_empty() && (of_path || callee.starts_with("Dir")) => {
+                path(self.world.home.to_owned())
+            }
+            "getcwd" | "cwd" if arguments.is_empty() => path(".".to_owned()),
+            "gettempdir" | "tmpdir" if arguments.is_empty() => plain("/tmp".to_owned()),
+            "mkdtemp" | "mkdtempSync" | "mktmpdir" | "NamedTemporaryFile" | "mkstemp" | "TemporaryDirectory"
+            | "tempdir" | "tempfile" | "tmpfile" | "tempnam" | "makeTempDirSync" => plain(TEMPORARY.to_string()),
+            "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "chomp" | "as_posix" => {
+                plain(subject?.to_owned())
+            }
+            "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => plain(text(0)?.to_owned()),
+            "compile" if self.language == "python" => plain(text(0)?.to_owned()),
+            "replace" if subject.is_some() && !of_path => plain(subject?.replace(text(0)?, text(1)?)),
+            "b64decode" | "decode64" | "strict_decode64" | "urlsafe_b64decode" | "urlsafe_decode64"
+            | "decode_base64" | "base64_decode" | "atob" => plain(base64(text(0)?)),
+            "from" if callee == "Buffer.from" => match text(1) {
+                Some("base64" | "base64url") => plain(base64(text(0)?)),
+                Some("hex") => plain(hexadecimal(text(0)?)),
+                _ => plain(text(0)?.to_owned()),
+            },
+            "fromhex" | "unhexlify" | "hex2bin" => plain(hexadecimal(text(0)?)),
+            "getenv" | "get" | "fetch" => plain(self.environment(&format!("{}.{}", before(callee), text(0)?))?),
+            "glob" | "iglob" | "globSync" | "sync" if callee.starts_with("glob") || callee.starts_with("Dir") => {
+                Some(Expression { list: Some(vec![globbed(text(0)?)]), ..Expression::default() })
+            }
+            "glob" if matches!(self.language, "php" | "perl") => {
+                Some(Expression { list: Some(vec![globbed(text(0)?)]), ..Expression::default() })
+            }
+            "rglob" | "walk" if of_path => Some(Expression::of_path(format!("{}{FOUND}", subject?))),
+            "glob" | "iterdir" if of_path => Some(Expression::of_path(format!("{}/{HOLE}", subject?))),
+            "walk" | "walkSync" => plain(format!("{}{FOUND}", text(0)?)),
+            _ => None,
+        }
+    }
+
+    /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
+    pub fn environment(&self, name: &str) -> Option<String> {
+        const PLACES: [&str; 7] = ["os.environ", "environ", "process.env", "ENV", "$ENV", "$_ENV", "os"];
+        if name == "Dir.home" {
+            return Some(self.world.home.to_owned());
+        }
+        let (place, key) = name.rsplit_once('.')?;
+        let known = PLACES.contains(&place) || place == "$_SERVER";
+        (known && matches!(key, "HOME" | "USERPROFILE")).then(|| self.world.home.to_owned())
+    }
+
+    /// A member of a text that is the same text: the name of a temporary file, what a response holds.
+    pub fn same_text(&self, of: &Expression, part: &str) -> Option<Expression> {
+        let text = of.text.as_ref()?;
+        let same = text.contains(TEMPORARY) && matches!(part, "name" | "path")
+            || text.contains(FETCHED) && matches!(part, "text" | "content" | "body" | "data");
+        same.then(|| Expression::of_text(text.clone()))
+    }
+
+    /// Opening a file to write it, or a command to read from it.
+    pub fn opens(&self, callee: &str, subject: Option<&str>, arguments: &[Expression]) -> Option<Call> {
+        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let call = |callee: &str, path: &str| Some(Call { callee: callee.to_owned(), args: vec![value(path)] });
+        let last = callee.rsplit('.').next()?;
+        if !matches!(last, "open" | "fopen" | "openSync") {
+            return None;
+        }
+        if self.language == "perl" {
+            let (mode, path) = match (text(1)?.trim(), text(2)) {
+                ("-|" | "|-", Some(command)) => return call("pipe", command),
+                (mode, Some(path)) => (mode, path),
+                (both, None) => {
+                    if let Some(command) = both.strip_suffix('|').or_else(|| both.strip_prefix('|')) {
+                        return call("pipe", command.trim());
+                    }
+                    both.split_at(both.len() - both.trim_start_matches(['>', '<', '+']).len())
+                }
+            };
+            return match mode {
+                mode if mode.contains(">>") => call("open.append", path.trim()),
+                mode if mode.contains('>') || mode.contains('+') => call("open.write", path.trim()),
+                _ => call("open", path.trim()),
+            };
+        }
+        let own = callee.contains("Path") && subject.is_some();
+        let (path, mode) = if own { (subject?, text(0)) } else { (text(0)?, text(1)) };
+        if self.language == "ruby"
+            && let Some(command) = path.strip_prefix('|')
+        {
+            return call("pipe", command);
+        }
+        let named = arguments.iter().find_map(|argument| argument.raw.as_deref()?.strip_prefix("--mode="));
+        let mode = mode.or(named).filter(|mode| mode.len() < 6)?;
+        if mode.contains('a') {
+            call("open.append", path)
+        } else if mode.contains(['w', 'x', '+']) {
+            call("open.write", path)
+        } else {
+            None
+        }
+    }
+
+    /// A function that is named as an argument: the name and what it is called with.
+    pub fn handed_on<'e>(&self, callee: &str, arguments: &'e [Expression]) -> Option<(String, &'e [Expression])> {
+        let last = callee.rsplit('.').next()?;
+        let takes = match self.language {
+            "php" => matches!(last, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array"),
+            "ruby" => matches!(last, "send" | "public_send" | "__send__"),
+            _ => false,
+        };
+        let (function, rest) = arguments.split_first()?;
+        let function = function.text.as_ref().filter(|_| takes)?;
+        Some((function.clone(), rest))
+    }
+
+    /// A path with a tilde in front made whole.
+    fn at_home(&self, text: &str) -> String {
+        text.strip_prefix('~').map_or_else(|| text.to_owned(), |rest| format!("{}{rest}", self.world.home))
+    }
+}
+
+/// What stands in front of the last part of a name; `os` where that is nothing.
+fn before(callee: &str) -> &str {
+    callee.rsplit_once('.').map_or("os", |(before, _)| before)
+}
+
+/// Parts of a path put together; an absolute part begins anew.
+fn joined(arguments: &[Expression]) -> String {
+    let mut all = String::new();
+    for argument in arguments {
+        let part = argument.text.clone().unwrap_or_else(|| HOLE.to_string());
+        if part.starts_with('/') {
+            all.clear();
+        } else if !all.is_empty() && !all.ends_with('/') {
+            all.push('/');
+        }
+        all.push_str(&part);
+    }
+    all
+}
+
+/// A pattern for names as a value.
+pub(super) fn globbed(pattern: &str) -> Value {
+    let mut all = Value::default();
+    crate::judge::facts::split::push_globs(pattern, &mut all);
+    all
+}
+
+fn base64(text: &str) -> String {
+    let plain: String = text
+        .chars()
+        .map(|c| match c {
+            '-' => '+',
+            '_' => '/',
+            c => c,
+        })
+        .collect();
+    decoded(decode::base64(&plain))
+}
+
+fn hexadecimal(text: &str) -> String {
+    decoded(decode::hexadecimal(text))
+}
+
+fn decoded(bytes: Option<Vec<u8>>) -> String {
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| HOLE.to_string())
+}
