@@ -307,7 +307,7 @@ fn tidy(path: &str) -> String {
 }
 
 /// `host:path` and `user@host:path`, as `scp` and `rsync` write places on other hosts.
-fn is_remote(text: &str) -> bool {
+pub(super) fn is_remote(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@[]".contains(c);
     host.len() > 1 && host.chars().all(plain) && !path.starts_with("//") && !host.starts_with(['.', '-'])

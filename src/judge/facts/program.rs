@@ -254,7 +254,10 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
-        let copies = reading.output == OutputTaint::Copies && !fetches;
+        // What is copied from another host is as good as fetched.
+        let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
+        let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
+        let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         let text = match sources.as_slice() {
             // A filter with a file to write.
             [] if copies => self.stdin_of(state).0,
