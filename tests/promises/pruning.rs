@@ -57,7 +57,7 @@ fn write(store: &Store, count: i64, days: i64, word: &str) {
 }
 
 /// A record with this many rows of more than a year ago, and five of three days ago.
-fn aged(count: i64) -> Home {
+pub fn aged(count: i64) -> Home {
     let home = Home::new();
     let store = home.store();
     write(&store, count, 400, "old-and-secretive");
