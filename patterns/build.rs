@@ -32,29 +32,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use judge::rules::blob::{Blob, Contents, pack};
-use judge::rules::model::Program;
-use judge::rules::source::{Known, read_all};
-
-/// The built-in files stand on nothing.
-struct Nothing;
-
-impl Known for Nothing {
-    fn program(&self, _: &str) -> Option<Cow<'_, Program>> {
-        None
-    }
-
-    fn has_rule(&self, _: &str) -> bool {
-        false
-    }
-
-    fn closed(&self, _: &str) -> bool {
-        false
-    }
-
-    fn may_loosen(&self) -> bool {
-        true
-    }
-}
+use judge::rules::source::{Nothing, read_all};
 
 fn main() -> ExitCode {
     match build() {

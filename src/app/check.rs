@@ -65,18 +65,18 @@ pub fn run(args: &CheckArgs) -> Result<u8, ExplainError> {
     let judged = road.judge(&invocation);
     let command = invocation.display();
     let threshold = road.policy().thresholds.of(invocation.origin);
-    let mut out = io::stdout().lock();
-    if args.json {
+    let text = if args.json {
         let verdict = Verdict::new(&command, invocation.origin, threshold, &judged.judgment, &judged.decision);
-        serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
-        out.write_all(b"\n")?;
+        let mut text = serde_json::to_string(&verdict).map_err(io::Error::from)?;
+        text.push('\n');
+        text
     } else {
         let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-        let line = verdict::verdict(&judged.decision, &judged.judgment.risk);
-        out.write_all(style::render(&[line], &look).as_bytes())?;
-    }
-    out.flush()?;
-    Ok(code(&judged.decision))
+        style::render(&[verdict::verdict(&judged.decision, &judged.judgment.risk)], &look)
+    };
+    let mut out = io::stdout().lock();
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(exit::after(printed, code(&judged.decision))?)
 }
 
 /// The exit code of a decision that is not carried out.
@@ -90,6 +90,14 @@ pub(super) const fn code(decision: &Decision) -> u8 {
 
 /// Judges every line. The exit code says whether all lines could be read, not how they were judged.
 fn batch(road: &Road) -> Result<u8, ExplainError> {
+    match judge_lines(road) {
+        // Whoever reads the verdicts has seen enough.
+        Err(ExplainError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn judge_lines(road: &Road) -> Result<u8, ExplainError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
     let mut base: Invocation = road.caller.invocation(Request::Argv(Vec::new()));

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::exit;
 use super::road::{Road, judge_here};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Source};
@@ -48,14 +49,19 @@ enum What {
 /// `guard config check`: something is wrong.
 const WRONG: u8 = 1;
 
-/// guard was called wrongly.
-const FAILED: u8 = 125;
-
 /// Shows or checks the configuration as it holds for the caller, and returns the exit code.
 ///
 /// # Errors
 /// Writing failed.
 pub fn run(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
+    match print(args, road) {
+        // Whoever reads it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let code = match &args.what {
         What::Show { key, json } => show(&road.config, key.as_deref(), *json, &mut out),
@@ -98,7 +104,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
         let near = nearest(wrong, KEYS.iter().map(|row| row.name));
         let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         writeln!(io::stderr(), "guard: there is no key {}{hint}", wrong.escape_debug())?;
-        return Ok(FAILED);
+        return Ok(exit::FAILED);
     }
     let sources = config.sources();
     if as_json {
@@ -358,7 +364,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_a_usage_error() {
         let (folder, loaded) = with("");
-        assert_eq!(text(|out| show(&loaded, Some("colour"), false, out), folder.path()), (String::new(), FAILED));
+        assert_eq!(text(|out| show(&loaded, Some("colour"), false, out), folder.path()), (String::new(), exit::FAILED));
     }
 
     #[test]

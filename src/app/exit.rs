@@ -1,5 +1,7 @@
 //! Exit codes of `guard -- …` and `guard -c …`. A command that ran gives its own.
 
+use std::io;
+
 /// It may run (`guard check`).
 pub const ALLOW: u8 = 0;
 /// A person would be asked (`guard check`).
@@ -12,3 +14,14 @@ pub const FAILED: u8 = 125;
 pub const REFUSED: u8 = 126;
 /// Not found.
 pub const NOT_FOUND: u8 = 127;
+
+/// The code of a verb that has printed what it found. A reader who stops reading has seen enough: the code stays.
+///
+/// # Errors
+/// Printing failed for another reason.
+pub fn after(printed: io::Result<()>, code: u8) -> io::Result<u8> {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(code),
+    }
+}

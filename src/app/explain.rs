@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::ask;
 use super::check::code;
+use super::exit;
 use super::road::{Road, RoadError};
 use crate::judge::invocation::Request;
 use crate::ui::card::CardView;
@@ -52,9 +53,8 @@ pub fn run(args: &ExplainArgs) -> Result<u8, ExplainError> {
     let columns = if terminal { crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()) } else { 80 };
     let text = style::render(&explain::explain(&view, columns, &look), &look);
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(code(&judged.decision))
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(exit::after(printed, code(&judged.decision))?)
 }
 
 /// Why nothing is explained.

@@ -119,6 +119,14 @@ pub struct Shelf<'a> {
 /// # Errors
 /// [`PatternsError`].
 pub fn run(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
+    match print(args, shelf) {
+        // Whoever reads it has seen enough.
+        Err(PatternsError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn print(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     let mut out = Out { to: io::BufWriter::new(io::stdout().lock()), look };
     let code = match &args.what {

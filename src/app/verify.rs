@@ -36,11 +36,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
         None => Audit::default(),
     };
     let code = if audit.faults.is_empty() { exit::ALLOW } else { BROKEN };
-    match print(args, &audit) {
-        // Whoever reads it has seen enough; what it means stays.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(code),
-    }
+    Ok(exit::after(print(args, &audit), code)?)
 }
 
 fn print(args: &VerifyArgs, audit: &Audit) -> io::Result<()> {

@@ -194,3 +194,22 @@ fn no_grant_covers_tier_4_a_shell_an_interpreter_or_a_wrapper() {
     }
     assert!(!home.paths().database().exists());
 }
+
+#[test]
+fn a_reader_who_stops_reading_is_no_fault() {
+    let home = Home::new();
+    for (verb, code) in [
+        (&["check", "git push --force origin main"][..], 1),
+        (&["check", "--json", "ls"], 0),
+        (&["explain", "ls"], 0),
+        (&["patterns", "list"], 0),
+        (&["config", "show"], 0),
+        (&["verify"], 0),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = home.guard(verb).stdout(writer).output().unwrap();
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!((done.status.code(), errors.as_ref()), (Some(code), ""), "{verb:?}");
+    }
+}

@@ -91,7 +91,8 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
         out.json(&json!({"rules": wanted.len(), "examples": examples, "failures": failed, "problems": []}))?;
     } else {
         out.lines(&failures.iter().map(line).collect::<Vec<_>>())?;
-        let sum = format!("{} rules, {examples} examples, {} wrong", wanted.len(), failures.len());
+        let rules = if wanted.len() == 1 { "rule" } else { "rules" };
+        let sum = format!("{} {rules}, {examples} examples, {} wrong", wanted.len(), failures.len());
         let style = if failures.is_empty() { Style::Safe } else { Style::Danger };
         out.lines(&[Line::of(style, sum)])?;
     }

@@ -38,6 +38,28 @@ pub trait Known {
     fn may_loosen(&self) -> bool;
 }
 
+/// No layer below: what the built-in files stand on.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Known for Nothing {
+    fn program(&self, _: &str) -> Option<Cow<'_, Program>> {
+        None
+    }
+
+    fn has_rule(&self, _: &str) -> bool {
+        false
+    }
+
+    fn closed(&self, _: &str) -> bool {
+        false
+    }
+
+    fn may_loosen(&self) -> bool {
+        true
+    }
+}
+
 /// Reads one file.
 ///
 /// # Errors
