@@ -79,6 +79,7 @@ complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcomm
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand verify" -l head -d 'A head that was kept elsewhere: it must still be part of the chain' -r
 complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand verify" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand allow; and not __fish_seen_subcommand_from list add remove help" -s h -l help -d 'Print help'

@@ -8,11 +8,14 @@ use jiff::tz::TimeZone;
 use super::log::LogError;
 use super::log::prune::extent;
 use super::{exit, moment, road};
-use crate::store::{Audit, PrunedEnd, Store};
+use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 
 /// The arguments of `guard verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
+    /// A head that was kept elsewhere: it must still be part of the chain
+    #[arg(long, value_name = "ROW:HASH", value_parser = head)]
+    head: Option<Head>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -24,22 +27,54 @@ const BROKEN: u8 = 1;
 /// What no reading of the record itself can show.
 const LIMITS: &str = "\
 This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
-rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and compare.";
+rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and give it to guard verify --head.";
+
+/// `12:3f…`, or as it is printed: `row 12, 3f…`.
+fn head(text: &str) -> Result<Head, String> {
+    let (row, hash) = text.trim_start_matches("row").split_once([':', ',']).unwrap_or_default();
+    let head = row.trim().parse().ok().zip(Link::parse(hash.trim())).map(|(row, link)| Head { row, link });
+    head.ok_or_else(|| "write the number of the row, a colon and the hash, as guard verify printed them".to_owned())
+}
+
+/// What became of a head that was kept elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Holds,
+    Gone,
+    Pruned,
+}
+
+impl Kept {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Gone => "gone",
+            Self::Pruned => "pruned",
+        }
+    }
+}
 
 /// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
 pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
-    let audit = match Store::open_existing(&road::paths()?)? {
-        Some(store) => store.verify()?,
-        None => Audit::default(),
+    let store = Store::open_existing(&road::paths()?)?;
+    let audit = store.as_ref().map_or(Ok(Audit::default()), Store::verify)?;
+    let kept = match &args.head {
+        None => None,
+        Some(head) => Some(match store.as_ref().map_or(Ok(Some(false)), |store| store.holds(head))? {
+            Some(true) => Kept::Holds,
+            Some(false) => Kept::Gone,
+            None => Kept::Pruned,
+        }),
     };
-    let code = if audit.faults.is_empty() { exit::ALLOW } else { BROKEN };
-    Ok(exit::after(print(args, &audit), code)?)
+    let whole = audit.faults.is_empty() && kept != Some(Kept::Gone);
+    let code = if whole { exit::ALLOW } else { BROKEN };
+    Ok(exit::after(print(args, &audit, kept), code)?)
 }
 
-fn print(args: &VerifyArgs, audit: &Audit) -> io::Result<()> {
+fn print(args: &VerifyArgs, audit: &Audit, kept: Option<Kept>) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
@@ -49,12 +84,23 @@ fn print(args: &VerifyArgs, audit: &Audit) -> io::Result<()> {
         });
         let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({
-            "ok": faults.is_empty(), "rows": audit.rows, "pruned": pruned, "head": head,
+            "ok": faults.is_empty() && kept != Some(Kept::Gone), "kept_head": kept.map(Kept::name), "rows": audit.rows, "pruned": pruned, "head": head,
             "faults": faults, "more_faults": audit.more,
         });
         writeln!(out, "{object}")?;
     } else {
         tell(&mut out, audit)?;
+        if let (Some(kept), Some(head)) = (kept, args.head) {
+            let row = head.row;
+            match kept {
+                Kept::Holds => writeln!(out, "The head that you kept, row {row}, is part of this chain.")?,
+                Kept::Gone => writeln!(
+                    out,
+                    "The head that you kept, row {row}, is not part of this chain: its end was cut off, or it was rebuilt."
+                )?,
+                Kept::Pruned => writeln!(out, "The head that you kept, row {row}, was pruned: keep a newer one.")?,
+            }
+        }
     }
     out.flush()
 }

@@ -20,8 +20,9 @@ impl Link {
     /// What the first row follows.
     pub(super) const START: Self = Self([0; 32]);
 
-    /// Reads what `Display` writes.
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads what `Display` writes; `None` when it is something else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 64 {
             return None;
@@ -139,6 +140,25 @@ pub(super) const HEAD: &str = "SELECT id, hash FROM record ORDER BY id DESC LIMI
 /// The end of the chain; `None` when there is no row yet.
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Option<Head>> {
     connection.prepare(HEAD)?.query_row([], |row| Ok(Head { row: row.get(0)?, link: Link(row.get(1)?) })).optional()
+}
+
+/// Whether a row has this hash; `None` when it was pruned together with rows after it.
+pub(super) fn holds(connection: &Connection, head: &Head) -> rusqlite::Result<Option<bool>> {
+    let mut statement = connection.prepare("SELECT hash FROM record WHERE id = ?1")?;
+    let written: Option<Option<[u8; 32]>> = statement.query_row([head.row], |row| row.get(0)).optional()?;
+    if let Some(written) = written {
+        return Ok(Some(written == Some(head.link.0)));
+    }
+    let first = prune::first_row(connection)?.unwrap_or(1);
+    if head.row >= first {
+        return Ok(Some(false));
+    }
+    let last = prune::seal_of(connection, first - 1)?.and_then(|seal| seal.pruned);
+    Ok(match last {
+        Some(pruned) if pruned.last == head.row => Some(pruned.head == head.link),
+        Some(_) => None,
+        None => Some(false),
+    })
 }
 
 /// Appends a row and returns its number. To be called inside a transaction that holds the write lock, or two rows

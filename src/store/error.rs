@@ -52,6 +52,8 @@ pub enum StoreError {
     Pruned { row: i64, last: i64, at: Timestamp },
     /// Nothing in the record bears out that the clock is right; it keeps rows for so many days.
     Clock { days: u32 },
+    /// No row proves that guard pruned what stood before the first row that is there.
+    Unproved { row: i64 },
     /// A row that was to be pruned is not as it was written.
     Altered { row: i64 },
     /// A row says something that this version cannot read.
@@ -115,6 +117,11 @@ impl fmt::Display for StoreError {
                 f,
                 "all rows but those of the last day are older than {days} days, so nothing was pruned: is the clock \
                  right? If so, guard log prune --older-than {days}d"
+            ),
+            Self::Unproved { row } => write!(
+                f,
+                "all before row {row} is gone and no sealed row says why, so nothing was pruned: see guard verify, and \
+                 keep a copy before you begin a new record"
             ),
             Self::Altered { row } => write!(
                 f,

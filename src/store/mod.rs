@@ -81,6 +81,15 @@ impl Store {
         }
     }
 
+    /// Whether a head that was kept elsewhere is still part of the chain; `None` when its row was pruned together with
+    /// rows after it, so that it cannot be told. Only a chain that [`Store::verify`] finds whole makes this a proof.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn holds(&self, head: &Head) -> Result<Option<bool>, StoreError> {
+        self.persist(|connection| chain::holds(connection, head))
+    }
+
     /// The end of the chain; `None` while the record is empty.
     ///
     /// # Errors

@@ -99,8 +99,8 @@ impl Store {
     /// # Errors
     /// The record cannot be read, or what is old in it is not as it was written.
     pub fn would_prune(&self, limit: &Limit, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
-        let key = Key::read_or_make(&self.paths.key())?;
-        let survey = self.persist(|connection| survey(connection, limit, now, i64::MAX, &key))?;
+        let key = Key::read(&self.paths.key()).ok();
+        let survey = self.persist(|connection| survey(connection, limit, now, i64::MAX, key.as_ref()))?;
         survey.wanted()
     }
 
@@ -181,7 +181,7 @@ impl Store {
         // What is pruned is gone from the file too, not only from its index.
         self.persist(|connection| connection.query_row("PRAGMA secure_delete=ON", [], |_| Ok(())))?;
         let survey = self.write_durably(|connection| {
-            let mut survey = survey(connection, limit, now, PORTION, &key)?;
+            let mut survey = survey(connection, limit, now, PORTION, Some(&key))?;
             if let Survey::Old(pruned) = &mut survey {
                 remove(connection, pruned, user, now, &key)?;
             }
@@ -218,6 +218,10 @@ enum Survey {
     Altered {
         row: i64,
     },
+    /// What was pruned before is not proved to have been pruned by guard: the first row that is there.
+    Unproved {
+        row: i64,
+    },
 }
 
 impl Survey {
@@ -226,6 +230,7 @@ impl Survey {
             Self::Nothing => Ok(None),
             Self::Old(pruned) => Ok(Some(pruned)),
             Self::Altered { row } => Err(StoreError::Altered { row }),
+            Self::Unproved { row } => Err(StoreError::Unproved { row }),
         }
     }
 }
@@ -233,15 +238,21 @@ impl Survey {
 /// Reads from the old end up to the first row that is not older than the limit, or so many rows.
 ///
 /// A row from the future was written by a wrong clock and neither goes by itself nor keeps the rows around it.
-fn survey(connection: &Connection, limit: &Limit, now: Timestamp, most: i64, key: &Key) -> rusqlite::Result<Survey> {
+fn survey(
+    connection: &Connection,
+    limit: &Limit,
+    now: Timestamp,
+    most: i64,
+    key: Option<&Key>,
+) -> rusqlite::Result<Survey> {
     let (limit_at, now) = (limit.before.as_millisecond(), now.as_millisecond());
     let Some(first) = first_row(connection)? else { return Ok(Survey::Nothing) };
     let mut since = None;
     let mut before = Link::START;
     if first != 1 {
-        match seal_of(connection, first - 1)?.filter(|seal| seal.holds(Some(key))).and_then(|seal| seal.pruned) {
+        match seal_of(connection, first - 1)?.filter(|seal| seal.holds(key)).and_then(|seal| seal.pruned) {
             Some(earlier) => (before, since) = (earlier.head, Some(earlier.since)),
-            None => return Ok(Survey::Altered { row: first }),
+            None => return Ok(Survey::Unproved { row: first }),
         }
     }
 

@@ -43,6 +43,30 @@ fn verifying_says_what_it_cannot_show() {
 }
 
 #[test]
+fn a_head_that_was_kept_elsewhere_shows_a_cut_tail_and_a_rebuilt_chain() {
+    let home = Home::new();
+    assert_eq!(home.guard(&["verify", "--head", "3"]).output().unwrap().status.code(), Some(125));
+    for word in ["one", "two", "three"] {
+        home.run(&["echo", word]);
+    }
+    let head: serde_json::Value = serde_json::from_str(&home.prints(&["verify", "--json"], 0)).unwrap();
+    let kept = format!("{}:{}", head["head"]["row"], head["head"]["hash"].as_str().unwrap());
+    let printed = home.prints(&["verify"], 0).lines().nth(1).unwrap().replace("Head: ", "");
+    for kept in [&kept, &printed] {
+        assert!(home.prints(&["verify", "--head", kept], 0).contains("is part of this chain"), "{kept}");
+    }
+    home.run(&["echo", "four"]);
+    assert!(home.prints(&["verify", "--head", &kept, "--json"], 0).contains(r#""kept_head":"holds""#));
+    // Without the head this is a whole record.
+    home.sql("DELETE FROM record WHERE id >= 3");
+    home.prints(&["verify"], 0);
+    assert!(home.prints(&["verify", "--head", &kept], 1).contains("its end was cut off, or it was rebuilt"));
+    home.run(&["echo", "another three"]);
+    home.prints(&["verify"], 0);
+    assert!(home.prints(&["verify", "--head", &kept, "--json"], 1).contains(r#""kept_head":"gone""#));
+}
+
+#[test]
 fn nothing_is_made_by_looking() {
     let home = Home::new();
     assert_eq!(home.prints(&["log"], 0), "Nothing is recorded yet.\n");

@@ -84,6 +84,7 @@ fn faults(home: &Home) -> Vec<Fault> {
 fn what_is_pruned_leaves_the_rest_provable_and_is_told() {
     let home = aged(30);
     let before = home.prints(&["verify"], 0);
+    let last = home.store().entry(30).unwrap().hash.to_string();
     let would = home.prints(&["log", "prune", "--dry-run"], 0);
     assert!(
         would.starts_with("Would prune rows 1 to 30 (30 rows, ") && would.contains("older than 365 days"),
@@ -93,6 +94,9 @@ fn what_is_pruned_leaves_the_rest_provable_and_is_told() {
 
     let pruned = home.prints(&["log", "prune"], 0);
     assert!(pruned.starts_with("Pruned rows 1 to 30 (30 rows, "), "{pruned}");
+    let kept = |row: i64, hash: &str| home.prints(&["verify", "--head", &format!("{row}:{hash}")], 0);
+    assert!(kept(30, &last).contains("row 30, is part of this chain"));
+    assert!(kept(29, &last).contains("row 29, was pruned"));
     let verified = home.prints(&["verify"], 0);
     assert!(verified.starts_with("6 rows, each continuing the one before it.\nPruned at "), "{verified}");
     assert!(verified.contains(", sealed in row 36: rows 1 to 30 (30 rows, "), "{verified}");
@@ -173,7 +177,7 @@ fn rows_that_are_gone_without_a_word_are_found_before_and_after_a_pruning() {
     // What is not as it was written is not pruned: the trace would go with it.
     let output = home.guard(&["log", "prune"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(125) && said.contains("row 11 is not as it was written"), "{said}");
+    assert!(output.status.code() == Some(125) && said.contains("all before row 11 is gone"), "{said}");
     assert_eq!(home.store().verify().unwrap().rows, 25);
 
     let home = aged(30);
@@ -181,6 +185,22 @@ fn rows_that_are_gone_without_a_word_are_found_before_and_after_a_pruning() {
     home.sql("DELETE FROM record WHERE id IN (31, 32)");
     assert_eq!(faults(&home), [Fault::Missing { first: 31, last: 32 }]);
     assert!(home.prints(&["verify"], 1).starts_with("rows 31 to 32 were removed\n"));
+}
+
+#[test]
+fn a_pruning_that_was_sealed_with_another_key_is_no_proof() {
+    let home = aged(30);
+    home.prints(&["log", "prune"], 0);
+    let key = std::fs::read(home.paths().key()).unwrap();
+    std::fs::remove_file(home.paths().key()).unwrap();
+    let unsealed = Fault::Unsealed { row: 36, last: Some(30) };
+    assert_eq!(faults(&home), [Fault::Missing { first: 1, last: 30 }, unsealed.clone()]);
+    // The next row is written with a new key.
+    assert!(home.run(&["true"]).status.success());
+    assert_ne!(std::fs::read(home.paths().key()).unwrap(), key);
+    assert_eq!(faults(&home), [Fault::Missing { first: 1, last: 30 }, unsealed]);
+    std::fs::write(home.paths().key(), key).unwrap();
+    assert_eq!(faults(&home), []);
 }
 
 #[test]
