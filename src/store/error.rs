@@ -10,7 +10,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{AccessFlags, Uid, User, access};
@@ -48,8 +47,8 @@ pub enum StoreError {
     BadKey { path: PathBuf },
     /// A row does not exist; the newest that does.
     NoSuchRow { row: i64, newest: Option<i64> },
-    /// A row was pruned, with all up to another, at this time; `to` is the latest time in them.
-    Pruned { row: i64, last: i64, at: Timestamp },
+    /// A row was pruned; the row that tells of it, while it is there.
+    Pruned { row: i64, by: Option<i64> },
     /// Nothing in the record bears out that the clock is right; it keeps rows for so many days.
     Clock { days: u32 },
     /// No row proves that guard pruned what stood before the first row that is there.
@@ -110,9 +109,8 @@ impl fmt::Display for StoreError {
             Self::NoSuchRow { row, newest: Some(newest) } => {
                 write!(f, "the record has no row {row}: the newest is {newest} (guard log lists them)")
             }
-            Self::Pruned { row, last, at } => {
-                write!(f, "row {row} was pruned with all up to {last}, at {at:.0} (guard verify says why)")
-            }
+            Self::Pruned { row, by: Some(by) } => write!(f, "row {row} was pruned: guard log show {by} says why"),
+            Self::Pruned { row, by: None } => write!(f, "row {row} was pruned: guard verify says why"),
             Self::Clock { days } => write!(
                 f,
                 "all rows but those of the last day are older than {days} days, so nothing was pruned: is the clock \

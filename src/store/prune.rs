@@ -58,6 +58,11 @@ impl Pruned {
         self.last - self.first + 1
     }
 
+    /// Whether a row is among them.
+    pub(super) fn contains(&self, row: i64) -> bool {
+        (self.first..=self.last).contains(&row)
+    }
+
     /// This and what was pruned right after it.
     fn then(self, next: Self) -> Self {
         let carried = self.carried.into_iter().chain(next.carried).collect();

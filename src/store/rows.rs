@@ -192,12 +192,12 @@ impl Store {
 
 /// Why a row is not there.
 fn absent(connection: &Connection, row: i64) -> rusqlite::Result<StoreError> {
-    let pruned = prune::first_row(connection)?
-        .filter(|first| (1..*first).contains(&row))
-        .map_or(Ok(None), |first| prune::seal_of(connection, first - 1))?;
-    let seal = pruned.and_then(|seal| Some((seal.last?, Timestamp::from_millisecond(seal.at).ok()?)));
-    if let Some((last, at)) = seal {
-        return Ok(StoreError::Pruned { row, last, at });
+    let first = prune::first_row(connection)?.unwrap_or(1);
+    if (1..first).contains(&row) && prune::seal_of(connection, first - 1)?.is_some() {
+        // What tells of an early pruning may have been pruned itself.
+        let seals = prune::seals(connection)?;
+        let seal = seals.iter().find(|seal| seal.pruned.as_ref().is_some_and(|pruned| pruned.contains(row)));
+        return Ok(StoreError::Pruned { row, by: seal.map(|seal| seal.row) });
     }
     Ok(StoreError::NoSuchRow { row, newest: chain::head(connection)?.map(|head| head.row) })
 }
