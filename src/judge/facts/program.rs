@@ -407,8 +407,15 @@ pub(super) fn is_shell(language: &str) -> bool {
 
 /// A value with unset variables taken out, where what is left is a path of its own.
 fn without_unset(value: &Value) -> Value {
-    let is_unset = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
-    let is_temporary = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }));
+    // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
+    let is_temporary = |piece: &Piece| match piece {
+        Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
+        Piece::Unknown(Unknown { why, .. }) => *why == UnknownReason::Temporary,
+        Piece::Text(_) | Piece::Glob(_) => false,
+    };
+    let is_unset = |piece: &Piece| {
+        matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })) && !is_temporary(piece)
+    };
     let mut left = Value::default();
     value.pieces.iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
     if left.pieces.first().is_some_and(is_temporary) && left.pieces.len() > 1 {
