@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value};
+use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
 use super::frame::Frame;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
@@ -237,7 +237,25 @@ impl Walker<'_> {
                 }
                 _ => Taint::default(),
             };
+            let empties = effect == Effect::Write && self.prints_nothing(parent) && !operand.value.is("/dev/null");
+            if empties {
+                // `: > file` and `> file` are ways to write `truncate -s 0 file`.
+                let word = |text: &str| Operand { value: Value::text(text), span };
+                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), operand.clone()], span);
+            }
             self.effect(state, frame, effect, vec![operand], false, parent, span, taint);
+        }
+    }
+
+    /// Whether what stands in front of a redirection is known to print nothing.
+    fn prints_nothing(&self, act: Option<usize>) -> bool {
+        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return true };
+        let Verb::Program { name, .. } = &act.verb else { return false };
+        match name.as_str() {
+            ":" | "true" => true,
+            "cat" => !act.operands.is_empty() && act.operands.iter().all(|operand| operand.value.is("/dev/null")),
+            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
+            _ => false,
         }
     }
 
