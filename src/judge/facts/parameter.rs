@@ -91,6 +91,7 @@ impl Walker<'_> {
                 self.facts.expanded.insert(name.to_owned());
                 known(value.to_owned())
             }
+            None if name == "TMPDIR" => Bound::Scalar(unknown(UnknownReason::Temporary, Taint::default())),
             None => Bound::Scalar(marker(name)),
         }
     }

@@ -275,8 +275,20 @@ impl Walker<'_> {
             }
             _ => unknown(UnknownReason::CommandOutput, taint),
         };
+        // Into a directory it goes by its own name.
+        let name = match sources.as_slice() {
+            [source] if remote => {
+                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
+            }
+            _ => None,
+        };
         for target in &derived.on {
-            if let Some(key) = self.file_key(state, &target.value) {
+            let mut place = target.value.clone();
+            if let Some(name) = name.as_ref().filter(|_| place.is(".") || place.rough().ends_with('/')) {
+                place.push_text("/");
+                place.push_text(name);
+            }
+            if let Some(key) = self.file_key(state, &place) {
                 let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
@@ -377,14 +389,9 @@ impl Walker<'_> {
         };
         // Where no temporary directory could be made, only deleting does harm.
         let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
-        let temporary = |arg: &Arg| match arg.value.pieces.first() {
-            Some(Piece::Unknown(unknown)) => match &unknown.why {
-                UnknownReason::Temporary => true,
-                UnknownReason::Variable(name) => name == "TMPDIR",
-                _ => false,
-            },
-            _ => false,
-        };
+        let is_temporary =
+            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }));
+        let temporary = |arg: &Arg| arg.value.pieces.first().is_some_and(is_temporary);
         if !deletes && words.iter().zip(&emptied).filter(|(one, other)| one != other).all(|(one, _)| temporary(one)) {
             return;
         }

@@ -81,6 +81,14 @@ impl Walker<'_> {
     /// Walks a file of the world as shell code.
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
+        if self.is_fetched(path) {
+            self.opaque(
+                OpaqueReason::FetchedCode,
+                "a script that is fetched from the network in this line is run",
+                span,
+            );
+            return;
+        }
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
             Some(FileFacts::Missing) => {}

@@ -5,6 +5,7 @@ use super::arguments::{CodeFrom, CodeSource};
 use super::builtins::within;
 use super::frame::{Frame, Spans};
 use super::program::is_shell;
+use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -109,6 +110,13 @@ impl Walker<'_> {
             _ => None,
         });
         if let Some(value) = file.filter(|value| !value.is_empty()) {
+            // Its value is expanded before it names a file.
+            if name == "ENV"
+                && let Some(text) = value.known_text().filter(|text| text.contains(['$', '`']))
+            {
+                self.embedded(state, &frame.elsewhere(span), &text);
+                return;
+            }
             self.script_file(state, frame, &Operand { value, span }, span, None);
         }
     }
@@ -173,7 +181,14 @@ impl Walker<'_> {
                 } else {
                     match self.content_of(state, &file.value) {
                         Some(text) => text,
-                        None => return,
+                        None => {
+                            let path = file.value.known().and_then(|path| absolute(state, &path));
+                            if path.is_some_and(|path| self.is_fetched(&path)) {
+                                let detail = format!("{} code that is fetched in this line is run", source.language);
+                                self.opaque(OpaqueReason::FetchedCode, detail, span);
+                            }
+                            return;
+                        }
                     }
                 }
             }

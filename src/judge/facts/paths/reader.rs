@@ -44,8 +44,6 @@ impl<'a> Reader<'a> {
                 UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
                     self.text(self.home.unwrap_or_default(), true);
                 }
-                // Where it is not set, programs take this one; what comes of it being empty is walked beside.
-                UnknownReason::Variable(name) if name == "TMPDIR" && first => self.text("/tmp", true),
                 UnknownReason::Found(Some(start)) if first => {
                     self.text(start, true);
                     self.end_component();

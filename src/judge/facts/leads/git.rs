@@ -1,0 +1,147 @@
+//! git: aliases, of the repository's configuration and of the command's own.
+
+use crate::judge::facts::act::Value;
+use crate::judge::facts::arguments::Reading;
+use crate::judge::facts::builtins::within;
+use crate::judge::facts::command::Lookup;
+use crate::judge::facts::expand::Field;
+use crate::judge::facts::frame::Frame;
+use crate::judge::facts::leads::describes;
+use crate::judge::facts::redirect::absolute;
+use crate::judge::facts::state::{Bound, Build as _, State};
+use crate::judge::facts::walk::Walker;
+use crate::judge::facts::wrappers::quoted_words;
+use crate::judge::rules::model::Program;
+use crate::judge::syntax::tree::Span;
+
+impl Walker<'_> {
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn git_alias(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        let Some(alias) = reading.sub.first() else { return };
+        if describes(program, alias) {
+            return;
+        }
+        let Some(at) = args.iter().position(|field| field.value.is(alias)) else { return };
+        let rest = args.get(at + 1..).unwrap_or_default();
+        let mut dir = state.cwd.clone();
+        for value in reading.flags.iter().filter(|flag| flag.name == "-C").filter_map(|flag| flag.value.as_ref()) {
+            let from = State { cwd: dir, ..State::default() };
+            dir = value.known().and_then(|path| absolute(&from, &path));
+        }
+        let (text, root) = match self.given_alias(state, reading, env, alias) {
+            Some(text) => (text, None),
+            None => {
+                let Some(repository) = dir.as_deref().and_then(|dir| self.inquiry.repository(dir)) else { return };
+                let key = |name: &str| name.trim_start_matches("alias.").eq_ignore_ascii_case(alias);
+                let Some((_, text)) = repository.aliases.iter().find(|(name, _)| key(name)) else { return };
+                (text.clone(), Some(repository.root.clone()))
+            }
+        };
+        let Some(inner) = self.definition(frame, "git", format!("git alias {alias}"), span) else { return };
+        let mut child = state.child(env);
+        if dir != child.cwd {
+            child.move_to(dir);
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            if let Some(root) = root {
+                child.move_to(Some(root));
+            }
+            child.zero = Value::text(line);
+            child.positional = rest.iter().map(|field| field.value.clone()).collect();
+            self.text(&mut child, &inner, &format!("{line} \"$@\""));
+            return;
+        }
+        let mut fields = vec![Field::text("git", span)];
+        fields.extend(quoted_words(&text).into_iter().map(|word| Field::text(word, span)));
+        fields.extend(rest.iter().cloned());
+        self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// An alias that the command itself brings: `-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`.
+    fn given_alias(
+        &mut self,
+        state: &State,
+        reading: &Reading,
+        env: &[(String, Value)],
+        alias: &str,
+    ) -> Option<String> {
+        let key = format!("alias.{alias}");
+        let is_key = |name: &str| name.eq_ignore_ascii_case(&key);
+        for flag in reading.flags.iter().rev() {
+            let Some(text) = flag.value.as_ref().and_then(|value| value.known_text()) else { continue };
+            let Some((name, value)) = text.split_once('=') else { continue };
+            match flag.name.as_str() {
+                "-c" if is_key(name) => return Some(value.to_owned()),
+                "--config-env" if is_key(name) => return self.variable_of(state, env, value),
+                _ => {}
+            }
+        }
+        self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value)
+    }
+
+    /// The settings that `GIT_CONFIG_*` variables bring.
+    fn configured(&mut self, state: &State, env: &[(String, Value)]) -> Vec<(String, String)> {
+        let mut variable = |name: &str| self.variable_of(state, env, name);
+        let mut all = Vec::new();
+        let count: usize = variable("GIT_CONFIG_COUNT").and_then(|count| count.parse().ok()).unwrap_or(0);
+        for index in 0..count.min(64) {
+            let key = variable(&format!("GIT_CONFIG_KEY_{index}"));
+            all.extend(key.zip(variable(&format!("GIT_CONFIG_VALUE_{index}"))));
+        }
+        let parameters = variable("GIT_CONFIG_PARAMETERS").unwrap_or_default();
+        for word in quoted_words(&parameters) {
+            if let Some((name, value)) = word.split_once('=') {
+                all.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        all
+    }
+
+    fn variable_of(&mut self, state: &State, env: &[(String, Value)], name: &str) -> Option<String> {
+        match env.iter().rev().find(|(own, _)| own == name) {
+            Some((_, value)) => value.known_text(),
+            None => match self.lookup(state, name) {
+                Bound::Scalar(value) => value.known_text(),
+                _ => None,
+            },
+        }
+    }
+
+    /// The same command with the settings that variables bring written out.
+    #[inline(never)]
+    pub(super) fn git_settings(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        const CALL: &str = "git settings of variables";
+        if frame.calls.iter().any(|call| call == CALL) {
+            return;
+        }
+        let settings = self.configured(state, env);
+        if settings.is_empty() {
+            return;
+        }
+        let mut inner = within(frame, "git").elsewhere(span);
+        inner.calls.push(CALL.to_owned());
+        let mut fields = vec![Field::text("git", span)];
+        for (name, value) in settings {
+            fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
+        }
+        fields.extend(args.iter().cloned());
+        self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+}

@@ -1,0 +1,111 @@
+//! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
+
+use crate::judge::facts::act::{Operand, Value};
+use crate::judge::facts::arguments::Reading;
+use crate::judge::facts::expand::Field;
+use crate::judge::facts::frame::Frame;
+use crate::judge::facts::leads::describes;
+use crate::judge::facts::state::{Build as _, State};
+use crate::judge::facts::walk::Walker;
+use crate::judge::rules::model::Program;
+use crate::judge::syntax::tree::Span;
+
+/// Scripts of a package that installing it runs.
+const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
+
+/// What projects call their scripts, though programs are called so too.
+const SCRIPTS: &[&str] = &[
+    "build", "check", "clean", "deploy", "dev", "down", "find", "format", "info", "install", "kill", "link", "lint",
+    "make", "migrate", "move", "publish", "release", "render", "reset", "run", "seed", "serve", "setup", "sort",
+    "start", "stop", "task", "test", "type", "up", "watch",
+];
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub(super) fn package_script(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        span: Span,
+    ) {
+        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+        let sub = reading.sub.first().cloned();
+        let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
+        let first = sub.clone().or_else(|| operand(0));
+        let skip = usize::from(sub.is_none());
+        let (scripts, rest): (Vec<String>, usize) = match first.as_deref() {
+            Some("run" | "run-script" | "rum" | "urn") => match operand(skip) {
+                Some(script) => (vec![script], skip + 1),
+                None => return,
+            },
+            Some("test" | "t" | "tst") => (vec!["test".to_owned()], skip),
+            Some(script @ ("start" | "stop" | "restart")) => (vec![script.to_owned()], skip),
+            Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
+                (ON_INSTALL.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
+            }
+            // npm knows no scripts without `run`.
+            Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
+            _ => return,
+        };
+        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let path = format!("{}/package.json", dir.trim_end_matches('/'));
+        // What installing a package runs is judged where it is installed.
+        if rest == usize::MAX && self.is_fetched(&path) {
+            return;
+        }
+        let Some(text) = self.told(state, &Value::text(path), span) else { return };
+        let Ok(manifest) = serde_json::from_str::<serde_json::Value>(&text) else { return };
+        let Some(defined) = manifest.get("scripts") else { return };
+        for script in scripts {
+            for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
+                let Some(text) = defined.get(&name_of).and_then(serde_json::Value::as_str) else { continue };
+                let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
+                else {
+                    continue;
+                };
+                let mut child = state.child(&[]);
+                if child.cwd.as_deref() != Some(&dir) {
+                    child.move_to(Some(dir.clone()));
+                }
+                let mut line = Value::text(text);
+                if name_of == script {
+                    for operand in reading.operands.iter().skip(rest) {
+                        line.push_text(" ");
+                        line.push_quoted(&operand.value);
+                    }
+                }
+                self.read_value(&mut child, &inner, &line, span);
+            }
+        }
+    }
+
+    /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn package_program(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
+        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+        let word = match reading.sub.first() {
+            Some(sub) if sub == "run" => operand(0),
+            Some(sub) if !describes(program, sub) => Some(sub.clone()),
+            Some(_) => None,
+            None => operand(0),
+        };
+        let is_program = |word: &String| name != "npm" && !SCRIPTS.contains(&word.as_str());
+        let Some(word) = word.filter(is_program) else { return };
+        let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
+        let rest = args.iter().skip(at + 1).map(|field| Operand { value: field.value.clone(), span: field.span });
+        self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
+    }
+}

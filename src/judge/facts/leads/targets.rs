@@ -1,0 +1,103 @@
+//! Targets of recipe files: `make X`, `just X`.
+
+use crate::judge::facts::act::Value;
+use crate::judge::facts::arguments::Reading;
+use crate::judge::facts::builtins::within;
+use crate::judge::facts::frame::Frame;
+use crate::judge::facts::recipes::{Kind, Recipes};
+use crate::judge::facts::state::{Build as _, State};
+use crate::judge::facts::walk::Walker;
+use crate::judge::syntax::tree::Span;
+
+/// The most calls of make's `shell` that are followed.
+const MAX_SHELLS: usize = 64;
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub(super) fn recipe(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        kind: Kind,
+        reading: &Reading,
+        span: Span,
+    ) {
+        let value = |names: &[&str]| {
+            reading.flags.iter().find(|flag| names.contains(&flag.name.as_str())).and_then(|flag| flag.value.as_ref())
+        };
+        let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
+        let mut there = state.fork();
+        there.cwd.clone_from(&dir);
+        let files: Vec<Value> = match value(&["-f", "--file", "--makefile", "--justfile"]) {
+            Some(file) if file.is("-") => vec![Value::text("/dev/stdin")],
+            Some(file) => vec![file.clone()],
+            None if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
+            None => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
+        };
+        let mut text: Option<String> = None;
+        for file in &files {
+            // All of them are asked for at once.
+            let told = self.told(&there, file, span);
+            text = text.or(told);
+        }
+        if let Some(more) = value(&["--eval", "-E"]).and_then(|more| more.known_text()) {
+            text = Some(format!("{more}\n{}", text.unwrap_or_default()));
+        }
+        let (mut targets, mut given) = (Vec::new(), Vec::new());
+        for word in reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text())) {
+            match word.split_once('=') {
+                Some((name, value)) => given.push((name.to_owned(), value.to_owned())),
+                None => targets.push(word),
+            }
+        }
+        if let Some((_, shell)) = given.iter().find(|(name, _)| kind == Kind::Make && name == "SHELL") {
+            let program = shell.rsplit('/').next().unwrap_or_default();
+            if !self.is_shell_name(program) {
+                let inner = within(frame, name).elsewhere(span);
+                self.text(&mut state.child(&[]), &inner, shell);
+            }
+        }
+        let Some(text) = text else { return };
+        if let Some(home) = self.home(state).and_then(|home| home.known_text()) {
+            given.push(("HOME".to_owned(), home));
+        }
+        if kind == Kind::Just {
+            // What follows the first recipe may be its arguments.
+            targets.truncate(1);
+        }
+        let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
+        let Some(inner) = self.definition(frame, name, called, span) else { return };
+        if kind == Kind::Make {
+            for command in shell_functions(&text) {
+                self.text(&mut there.child(&[]), &inner, command);
+            }
+        }
+        for (_, line) in Recipes::read(kind, &text).commands(&targets, &given) {
+            let mut child = state.child(&[]);
+            if child.cwd != dir {
+                child.move_to(dir.clone());
+            }
+            self.read_value(&mut child, &inner, &line, span);
+        }
+    }
+}
+
+/// The commands in make's `$(shell …)`.
+fn shell_functions(text: &str) -> Vec<&str> {
+    const OPEN: &str = "$(shell ";
+    let inside = |at: usize| {
+        let rest = text.get(at + OPEN.len()..)?;
+        let mut depth = 1;
+        let end = rest.find(|c| {
+            depth += match c {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            depth == 0 || c == '\n'
+        })?;
+        rest.get(..end)
+    };
+    text.match_indices(OPEN).take(MAX_SHELLS).filter_map(|(at, _)| inside(at)).collect()
+}

@@ -1,0 +1,82 @@
+//! Promises of following what a command leads to.
+
+use crate::judge::facts::testing::{dump, facts_with, line, programs};
+
+#[track_caller]
+fn leads(command: &str, files: &[(&str, &str)], to: &str) {
+    let facts = facts_with(&line(command), files);
+    assert!(programs(&facts).iter().any(|program| program == to), "{command}\n{}", dump(&facts));
+}
+
+#[track_caller]
+fn does_not_lead(command: &str, files: &[(&str, &str)], to: &str) {
+    let facts = facts_with(&line(command), files);
+    assert!(!programs(&facts).iter().any(|program| program == to), "{command}\n{}", dump(&facts));
+}
+
+#[test]
+fn aliases_that_a_command_brings_are_followed() {
+    leads("git -c alias.q='!rm x' q", &[], "rm x");
+    leads("git -c alias.q='!rm' q x", &[], "rm x");
+    leads("git -c alias.nuke='reset --hard' nuke HEAD", &[], "git reset --hard HEAD");
+    leads("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.q GIT_CONFIG_VALUE_0='!rm x' git q", &[], "rm x");
+    leads("A='!rm x' git --config-env=alias.q=A q", &[], "rm x");
+    leads("export GIT_CONFIG_PARAMETERS=\"'alias.q=!rm x'\"; git q", &[], "rm x");
+    does_not_lead("git -c alias.status='!rm x' status", &[], "rm x");
+    does_not_lead("git -c alias.q='!git q' q", &[], "rm x");
+}
+
+#[test]
+fn scripts_of_a_package_are_followed() {
+    let manifest = r#"{"scripts": {"clean": "rm -rf dist", "preclean": "echo pre", "postinstall": "rm x", "loop": "npm run loop"}}"#;
+    let files = [("/home/dev/project/package.json", manifest), ("/home/dev/project/sub/package.json", manifest)];
+    leads("npm run clean", &files, "rm -rf dist");
+    leads("npm run clean", &files, "echo pre");
+    leads("npm run clean -- y", &files, "rm -rf dist y");
+    leads("yarn clean", &files, "rm -rf dist");
+    leads("npm install", &files, "rm x");
+    leads("cd sub && npm run clean", &files, "rm -rf dist");
+    does_not_lead("npm run loop", &files, "rm x");
+    does_not_lead("npm run other", &files, "rm -rf dist");
+}
+
+#[test]
+fn targets_are_followed() {
+    let files = [("/home/dev/project/Makefile", "all:\n\techo hi\nclean:\n\t-rm -rf $(OUT)\n")];
+    leads("make clean OUT=x", &files, "rm -rf x");
+    leads("make", &files, "echo hi");
+    does_not_lead("make", &files, "rm -rf x");
+    leads("just clean", &[("/home/dev/project/justfile", "clean:\n  rm -rf x\n")], "rm -rf x");
+}
+
+#[test]
+fn variables_that_hold_commands_are_followed() {
+    leads("GIT_SSH_COMMAND='rm x' git fetch", &[], "rm x");
+    leads("export PAGER='rm x'; git log", &[], "rm x");
+    leads("PS4='$(rm x)' bash -x -c true", &[], "rm x");
+    leads("LESSOPEN='|rm x' less y", &[], "rm x");
+    does_not_lead("MESSAGE='rm x' git fetch", &[], "rm x");
+}
+
+#[test]
+fn scripts_in_the_project_are_read() {
+    let script = "#!/bin/sh\nrm \"$1\"\n";
+    let files = [("/home/dev/project/x.sh", script), ("/home/dev/project/bin/run", script)];
+    leads("./x.sh y", &files, "rm y");
+    leads("sh x.sh y", &files, "rm y");
+    leads(". ./x.sh y", &files, "rm y");
+    leads("bin/run y", &files, "rm y");
+    leads("cp x.sh z.sh; bash z.sh y", &files, "rm y");
+    leads("sh < x.sh", &files, "rm ");
+    let python = [("/home/dev/project/x", "#!/usr/bin/env python3\nprint()\n")];
+    let facts = facts_with(&line("./x"), &python);
+    assert_eq!(facts.acts[0].code.as_ref().map(|code| code.language.as_str()), Some("python"), "{}", dump(&facts));
+}
+
+#[test]
+fn scripts_that_lead_to_each_other_end() {
+    let files = [("/home/dev/project/a", "./b\n"), ("/home/dev/project/b", "./a; rm x\n")];
+    leads("./a", &files, "rm x");
+    let bomb = [("/home/dev/project/a", "./a & ./a\n")];
+    leads("./a", &bomb, ":forkbomb");
+}
