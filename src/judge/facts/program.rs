@@ -277,9 +277,7 @@ impl Walker<'_> {
         };
         // Into a directory it goes by its own name.
         let name = match sources.as_slice() {
-            [source] if remote => {
-                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
-            }
+            [source] if remote => source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned())),
             _ => None,
         };
         for target in &derived.on {
