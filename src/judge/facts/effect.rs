@@ -33,6 +33,12 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Whether files are other than before: what only reads, and what concerns the network, does not.
+    #[must_use]
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Append | Self::Delete | Self::Move | Self::Permit | Self::Link)
+    }
+
     /// `:write` and so on: what a rule's `program` says to match an effect.
     #[must_use]
     pub const fn key(self) -> &'static str {

@@ -10,6 +10,8 @@ mod normal;
 mod reader;
 mod system;
 
+pub(super) use system::names_sink;
+
 use std::cell::OnceCell;
 
 pub use normal::{Component, NormalPath, Relation, Start};

@@ -5,6 +5,7 @@ use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
 use super::expand::Field;
 use super::frame::Frame;
+use super::paths::names_sink;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -341,7 +342,10 @@ impl Walker<'_> {
     ) -> usize {
         let span = on.iter().map(|operand| operand.span).reduce(Span::to).unwrap_or(span);
         let inherited = parent.and_then(|id| self.facts.acts.get(id));
+        let rehearsed = inherited.is_some_and(|act| act.dry_run);
+        let changes = effect.changes() && !rehearsed && !on.iter().all(|operand| names_sink(&operand.value.rough()));
         let act = Act {
+            tier: if changes { Tier::Low } else { Tier::Safe },
             args: on.iter().map(|operand| operand.value.clone()).collect(),
             operands: on,
             env: inherited.map(|act| act.env.clone()).unwrap_or_default(),

@@ -99,8 +99,18 @@ fn device_name(path: &NormalPath) -> Option<&str> {
 
 /// Writing there loses nothing.
 pub(super) fn is_sink(path: &NormalPath) -> bool {
-    const SINKS: [&str; 8] = ["null", "zero", "full", "random", "urandom", "stdout", "stderr", "tty"];
-    device_name(path).is_some_and(|name| SINKS.contains(&name) || ["fd", "stdin", "pts", "console"].contains(&name))
+    device_name(path).is_some_and(is_sink_name)
+}
+
+/// The same of a path as it is written.
+pub fn names_sink(text: &str) -> bool {
+    text.strip_prefix("/dev/").and_then(|rest| rest.split('/').next()).is_some_and(is_sink_name)
+}
+
+fn is_sink_name(name: &str) -> bool {
+    const SINKS: [&str; 12] =
+        ["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd", "pts", "console"];
+    SINKS.contains(&name)
 }
 
 /// A disk, or another device that holds something; terminals, sinks and shared memory are none.
