@@ -140,6 +140,9 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
+/// How many bytes around a name are looked at, so that a text of names is not read again for each.
+const NEAR: usize = 256;
+
 /// A name that may have a secret behind it.
 struct Name<'t> {
     text: &'t str,
@@ -164,6 +167,9 @@ impl Name<'_> {
         let colon = self.skip_blanks(after);
         if self.byte(colon) == Some(b':') && self.byte(colon + 1) != Some(b'/') {
             return self.field(colon + 1, quoted);
+        }
+        if self.byte(colon) == Some(b'=') && !matches!(self.byte(colon + 1), Some(b'=' | b'~')) {
+            return self.set(colon + 1, after > self.end);
         }
         if after == self.end && colon > after {
             return self.next_word(colon);
@@ -195,7 +201,8 @@ impl Name<'_> {
         let quote = self.end + usize::from(escaped);
         match self.byte(quote) {
             Some(byte @ (b'"' | b'\'')) if self.start > 0 && self.byte(self.start - 1) == Some(byte) => {
-                (quote + 1, true)
+                // `environ["name"] = …` sets it as `"name": …` does.
+                (quote + 1 + usize::from(!escaped && self.byte(quote + 1) == Some(b']')), true)
             }
             Some(b']') if !escaped => (quote + 1, false),
             _ => (self.end, false),
@@ -205,6 +212,43 @@ impl Name<'_> {
     /// `name=value`
     fn assigned(&self, at: usize) -> Option<Range<usize>> {
         self.accept(words::value(self.text, at, self.opened()))
+    }
+
+    /// `name = value` in a file or in code, `["name"] = value`. What a shell compares (`"$NAME" = x`) has a sign in front.
+    fn set(&self, at: usize, key: bool) -> Option<Range<usize>> {
+        if self.strength < Strength::Medium || self.start.checked_sub(1).is_some_and(|before| self.refers(before)) {
+            return None;
+        }
+        let at = self.skip_blanks(at);
+        let mut span = words::value(self.text, at, None);
+        let quoted = matches!(self.byte(at), Some(b'\'' | b'"'));
+        if !quoted && let Some(end) = self.text.get(span.clone())?.find("\\n") {
+            span.end = span.start + end;
+        }
+        let value = self.text.get(span.clone())?;
+        // Without quotes it may be code: a call, a field, a name. In a file the value ends the line.
+        let literal = value.bytes().all(|byte| byte.is_ascii_graphic() && !b"()[]{}$\"'`\\".contains(&byte))
+            && (!value.contains('.') || value.bytes().any(|byte| byte.is_ascii_digit()));
+        let ends_line = self.skip_blanks(span.end) >= self.line(at).min(self.end_of_line(at));
+        if quoted || literal && ends_line && !key { self.accept(span) } else { None }
+    }
+
+    /// Whether a variable's sign stands here.
+    fn refers(&self, at: usize) -> bool {
+        matches!(self.byte(at), Some(b'$' | b'{'))
+    }
+
+    /// What stands in front of the name, as far as it is looked at.
+    fn before(&self) -> &str {
+        let from = self.start.saturating_sub(NEAR);
+        (from..from + 4).find_map(|from| self.text.get(from..self.start)).unwrap_or_default()
+    }
+
+    /// Where the line ends, quotes or none, or how far is looked; `\n` as `printf` writes it ends one too.
+    fn end_of_line(&self, at: usize) -> usize {
+        let rest = (at + NEAR - 3..=at + NEAR).find_map(|end| self.text.get(at..end));
+        let rest = rest.or_else(|| self.text.get(at..)).unwrap_or_default();
+        at + rest.find('\n').into_iter().chain(rest.find("\\n")).min().unwrap_or(rest.len())
     }
 
     /// The quote in which the whole of `name=value` stands, when the value may go on behind a blank.
@@ -276,7 +320,10 @@ impl Name<'_> {
         let span = trim(self.text, words::value(self.text, at, None));
         let value = self.text.get(span.clone())?;
         if !option {
-            return if is_random(value) { self.accept(span) } else { None };
+            // As in ~/.netrc.
+            let line = self.before().rsplit('\n').next()?;
+            let netrc = line.contains("login ") && (line.contains("machine ") || line.contains("default "));
+            return if is_random(value) || netrc { self.accept(span) } else { None };
         }
         let plain = self.name.trim_start_matches('-');
         if plain.split('-').any(|part| NO_VALUE.contains(&part)) {

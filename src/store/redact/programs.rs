@@ -18,6 +18,8 @@ enum Form {
     AfterColon,
     /// `-U name%SECRET`, attached or not
     AfterPercent,
+    /// `-u name,SECRET`, attached or not
+    AfterComma,
 }
 
 /// Which programs take a secret behind which option.
@@ -82,7 +84,20 @@ const TAKERS: &[Taker] = &[
     ),
     taker(&["smbclient", "rpcclient", "net", "smbget", "smbcacls"], None, &["-U", "--user"], Form::AfterPercent),
     taker(&["gh"], Some("secret"), &["--body", "-b"], Form::Next),
+    taker(&["openssl"], Some("enc"), &["-k", "-K"], Form::Next),
+    taker(&["twine"], None, &["-p"], Form::Next),
+    taker(&["mosquitto_pub", "mosquitto_sub", "mosquitto_rr"], None, &["-P"], Form::Next),
+    taker(&["lftp"], None, &["-u", "--user"], Form::AfterComma),
+    taker(&["xfreerdp", "xfreerdp3", "wlfreerdp", "mstsc"], None, &["/p:"], Form::Attached),
+    taker(&["doctl", "flyctl", "fly"], Some("auth"), &["-t"], Form::Next),
 ];
+
+/// Programs whose subcommand takes a secret as its only operand.
+const OPERANDS: &[(&str, &str)] =
+    &[("vault", "login"), ("cargo", "login"), ("bw", "unlock"), ("vault", "unwrap"), ("pulumi", "login")];
+
+/// Programs that take `name/SECRET@database`.
+const LOGONS: &[&str] = &["sqlplus", "sqlldr", "expdp", "impdp", "exp", "imp", "rman"];
 
 /// Finds secrets by the program that takes them.
 pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
@@ -95,6 +110,7 @@ pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
         let piped = words.first().is_some_and(|word| word.gap == Gap::Pipe);
         let command = Command { words };
         command.options(secrets);
+        command.operands(secrets);
         if command.reads_a_secret(secrets.text) {
             command.here_strings(secrets);
             if let (true, Some(before)) = (piped, &fed_by) {
@@ -165,6 +181,44 @@ impl<'w> Command<'w> {
         }
     }
 
+    /// Secrets that stand behind no option.
+    fn operands(&self, secrets: &mut Secrets<'_>) {
+        /// How many words behind a program are looked at.
+        const NEAR: usize = 32;
+        let text = secrets.text;
+        let words: Vec<(&Word, &str)> = self.texts(text).collect();
+        let is = |at: usize, wanted: &str| {
+            words.get(at).is_some_and(|(_, written)| written.rsplit('/').next().unwrap_or(written) == wanted)
+        };
+        let whole = |word: &Word| words::value(text, word.span.start, quote_before(text, word));
+        for (at, (_, written)) in words.iter().enumerate() {
+            let base = written.rsplit('/').next().unwrap_or(written);
+            if OPERANDS.iter().any(|(program, sub)| *program == base && is(at + 1, sub))
+                && let Some((word, operand)) =
+                    words.iter().skip(at + 2).take(NEAR).find(|(_, word)| !word.starts_with('-'))
+                && !operand.contains(['=', ':'])
+            {
+                hide(secrets, whole(word), Form::Next);
+            }
+            let rest = || words.iter().skip(at + 1).take(NEAR);
+            if base == "htpasswd"
+                && rest().any(|(_, word)| is_cluster_with(word, 'b'))
+                && let Some((word, _)) = words.last().filter(|_| rest().count() >= 3)
+            {
+                hide(secrets, whole(word), Form::Next);
+            }
+            if LOGONS.contains(&base)
+                && let Some((word, logon)) =
+                    rest().find(|(_, word)| word.contains('/') && !word.starts_with(['-', '/']))
+                && let Some((name, secret)) = logon.split_once('/')
+            {
+                let start = word.span.start + name.len() + 1;
+                let secret = secret.split_once('@').map_or(secret, |(secret, _)| secret);
+                hide(secrets, start..start + secret.len(), Form::Next);
+            }
+        }
+    }
+
     /// Whether what it reads from its input is a secret.
     fn reads_a_secret(&self, text: &str) -> bool {
         let has = |wanted: &str| self.texts(text).any(|(_, written)| written.rsplit('/').next() == Some(wanted));
@@ -226,6 +280,10 @@ fn hide(secrets: &mut Secrets<'_>, span: Range<usize>, form: Form) {
         },
         Form::AfterPercent => match value.find('%') {
             Some(percent) => percent + 1,
+            None => return,
+        },
+        Form::AfterComma => match value.find(',') {
+            Some(comma) => comma + 1,
             None => return,
         },
     };

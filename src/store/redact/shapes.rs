@@ -97,7 +97,41 @@ pub(super) fn find(secrets: &mut Secrets<'_>) {
     }
     private_keys(secrets);
     urls(secrets);
+    statements(secrets);
 }
+
+/// Passwords in SQL: `IDENTIFIED BY '…'`, and `PASSWORD '…'` of a user or role.
+fn statements(secrets: &mut Secrets<'_>) {
+    let text = secrets.text;
+    if !text.contains(['\'', '"']) {
+        return;
+    }
+    let small = text.to_ascii_lowercase();
+    for (words, wanted) in [("identified by ", None), ("password ", Some(["user ", "role "]))] {
+        let mut at = 0;
+        while let Some(found) = small.get(at..).and_then(|rest| rest.find(words)) {
+            let begin = at + found;
+            at = begin + words.len();
+            let before = small.get(..begin).unwrap_or_default();
+            let from = before.len().saturating_sub(NEAR);
+            let near = (from..from + 4).find_map(|from| before.get(from..)).unwrap_or_default();
+            if wanted.is_some_and(|wanted| !wanted.iter().any(|word| near.contains(word))) {
+                continue;
+            }
+            // Only a literal in quotes: `GRANT … IDENTIFIED BY PASSWORD` and prose are none.
+            let quote = text.get(at..).unwrap_or_default().trim_start_matches('\\');
+            let start = text.len() - quote.len() + 1;
+            let Some(mark) = quote.chars().next().filter(|mark| matches!(mark, '\'' | '"')) else { continue };
+            let Some(end) = text.get(start..).and_then(|rest| rest.find(mark)) else { continue };
+            let inside = text.get(start..start + end).unwrap_or_default();
+            secrets.hide(start..start + inside.trim_end_matches('\\').len());
+            at = start + end;
+        }
+    }
+}
+
+/// How far in front of a password the user's name is looked for.
+const NEAR: usize = 256;
 
 /// Where the token ends that begins here.
 fn token(bytes: &[u8], at: usize) -> Option<usize> {
