@@ -58,6 +58,8 @@ pub struct Reading {
 #[derive(Clone, Debug)]
 pub struct InnerCommand {
     pub what: InnerText,
+    /// The words that an [`InnerText::Line`] was joined of.
+    pub words: Vec<Arg>,
     /// `$0`, `$1`, … of a [`InnerText::Line`].
     pub positional: Vec<Operand>,
     /// What the wrapper sets for it.

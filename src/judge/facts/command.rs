@@ -80,7 +80,7 @@ impl Walker<'_> {
             self.run(state, frame, fields.clone(), env, span, Lookup::Shell)
         };
         let readers = std::mem::replace(&mut self.readers, outer_readers);
-        self.redirect_acts(state, frame, effects, act);
+        self.redirect_acts(state, frame, effects, act, simple.words.is_empty());
         self.read_back(state, frame, readers);
         if let Some(outer) = outer
             && !(fields.len() == 1 && fields.first().is_some_and(|field| field.value.is("exec")))

@@ -31,7 +31,7 @@ impl Walker<'_> {
         let outer_readers = std::mem::take(&mut self.readers);
         let effects = self.redirects(state, frame, &compound.redirects);
         let readers = std::mem::replace(&mut self.readers, outer_readers);
-        self.redirect_acts(state, frame, effects, None);
+        self.redirect_acts(state, frame, effects, None, false);
         self.kind(state, frame, &compound.kind);
         state.streams = outer;
         self.read_back(state, frame, readers);

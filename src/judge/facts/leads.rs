@@ -172,6 +172,7 @@ impl Walker<'_> {
         let rest = args.iter().map(|operand| Arg { value: operand.value.clone(), span: operand.span });
         let inner = InnerCommand {
             what: InnerText::Argv(std::iter::once(word).chain(rest).collect()),
+            words: Vec::new(),
             positional: Vec::new(),
             env: Vec::new(),
             root: false,

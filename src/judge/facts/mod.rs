@@ -23,6 +23,7 @@ mod foreign;
 mod found;
 mod frame;
 mod function;
+mod guessed;
 pub mod hosts;
 mod input;
 mod leads;

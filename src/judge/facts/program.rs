@@ -91,7 +91,8 @@ impl Walker<'_> {
             for source in &reading.code {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }
-            if described.is_none() && words.len() > 1 && !name.contains(':') {
+            let may_run = described.is_none() || reading.tier > Tier::Safe && launches(&words);
+            if may_run && !runs_more && words.len() > 1 && !name.contains(':') {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
@@ -407,6 +408,33 @@ impl Walker<'_> {
     pub fn script_frame(&self, frame: &Frame, path: &str, span: Span) -> Frame {
         Frame { source: Source::Script(path.to_owned()), ..frame.elsewhere(span) }
     }
+}
+
+/// Whether arguments speak of starting something.
+fn launches(words: &[Arg]) -> bool {
+    const LAUNCHING: [&str; 20] = [
+        "exec",
+        "run",
+        "shell",
+        "x",
+        "enter",
+        "develop",
+        "ssh",
+        "spawn",
+        "env",
+        "--",
+        "-c",
+        "-e",
+        "-s",
+        "-x",
+        "-exec",
+        "--exec",
+        "--command",
+        "--run",
+        "--cmd",
+        "-E",
+    ];
+    words.iter().any(|arg| arg.value.known().is_some_and(|word| LAUNCHING.contains(&&*word)))
 }
 
 /// Languages that are walked and not handed on as code.

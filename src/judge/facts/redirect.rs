@@ -220,7 +220,7 @@ impl Walker<'_> {
             || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
     }
 
-    /// The effects of redirections as acts.
+    /// The effects of redirections as acts; `alone` where they stand without a command.
     #[inline(never)]
     pub fn redirect_acts(
         &mut self,
@@ -228,6 +228,7 @@ impl Walker<'_> {
         frame: &Frame,
         effects: Vec<(Effect, Operand)>,
         parent: Option<usize>,
+        alone: bool,
     ) {
         for (effect, operand) in effects {
             let span = operand.span;
@@ -237,7 +238,8 @@ impl Walker<'_> {
                 }
                 _ => Taint::default(),
             };
-            let empties = effect == Effect::Write && self.prints_nothing(parent) && !operand.value.is("/dev/null");
+            let empties =
+                effect == Effect::Write && self.prints_nothing(parent, alone) && !operand.value.is("/dev/null");
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
                 let word = |text: &str| Operand { value: Value::text(text), span };
@@ -248,8 +250,8 @@ impl Walker<'_> {
     }
 
     /// Whether what stands in front of a redirection is known to print nothing.
-    fn prints_nothing(&self, act: Option<usize>) -> bool {
-        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return true };
+    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
+        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return alone };
         let Verb::Program { name, .. } = &act.verb else { return false };
         match name.as_str() {
             ":" | "true" => true,

@@ -1,7 +1,7 @@
 //! Wrappers: commands inside commands, as far as the descriptions of programs name them.
 
 use super::act::{Piece, Taint, UnknownReason, Value};
-use super::arguments::{Arg, InnerCommand, InnerText, Reading};
+use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
 use super::expand::Field;
@@ -17,13 +17,6 @@ use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Words of known input that a wrapper hands on one by one.
 const MAX_INPUT_WORDS: usize = 64;
-
-/// Programs whose names stand among arguments only where they are meant to be run.
-const COMMANDS: [&str; 12] =
-    ["sudo", "doas", "git", "find", "dd", "shred", "xargs", "chmod", "chown", "kubectl", "terraform", "systemctl"];
-
-/// How many places among arguments are tried as the beginning of a command.
-const MAX_BEGINNINGS: usize = 3;
 
 impl Walker<'_> {
     /// Walks the commands that a program runs.
@@ -135,66 +128,6 @@ impl Walker<'_> {
 }
 
 impl Walker<'_> {
-    /// Walks the commands that may stand among arguments: from each on that names a program that is described and that
-    /// `counts`.
-    #[inline(never)]
-    pub fn somewhere(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        args: &[Arg],
-        env: &[(String, Value)],
-        span: Span,
-        counts: impl Fn(&str, &[Arg]) -> bool,
-    ) {
-        let mut tried = 0;
-        for (index, arg) in args.iter().enumerate() {
-            let Some(word) = arg.value.known() else { continue };
-            let name = word.rsplit('/').next().unwrap_or(&word);
-            let rest = args.get(index..).unwrap_or_default();
-            if word.starts_with('-') || name.is_empty() || !counts(name, rest) || self.catalog.program(name).is_none() {
-                continue;
-            }
-            let fields = rest.iter().map(|arg| Field { value: arg.value.clone(), span: arg.span, disguise: None });
-            let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-            self.run(&mut state.fork(), &frame.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
-            tried += 1;
-            if tried >= MAX_BEGINNINGS {
-                return;
-            }
-        }
-    }
-
-    /// A program that nothing describes may run the command that its arguments spell out.
-    #[inline(never)]
-    pub fn perhaps_wraps(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        args: &[Arg],
-        env: &[(String, Value)],
-        span: Span,
-    ) {
-        let mut child = state.child(env);
-        self.somewhere(&mut child, &within(frame, name), args, env, span, |name, rest| {
-            // What is often the name of a subcommand counts only as it is written as a command.
-            let written_out = |letters: &[char]| {
-                rest.iter().any(|arg| {
-                    let text = arg.value.leading();
-                    text.starts_with('-')
-                        && !text.starts_with("--")
-                        && letters.iter().all(|letter| text.contains(*letter))
-                })
-            };
-            match name {
-                "rm" => written_out(&['r', 'f']),
-                "sh" | "bash" | "zsh" | "dash" | "ksh" => written_out(&['c']),
-                _ => COMMANDS.contains(&name) && rest.len() > 1,
-            }
-        });
-    }
-
     /// Follows an option of a wrapper that names the working directory of what it runs.
     #[inline(never)]
     fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {

@@ -32,6 +32,7 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
             }
             WrapFrom::Operands => {
                 found.extend(operands(wrap, scan));
+                found.extend(words_kept(found.get(before)));
                 took_operands = found.len() > before;
             }
             WrapFrom::Option(names) => {
@@ -86,6 +87,28 @@ fn operands(wrap: &Wrap, scan: &Scan<'_>) -> Option<InnerCommand> {
         inner.env.extend(before.filter_map(|arg| assignment(&arg.value)));
     }
     Some(inner)
+}
+
+/// The same line with its words kept whole: who joins them means them so, whatever the shell behind it makes of them.
+fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
+    let joined = joined.filter(|inner| !inner.words.is_empty() && inner.adds == Added::Nothing)?;
+    let line = quoted_line(&joined.words)?;
+    let InnerText::Line(_, span) = &joined.what else { return None };
+    Some(InnerCommand { what: InnerText::Line(line, *span), words: Vec::new(), ..joined.clone() })
+}
+
+/// Several words as a line in which each is quoted; `None` where that says the same.
+fn quoted_line(words: &[Arg]) -> Option<Value> {
+    let has_blank =
+        |arg: &Arg| arg.value.pieces.iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\n']));
+    if words.len() < 2 || !words.iter().any(has_blank) {
+        return None;
+    }
+    let mut line = Value::default();
+    for word in words {
+        append_quoted(&mut line, &word.value);
+    }
+    Some(line)
 }
 
 /// What `KEY=value` or `KEY value` sets one of the keys to.
@@ -163,13 +186,15 @@ fn command(wrap: &Wrap, scan: &Scan<'_>, args: &[Arg]) -> Option<InnerCommand> {
         Inner::Argv => InnerText::Argv(args.to_vec()),
         Inner::Line => InnerText::Line(Value::join(args.iter().map(|arg| &arg.value), " "), span),
     };
-    Some(shaped(wrap, scan, what, Vec::new()))
+    let words = if wrap.inner == Inner::Line { args.to_vec() } else { Vec::new() };
+    Some(InnerCommand { words, ..shaped(wrap, scan, what, Vec::new()) })
 }
 
 fn shaped(wrap: &Wrap, scan: &Scan<'_>, what: InnerText, positional: Vec<Operand>) -> InnerCommand {
     let replace = replace(wrap, scan, &what);
     InnerCommand {
         what,
+        words: Vec::new(),
         positional,
         env: Vec::new(),
         root: wrap.root,
