@@ -216,7 +216,7 @@ fn parent(road: &Road, store: &Store) -> Option<i64> {
     if !road.caller.ancestors.iter().any(|process| process.name.starts_with("guard")) {
         return None;
     }
-    store.waited_for_by(&road.caller.guard_above()?.unique_name()).ok().flatten()
+    store.waited_for_by(&road.caller.guard_above()?.unique_name()?).ok().flatten()
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

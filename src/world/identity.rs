@@ -88,7 +88,7 @@ impl Caller {
     /// This process, as [`Process::unique_name`] tells it.
     #[must_use]
     pub fn unique_name() -> Option<String> {
-        system::process(unistd::getpid().as_raw()).map(|process| process.unique_name())
+        system::process(unistd::getpid().as_raw())?.unique_name()
     }
 
     /// The nearest guard among the ancestors: the same file, by device and inode.
@@ -100,10 +100,11 @@ impl Caller {
 }
 
 impl Process {
-    /// A name that no other process has or had: number, start, and start of the machine.
+    /// A name that no other process has or had: number, start, and start of the machine. `None` where the system does
+    /// not tell when a process was started.
     #[must_use]
-    pub fn unique_name(&self) -> String {
-        format!("{}.{}.{}", self.pid, self.started, system::boot())
+    pub fn unique_name(&self) -> Option<String> {
+        (self.started > 0).then(|| format!("{}.{}.{}", self.pid, self.started, system::boot()))
     }
 }
 

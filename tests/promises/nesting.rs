@@ -60,10 +60,12 @@ fn a_guard_below_one_that_became_its_command_names_none() {
 #[test]
 fn a_command_that_outlived_its_guard_names_none() {
     let home = Home::new();
-    let gone = home.path("gone");
-    let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done; exec '{}' -- echo orphan", gone.display(), guard());
-    home.stand_in("late", &wait);
-    home.stand_in("git", "setsid late < /dev/null > /dev/null 2>&1 &");
+    let (begun, gone) = (home.path("begun"), home.path("gone"));
+    let wait = |for_what: &std::path::Path| format!("while [ ! -e '{}' ]; do sleep 0.02; done", for_what.display());
+    let late = format!("touch '{}'; {}; exec '{}' -- echo orphan", begun.display(), wait(&gone), guard());
+    home.stand_in("late", &late);
+    // It ends when the other is out of reach of the hang-up.
+    home.stand_in("git", &format!("setsid late < /dev/null > /dev/null 2>&1 & {}", wait(&begun)));
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     std::fs::write(gone, "").unwrap();
     let begun = Instant::now();

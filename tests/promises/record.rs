@@ -305,6 +305,24 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
 }
 
 #[test]
+fn a_record_of_what_was_flagged_leaves_out_what_nothing_was_said_of() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "record = \"flagged\"\n").unwrap();
+    assert!(home.run(&["true"]).status.success());
+    assert!(!home.paths().database().exists());
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    assert!(home.run(&["true"]).status.success());
+    std::fs::write(home.path("work/new"), "").unwrap();
+    assert!(home.run(&["chmod", "+x", "new"]).status.success());
+    let said = home.prints(&["log", "--json"], 0);
+    let rows: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows[0]["decision"], "deny");
+    assert!(rows.iter().all(|row| row["findings"].is_array() && row["command"] != "true"), "{said}");
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
 fn a_search_by_time_finds_its_rows_among_many() {
     let home = Home::new();
     let store = home.store();
