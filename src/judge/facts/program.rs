@@ -221,11 +221,14 @@ impl Walker<'_> {
                 continue;
             }
             let id = self.effect(state, frame, *effect, on.clone(), *recursive, Some(parent), span, taint);
-            if matches!(effect, Effect::Show | Effect::Send) && on.iter().any(|on| self.holds_secret(state, &on.value))
+            if matches!(effect, Effect::Load | Effect::Show | Effect::Send)
+                && on.iter().any(|on| self.holds_secret(state, &on.value))
             {
                 let why = UnknownReason::Other("what a file holds that a secret was copied to");
                 let content = unknown(why, Taint::SECRET);
-                self.facts.acts.get_mut(id).into_iter().for_each(|act| act.args.push(content.clone()));
+                // What is only loaded is the program's own business.
+                let of = if *effect == Effect::Load { parent } else { id };
+                self.facts.acts.get_mut(of).into_iter().for_each(|act| act.args.push(content.clone()));
             }
             if let (Some(dry_run), Some(act)) =
                 (self.facts.acts.get(parent).map(|act| act.dry_run), self.facts.acts.get_mut(id))
@@ -275,7 +278,11 @@ impl Walker<'_> {
                     }
                 }
             }
-            _ => unknown(UnknownReason::CommandOutput, taint),
+            _ => {
+                // An archive holds what is put into it.
+                let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
+                unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
+            }
         };
         // Into a directory it goes by its own name.
         let name = match sources.as_slice() {
