@@ -49,5 +49,6 @@ pub mod value;
 mod walk;
 mod windows;
 mod wrappers;
+mod written;
 
 pub use walk::work_out;

@@ -206,20 +206,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
-    #[inline(never)]
-    pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
-        let leading = value.leading();
-        let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
-        let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
-        let Some(written) = self.file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
-        let holds = |sink: &usize| {
-            self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
-        };
-        written.contents.iter().any(holds)
-            || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
-    }
-
     /// The effects of redirections as acts; `alone` where they stand without a command.
     #[inline(never)]
     pub fn redirect_acts(

@@ -1,0 +1,118 @@
+//! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
+
+use super::act::Effect;
+use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::arguments::{Derived, Reading};
+use super::frame::Frame;
+use super::state::{Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::rules::model::OutputTaint;
+
+impl Walker<'_> {
+    /// Remembers what a program wrote to the files that it names.
+    #[inline(never)]
+    pub fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
+        let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
+        let fetches = reading.effects.iter().any(|derived| derived.effect == Effect::Fetch);
+        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
+        let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
+        let read = reading
+            .effects
+            .iter()
+            .filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show | Effect::Move | Effect::Link));
+        let sources: Vec<&Value> = reading
+            .operands
+            .iter()
+            .chain(read.flat_map(|derived| &derived.on))
+            .map(|operand| &operand.value)
+            .filter(|value| !is_target(value))
+            .collect();
+        // What is copied from another host is as good as fetched.
+        let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
+        let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
+        let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
+        let text = match sources.as_slice() {
+            // A filter with a file to write.
+            [] if copies => self.stdin_of(state).0,
+            // A copy holds what its source does, which may have to be looked up when it is run.
+            [source, rest @ ..] if copies && rest.iter().all(|other| other == source) => {
+                match self.content_of(state, source) {
+                    Some(text) => text,
+                    None => {
+                        for target in &derived.on {
+                            self.copied(state, frame, source, &target.value);
+                        }
+                        return;
+                    }
+                }
+            }
+            _ => {
+                // An archive holds what is put into it.
+                let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
+                unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
+            }
+        };
+        // Into a directory it goes by its own name.
+        let name = match sources.as_slice() {
+            [source] if remote => source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned())),
+            _ => None,
+        };
+        for target in &derived.on {
+            let mut place = target.value.clone();
+            if let Some(name) = name.as_ref().filter(|_| place.is(".") || place.rough().ends_with('/')) {
+                place.push_text("/");
+                place.push_text(name);
+            }
+            if let Some(key) = self.file_key(state, &place) {
+                let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
+                if let Some(sink) = self.sinks.get_mut(sink) {
+                    sink.write(&text, taint, false);
+                }
+            }
+        }
+    }
+
+    /// What the line wrote to a file, when it did.
+    #[inline(never)]
+    pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
+        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces.as_slice() {
+            let [pipe] = self.pipes.as_slice() else { return None };
+            return self.sinks.get(*pipe).map(|sink| sink.text.clone());
+        }
+        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+            return Some(self.stdin_of(state).0);
+        }
+        let key = self.file_key(state, path)?;
+        let sink = *self.files.get(&key)?.contents.last()?;
+        self.sinks.get(sink).map(|sink| sink.text.clone())
+    }
+
+    /// The taint of files that a program reads.
+    #[inline(never)]
+    pub fn loaded(&self, state: &State, reading: &Reading) -> Taint {
+        if state.streams.stdout.sink().is_none() {
+            // Nothing in the line reads it.
+            return Taint::default();
+        }
+        let reads = reading.effects.iter().filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show));
+        reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
+            let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
+            let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };
+            all.and(written).and(secret)
+        })
+    }
+
+    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
+    #[inline(never)]
+    pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
+        let leading = value.leading();
+        let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
+        let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
+        let Some(written) = self.file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
+        let holds = |sink: &usize| {
+            self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
+        };
+        written.contents.iter().any(holds)
+            || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
+    }
+}
