@@ -68,6 +68,10 @@ fn host(text: &str, network: bool) -> Option<Host> {
     };
     let address = is_plain_address(name);
     let dotted = name.contains('.') && is_domain(name);
+    // httpie's own spelling of a port on this machine.
+    if network && name.is_empty() && behind.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Some(Host::Named("localhost".to_owned()));
+    }
     let port = behind.is_some_and(|behind| !behind.is_empty() && behind.bytes().all(|byte| byte.is_ascii_digit()));
     let path = behind.is_some_and(|behind| behind.is_empty() && text.len() > first.len());
     let certain =
