@@ -267,9 +267,16 @@ fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
         let text = Value::join(inline.iter().map(|(value, _)| *value), "\n");
         found.push(source(CodeFrom::Inline(text, span), operands));
     }
-    for (value, span) in values(&scan.flags, &runs.script) {
-        found.push(source(script(Operand { value: value.clone(), span }), operands));
+    let scripts = values(&scan.flags, &runs.script);
+    let scripts: Vec<CodeSource> =
+        scripts.map(|(value, span)| source(script(Operand { value: value.clone(), span }), operands)).collect();
+    // A shell reads such a file before what it is told to run, not in its place.
+    if scan.is_shell() && !scripts.is_empty() {
+        let plain = Runs { script: Vec::new(), ..runs.clone() };
+        let rest = code(&plain, scan, operands);
+        return scripts.into_iter().chain(rest).collect();
     }
+    found.extend(scripts);
     if !found.is_empty() || scan.runs_module {
         return found;
     }

@@ -83,7 +83,10 @@ fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
             decoded(base64(text))
         }
         ("base32", [option, ..]) if ["-d", "--decode"].contains(option) => decoded(base32(text)),
-        ("xxd", options) if options.contains(&"-r") || options.iter().any(|o| *o == "-rp" || *o == "-pr") => {
+        ("xxd", options)
+            if options.iter().any(|o| ["-rp", "-pr"].contains(o))
+                || options.contains(&"-r") && options.iter().any(|o| ["-p", "-ps", "-plain"].contains(o)) =>
+        {
             decoded(hexadecimal(text))
         }
         ("rev", []) => {

@@ -143,7 +143,7 @@ impl Walker<'_> {
             flags: reading.flags.clone(),
             operands: reading.operands.clone(),
             args: words.iter().map(|arg| arg.value.clone()).collect(),
-            env: frame.env.iter().chain(env).cloned().collect(),
+            env: state.exported().into_iter().chain(frame.env.iter().chain(env).cloned()).collect(),
             dry_run: reading.dry_run,
             targets: reading.target.clone(),
             taint,

@@ -132,6 +132,17 @@ impl State {
         self.set(name, Bound::Scalar(value));
     }
 
+    /// The variables that the line exported to what it runs, as far as they hold one text.
+    pub fn exported(&self) -> Vec<(String, Value)> {
+        let given = |(name, variable): (&String, &Variable)| match variable.values.as_slice() {
+            [Bound::Scalar(value)] if variable.exported || self.exports.contains(name) => {
+                Some((name.clone(), value.clone()))
+            }
+            _ => None,
+        };
+        self.variables.iter().filter_map(given).collect()
+    }
+
     /// Hides a variable until the running function returns.
     pub fn localize(&mut self, name: &str) {
         let old = self.variables.get(name).cloned();

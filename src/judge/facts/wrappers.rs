@@ -162,6 +162,8 @@ impl Walker<'_> {
         } else {
             listed.iter().map(|operand| &operand.value).filter(|value| !mark(value)).cloned().collect()
         };
+        // An empty list may be filled by what the values come to.
+        let values = if values.is_empty() { vec![Value::default()] } else { values };
         let line = Value::join(command.iter().map(|operand| &operand.value), " ");
         let quoted = quoted(command.iter().map(|operand| &operand.value));
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
@@ -196,7 +198,9 @@ fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
         }
         for piece in &word.pieces {
             match piece {
-                Piece::Text(text) if text.contains(|c: char| c.is_whitespace() || "'\"`\\()<>|&;#".contains(c)) => {
+                Piece::Text(text)
+                    if text.contains(|c: char| c.is_whitespace() || "'\"`\\()<>|&;#$*?[!~".contains(c)) =>
+                {
                     line.push_text(&crate::judge::invocation::quote(text));
                 }
                 other => line.push_piece(other),

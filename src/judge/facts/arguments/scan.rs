@@ -107,6 +107,11 @@ impl<'a> Scan<'a> {
         self
     }
 
+    /// Whether the program is a shell.
+    pub fn is_shell(&self) -> bool {
+        matches!(self.family, Family::Shell | Family::Zsh)
+    }
+
     /// The wraps that may apply with what is known so far.
     pub fn wraps(&self) -> impl Iterator<Item = &'a Wrap> + use<'a> {
         let described = self.sub.is_some();
