@@ -123,9 +123,22 @@ fn of_name(name: &str, catalog: &Catalog, known: &[String]) -> HostClass {
     }
     match catalog.hosts().class(name) {
         Some(class) => class,
-        None if known.iter().any(|known| covers(known, name)) => HostClass::Known,
+        None if known.iter().any(|known| covers(known, name)) || is_near(name) => HostClass::Known,
         None => HostClass::Unknown,
     }
+}
+
+/// A name or address of the network that this machine stands in: nobody else can have it. Addresses count as they are
+/// usually written alone.
+fn is_near(name: &str) -> bool {
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return address.is_private() || address.is_link_local();
+    }
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let alone = !name.contains(['.', ':']) && parse(name).is_none();
+    plain
+        && (alone
+            || [".local", ".lan", ".internal", ".home.arpa", ".localdomain"].iter().any(|end| name.ends_with(end)))
 }
 
 /// Whether a name of a list covers a host: the same, or `*.domain` and below it.
@@ -353,9 +366,22 @@ mod tests {
     #[test]
     fn places_for_ssh_name_their_host() {
         assert_eq!(of("git@docs.example.org:a/b.git"), HostClass::Known);
-        assert_eq!(of("me@server:/x"), HostClass::Unknown);
+        assert_eq!(of("me@server.example:/x"), HostClass::Unknown);
         assert_eq!(of("ssh://git@docs.example.org/a"), HostClass::Known);
-        assert_eq!(net("server:/x"), HostClass::Unknown);
+        assert_eq!(net("server.example:/x"), HostClass::Unknown);
+    }
+
+    #[test]
+    fn the_network_around_is_known() {
+        assert_eq!(net("http://10.0.0.5/x"), HostClass::Known);
+        assert_eq!(net("http://192.168.1.10:8080"), HostClass::Known);
+        assert_eq!(net("http://web:3000/health"), HostClass::Known);
+        assert_eq!(net("http://nas.local/"), HostClass::Known);
+        assert_eq!(net(":3000/health"), HostClass::Local);
+        assert_eq!(net("http://3405803785/"), HostClass::Unknown);
+        assert_eq!(net("http://0xcb007109/"), HostClass::Unknown);
+        assert_eq!(net("http://012.0.0.1/"), HostClass::Unknown);
+        assert_eq!(net("http://169.254.169.254/"), HostClass::Metadata);
     }
 
     #[test]
