@@ -3,7 +3,7 @@
 //! What may not enter: writing to the record (but for [`prune`]), and reading it any other way than through `store`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Zoned;
@@ -12,6 +12,7 @@ use super::{exit, moment, road};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look, Style};
+use crate::world::identity::Caller;
 
 pub(super) mod prune;
 pub(super) mod table;
@@ -92,7 +93,10 @@ fn tiers(text: &str) -> Result<(Tier, Tier), String> {
         return Ok((tier(lowest)?, Tier::Critical));
     }
     match text.split_once('-') {
-        Some((lowest, highest)) => Ok((tier(lowest)?, tier(highest)?)),
+        Some((lowest, highest)) => {
+            let (lowest, highest) = (tier(lowest)?, tier(highest)?);
+            Ok((lowest.min(highest), lowest.max(highest)))
+        }
         None => tier(text).map(|tier| (tier, tier)),
     }
 }
@@ -185,8 +189,12 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
         text.as_ref().map(read).transpose()
     };
     let folder = match &filters.folder {
-        // As it was recorded: absolute, and not resolved.
-        Some(folder) => Some(std::path::absolute(folder)?.to_string_lossy().into_owned()),
+        Some(folder) if folder.is_absolute() => Some(named(folder)),
+        // From where the shell says that it is, as it was recorded.
+        Some(folder) => {
+            let here = Caller::of_this_process().map_err(|error| LogError::Usage(error.to_string()))?;
+            Some(named(&here.cwd.join(folder)))
+        }
         None => None,
     };
     Ok(Filter {
@@ -198,6 +206,21 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
         folder,
         limit: (filters.number > 0).then_some(filters.number),
     })
+}
+
+/// A folder by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
+fn named(folder: &Path) -> String {
+    let mut name = PathBuf::new();
+    for component in folder.components() {
+        match component {
+            Component::ParentDir => {
+                name.pop();
+            }
+            Component::CurDir => {}
+            other => name.push(other),
+        }
+    }
+    name.to_string_lossy().into_owned()
 }
 
 fn show(entry: &Entry, as_json: bool, now: &Zoned) -> Result<u8, LogError> {
@@ -241,6 +264,7 @@ mod tests {
         assert_eq!(tiers("3"), Ok((Tier::High, Tier::High)));
         assert_eq!(tiers("2+"), Ok((Tier::Medium, Tier::Critical)));
         assert_eq!(tiers("1-2"), Ok((Tier::Low, Tier::Medium)));
+        assert_eq!(tiers("2-1"), tiers("1-2"));
         for wrong in ["", "5", "+", "1-", "-2", "high"] {
             assert!(tiers(wrong).is_err(), "{wrong}");
         }
@@ -255,7 +279,7 @@ mod tests {
             tiers: Some((Tier::Medium, Tier::Critical)),
             decision: Some("deny".to_owned()),
             command: Some("x".to_owned()),
-            folder: Some("/a/b/".to_owned()),
+            folder: Some("/a/b".to_owned()),
             ..Filter::default()
         };
         assert_eq!(found, wanted);

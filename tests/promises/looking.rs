@@ -168,6 +168,24 @@ fn a_row_fits_the_terminal_and_hides_no_character() {
 }
 
 #[test]
+fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("work/real/deep")).unwrap();
+    std::os::unix::fs::symlink(home.path("work/real"), home.path("work/link")).unwrap();
+    let link = home.path("work/link");
+    let there = |words: &[&str]| {
+        let mut command = home.guard(words);
+        command.current_dir(&link).env("PWD", &link);
+        String::from_utf8(command.output().unwrap().stdout).unwrap().lines().count()
+    };
+    assert_eq!(there(&["--", "true"]), 0);
+    for (folder, found) in [(".", 1), ("..", 1), ("deep/..", 1), ("deep", 0), ("../link/", 1), ("../real", 0)] {
+        assert_eq!(there(&["log", "--json", "--folder", folder]), found, "{folder}");
+    }
+    assert_eq!(there(&["log", "--json", "--folder", link.to_str().unwrap()]), 1);
+}
+
+#[test]
 fn a_long_record_says_that_there_is_more_and_only_to_a_person() {
     let home = Home::new();
     for _ in 0..3 {
