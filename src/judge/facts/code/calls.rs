@@ -8,8 +8,15 @@ use super::{Call, FOUND, HOLE, TEMPORARY, World};
 
 /// Reads all calls of `text`.
 pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
-    let mut reader =
-        Reader { language, world, tokens: tokens(language, text), at: 0, bound: HashMap::new(), calls: Vec::new() };
+    let mut reader = Reader {
+        language,
+        world,
+        tokens: tokens(language, text),
+        at: 0,
+        bound: HashMap::new(),
+        calls: Vec::new(),
+        nesting: 0,
+    };
     reader.all();
     // What a comprehension goes through stands behind what it does with it.
     if reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str()))) {
@@ -31,6 +38,8 @@ pub(super) struct Reader<'a> {
     /// What a name stands for: a module or something of one, a text, a list.
     pub bound: HashMap<String, Expression>,
     pub calls: Vec<Call>,
+    /// How many expressions are open around this place.
+    pub nesting: usize,
 }
 
 impl Reader<'_> {

@@ -9,6 +9,9 @@ use crate::judge::facts::act::Value;
 /// The deepest nesting of brackets that is read.
 const MAX_DEPTH: usize = 32;
 
+/// The most arguments that a chain of calls is followed with.
+const MAX_CARRIED: usize = 32;
+
 /// What an expression is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expression {
@@ -57,6 +60,21 @@ impl Expression {
 impl Reader<'_> {
     /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
     pub fn expression(&mut self, depth: usize) -> Expression {
+        if self.calls.len() > super::MAX_CALLS {
+            self.at = self.tokens.len();
+            return Expression::default();
+        }
+        if self.nesting >= MAX_DEPTH {
+            self.at += 1;
+            return Expression::default();
+        }
+        self.nesting += 1;
+        let all = self.joined_operands(depth);
+        self.nesting -= 1;
+        all
+    }
+
+    fn joined_operands(&mut self, depth: usize) -> Expression {
         let mut all = self.operand(depth);
         loop {
             let joins = self.mark(0, '+') && !self.mark(1, '+')
@@ -478,6 +496,7 @@ impl Reader<'_> {
             .into_iter()
             .filter(|_| !of_client)
             .chain(arguments.into_iter().flat_map(Expression::values))
+            .take(MAX_CARRIED)
             .collect();
         let noted = match self.language {
             "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),

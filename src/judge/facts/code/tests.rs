@@ -163,3 +163,28 @@ fn editors_debuggers_and_consoles_run_commands() {
     has("other", "(shell-command \"rm x\")", "shell-command(rm x)");
     assert_eq!(seen("ex", "set nu\n12\n%s/a/b/g"), [""; 0]);
 }
+
+#[test]
+fn code_of_any_depth_is_read_without_end_or_fall() {
+    for (language, part) in [
+        ("python", "("),
+        ("js", "["),
+        ("js", "{"),
+        ("python", "[x for x in "),
+        ("perl", "unlink "),
+        ("perl", "open my "),
+        ("ruby", "\"#{"),
+        ("python", "f\"{"),
+        ("ruby", "a.b "),
+        ("js", "new "),
+        ("python", "with a as "),
+        ("awk", "print \"a\" | "),
+        ("tcl", "[exec "),
+        ("ex", "exe \""),
+        ("other", "run(\"a\", "),
+        ("m4", "syscmd("),
+    ] {
+        let read = read(language, &part.repeat(20_000), World { home: "/home/dev", fetches: &|_| false });
+        assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
+    }
+}
