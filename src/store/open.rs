@@ -391,6 +391,7 @@ mod tests {
             behaviour::FINDINGS,
             behaviour::TIMES,
             rows::RESULT,
+            rows::NESTED,
             prune::SEAL,
             decisions::WAITING,
             &in_scope,

@@ -57,9 +57,13 @@ pub struct Entry {
     pub kind: Kind,
     /// When it was written.
     pub time: Timestamp,
-    /// The row that it is about: the intent of a result, the intent of the guard above, the grant that was revoked.
+    /// The row that it is about: the intent of a result, the intent of the guard above, the grant that was revoked or is
+    /// carried on, the last row that was pruned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<i64>,
+    /// The decisions of guards below the command, while guard waited for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nested: Vec<i64>,
     /// Redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -179,6 +183,8 @@ impl Store {
             let Some(Ok(mut entry)) = found else { return Ok(found) };
             if matches!(entry.kind, Kind::Intent) {
                 entry.result = connection.prepare_cached(RESULT)?.query_row([id], outcome).optional()?;
+                let mut nested = connection.prepare_cached(NESTED)?;
+                entry.nested = nested.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             }
             Ok(Some(Ok(entry)))
         })?;
@@ -205,6 +211,9 @@ fn absent(connection: &Connection, row: i64) -> rusqlite::Result<StoreError> {
 /// The result of an intent.
 pub(super) const RESULT: &str =
     "SELECT exit, signal, duration_ms FROM record WHERE about = ?1 AND kind = 'result' LIMIT 1";
+
+/// The decisions below an intent.
+pub(super) const NESTED: &str = "SELECT id FROM record WHERE about = ?1 AND kind IN ('intent', 'advised') ORDER BY id";
 
 /// How far a clock may have been set back without a search by time missing a row.
 const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
@@ -293,6 +302,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         kind,
         time: Timestamp::from_millisecond(at).map_err(|_| Unclear::Word("at"))?,
         about: row.get("about")?,
+        nested: Vec::new(),
         command: text("command")?,
         redacted: row.get::<_, Option<i64>>("redacted")? == Some(1),
         digest: digest.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),

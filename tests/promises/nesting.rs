@@ -45,6 +45,9 @@ fn a_guard_below_one_that_waits_names_its_intent() {
     assert_eq!((of("true"), of("git push --force origin main")), (None, None));
     assert_eq!((of("echo deep"), of("echo deeper")), (Some(2), Some(2)), "{rows:?}");
     assert!(home.prints(&["log", "show", "3"], 0).contains("below       row 2"));
+    let nested: Vec<i64> = entries(&home).iter().filter(|entry| entry.about == Some(2)).map(|entry| entry.id).collect();
+    assert_eq!(home.store().entry(2).unwrap().nested, nested);
+    assert!(home.prints(&["log", "show", "2"], 0).contains("above       rows 3, "));
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 

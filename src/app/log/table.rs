@@ -216,6 +216,9 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         Kind::Result | Kind::Revoked | Kind::Pruned => "about",
     };
     line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
+    let nested: Vec<String> = entry.nested.iter().map(ToString::to_string).collect();
+    let rows = if nested.len() == 1 { "row" } else { "rows" };
+    line("above", if nested.is_empty() { String::new() } else { format!("{rows} {}", nested.join(", ")) });
     line("digest", or(&entry.digest));
     line("hash", entry.hash.to_string());
     lines
