@@ -5,7 +5,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use guard::channel::terminal::READING;
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::judge::policy::{Basis, Refusal};
 use guard::judge::risk::Risk;
@@ -14,6 +16,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 
 use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::{PATIENCE, Terminal, ended};
 
 fn wait_all(children: Vec<Child>) -> Vec<i32> {
     children.into_iter().map(|mut child| child.wait().unwrap().code().unwrap_or(-1)).collect()
@@ -180,6 +183,50 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     std::fs::create_dir(home.paths().database()).unwrap();
     home.holds_back(&home.run(&FLAGGED), "is not a plain file");
     assert!(home.run(&["true"]).status.success());
+}
+
+#[test]
+fn without_a_record_tier_2_and_above_do_not_run_and_what_is_below_does() {
+    let home = Home::that_asks_nobody();
+    std::fs::create_dir_all(home.paths().database()).unwrap();
+    for program in ["curl", "chmod"] {
+        home.stand_in(program, &format!("echo ran >> '{}'", home.path("ran").display()));
+    }
+    home.holds_back(&home.run(&["curl", "-d", "a=b", "https://unknown.example.net/x"]), "is not a plain file");
+    home.holds_back(
+        &home.guard(&["-c", "true; curl -d a=b https://unknown.example.net/x"]).output().unwrap(),
+        "tier 2",
+    );
+    std::fs::write(home.path("work/new"), "").unwrap();
+    assert!(home.run(&["chmod", "+x", "new"]).status.success());
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_result_that_cannot_be_recorded_is_told_and_the_exit_code_is_the_commands() {
+    let home = Home::new();
+    let (begun, go) = (home.path("begun"), home.path("go"));
+    let script = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.02; done; exit 9", begun.display(), go.display());
+    home.stand_in("git", &script);
+    let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
+    command.env("TERM", "xterm-256color");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_for("no answer means no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("y");
+    let since = Instant::now();
+    while !begun.exists() {
+        assert!(since.elapsed() < PATIENCE);
+        terminal.settle(Duration::from_millis(20));
+    }
+    let other = Connection::open(home.paths().database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::fs::write(go, "").unwrap();
+    assert_eq!(ended(terminal.wait_exit()), "exit 9");
+    assert!(terminal.screen().contains("the result could not be recorded"), "{}", terminal.screen());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(home.store().entry(1).unwrap().result, None);
+    assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
 #[test]
