@@ -200,6 +200,27 @@ impl Store {
         Ok(done)
     }
 
+    /// The same, or nothing where somebody else is writing: for what can wait until another day.
+    pub(super) fn write_if_free<T>(
+        &self,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let connection = self.connection()?;
+        let mut alone = || -> rusqlite::Result<T> {
+            connection.execute_batch("PRAGMA synchronous=FULL")?;
+            connection.busy_timeout(Duration::ZERO)?;
+            transact(connection, &mut work)
+        };
+        let done = alone();
+        // The next to use it waits as usual.
+        let _ = connection.busy_timeout(PATIENCE);
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(error) if is_passing(&error) => Ok(None),
+            Err(error) => Err(StoreError::from_sqlite(&self.paths, error, Duration::ZERO)),
+        }
+    }
+
     /// The same, as the only thing that this process does with the record: in the fast lane if that is free.
     ///
     /// The lane is SQLite's exclusive locking mode: nobody else has the record open for the moment, so the log's index

@@ -146,7 +146,8 @@ impl Store {
     }
 
     /// Prunes a portion of what the policy lets go, when there is a day's worth of it. Meant for moments in which nobody
-    /// waits for guard; costs one look at the oldest row when there is nothing to do.
+    /// waits for guard; costs one look at the oldest row when there is nothing to do, and is left for another day while
+    /// somebody else writes.
     ///
     /// # Errors
     /// As those of [`Store::prune`].
@@ -160,8 +161,11 @@ impl Store {
         if !due {
             return Ok(None);
         }
-        let pruned = self.prune_portion(&limit, user, now)?;
-        self.empty_log();
+        let work = self.portion(&limit, user, now)?;
+        let pruned = self.write_if_free(work)?.map_or(Ok(None), Survey::wanted)?;
+        if pruned.is_some() {
+            self.empty_log();
+        }
         Ok(pruned)
     }
 
@@ -182,17 +186,27 @@ impl Store {
     }
 
     fn prune_portion(&self, limit: &Limit, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
+        let work = self.portion(limit, user, now)?;
+        self.write_durably(work)?.wanted()
+    }
+
+    /// What is to be done in one transaction.
+    fn portion(
+        &self,
+        limit: &Limit,
+        user: &str,
+        now: Timestamp,
+    ) -> Result<impl FnMut(&Connection) -> rusqlite::Result<Survey>, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
         // What is pruned is gone from the file too, not only from its index.
         self.persist(|connection| connection.query_row("PRAGMA secure_delete=ON", [], |_| Ok(())))?;
-        let survey = self.write_durably(|connection| {
+        Ok(move |connection: &Connection| {
             let mut survey = survey(connection, limit, now, PORTION, Some(&key))?;
             if let Survey::Old(pruned) = &mut survey {
                 remove(connection, pruned, user, now, &key)?;
             }
             Ok(survey)
-        })?;
-        survey.wanted()
+        })
     }
 }
 

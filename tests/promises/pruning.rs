@@ -276,6 +276,19 @@ fn a_command_that_was_waited_for_prunes_when_it_has_ended() {
 }
 
 #[test]
+fn what_happens_by_itself_waits_for_nobody_who_writes() {
+    let home = aged(30);
+    let store = home.store();
+    let other = rusqlite::Connection::open(home.paths().database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap(), None);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap().unwrap().rows(), 30);
+    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap(), None);
+    assert_eq!(faults(&home), []);
+}
+
+#[test]
 fn the_policy_says_how_long_rows_are_kept() {
     let home = aged(30);
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
