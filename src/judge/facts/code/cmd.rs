@@ -1,6 +1,6 @@
 //! cmd: the commands of a line, with carets taken out and the commands behind `if` and `for` in front.
 
-use super::windows::{argument, run, variable};
+use super::windows::{MAX_DEPTH, argument, run, variable};
 use super::{Call, HOLE};
 
 /// Commands of cmd itself. All others are programs.
@@ -15,7 +15,7 @@ const BUILTINS: [&str; 44] = [
 pub fn read(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     for words in commands(text) {
-        command(&words, &mut calls);
+        command(&words, 0, &mut calls);
     }
     calls
 }
@@ -125,7 +125,11 @@ fn is_builtin(word: &str) -> bool {
     BUILTINS.contains(&word.trim_start_matches('@').to_ascii_lowercase().as_str())
 }
 
-fn command(words: &[String], calls: &mut Vec<Call>) {
+fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
+    if depth > MAX_DEPTH {
+        calls.push(Call { callee: "unknown".to_owned(), args: Vec::new() });
+        return;
+    }
     let (words, files) = redirected(words);
     for (callee, file) in files {
         calls.push(Call { callee: callee.to_owned(), args: vec![argument(file, "~")] });
@@ -135,18 +139,18 @@ fn command(words: &[String], calls: &mut Vec<Call>) {
     let texts = |words: &[&String]| -> Vec<String> { words.iter().map(|word| (*word).clone()).collect() };
     match name.as_str() {
         // The command stands in the words behind.
-        "" | "call" => command(&texts(rest), calls),
+        "" | "call" => command(&texts(rest), depth + 1, calls),
         "start" => {
             let skip = |word: &&&String| word.starts_with('/') || word.is_empty() || word.contains(' ');
             let rest: Vec<&String> = rest.iter().skip_while(|word| skip(word)).copied().collect();
-            command(&texts(&rest), calls);
+            command(&texts(&rest), depth + 1, calls);
         }
         "for" => {
             if let Some(at) = rest.iter().position(|word| word.eq_ignore_ascii_case("do")) {
-                command(&texts(rest.get(at + 1..).unwrap_or_default()), calls);
+                command(&texts(rest.get(at + 1..).unwrap_or_default()), depth + 1, calls);
             }
         }
-        "do" | "else" => command(&texts(rest), calls),
+        "do" | "else" => command(&texts(rest), depth + 1, calls),
         "if" => {
             let rest: Vec<&String> = rest
                 .iter()
@@ -158,7 +162,7 @@ fn command(words: &[String], calls: &mut Vec<Call>) {
                 Some(word) if word.contains("==") => 1,
                 _ => 3,
             };
-            command(&texts(rest.get(skip..).unwrap_or_default()), calls);
+            command(&texts(rest.get(skip..).unwrap_or_default()), depth + 1, calls);
         }
         "rem" | "::" => {}
         builtin if BUILTINS.contains(&builtin) => {
@@ -233,5 +237,11 @@ mod tests {
     #[test]
     fn files_behind_redirections_are_seen() {
         assert_eq!(seen(r"echo x > C:\a.txt 2>nul"), ["write(/mnt/c/a.txt)", "echo(x)"]);
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_said_to_be_unknown() {
+        assert_eq!(seen(&"call ".repeat(20_000)), ["unknown()"]);
+        assert_eq!(seen(&("(".repeat(20_000) + "del x")), ["del(x)"]);
     }
 }

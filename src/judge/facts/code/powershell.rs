@@ -72,22 +72,9 @@ impl Reader<'_> {
     }
 
     fn command(&mut self, words: &[Word], called: bool, piped: Option<&str>) {
+        let (words, called) = without_keywords(words, called);
         let Some((first, rest)) = words.split_first() else { return };
-        let bare = !first.quoted;
         let lower = first.text.to_ascii_lowercase();
-        if bare && !called {
-            if names::is_keyword(&lower) {
-                // The name of a function is no command.
-                let rest =
-                    if lower == "function" || lower == "filter" { rest.get(1..).unwrap_or_default() } else { rest };
-                self.command(rest, false, None);
-                return;
-            }
-            if lower == "." {
-                self.command(rest, true, None);
-                return;
-            }
-        }
         if first.text.contains(HOLE) {
             // A value by itself is printed; called, it is whatever it says.
             if called && !self.is_path(&first.text) {
@@ -166,6 +153,25 @@ impl Reader<'_> {
     }
 }
 
+/// The command behind keywords (`if`, `else`) and behind the dot that runs a script here; whether it is called by value.
+fn without_keywords(mut words: &[Word], mut called: bool) -> (&[Word], bool) {
+    while let Some((first, rest)) = words.split_first() {
+        let lower = first.text.to_ascii_lowercase();
+        if first.quoted || called {
+            break;
+        }
+        if lower == "." {
+            called = true;
+        } else if !names::is_keyword(&lower) {
+            break;
+        }
+        // The name of a function is no command.
+        let named = lower == "function" || lower == "filter";
+        words = if named { rest.get(1..).unwrap_or_default() } else { rest };
+    }
+    (words, called)
+}
+
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
 }
@@ -232,5 +238,13 @@ mod tests {
         );
         assert_eq!(seen("'x' > a.txt"), ["out-file(a.txt)"]);
         assert_eq!(seen("& $x -Recurse"), ["unknown()"]);
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_read_as_far_as_it_goes() {
+        for text in ["(".repeat(50_000), "$(".repeat(50_000), "if ".repeat(50_000), "(".repeat(5_000) + "ri x"] {
+            let _ = read(&text, "/home/dev");
+        }
+        assert_eq!(seen(&("if ".repeat(100) + "ri x")), ["remove-item(x)"]);
     }
 }

@@ -7,7 +7,7 @@ use crate::judge::facts::act::{Piece, Value};
 use crate::judge::invocation::quote;
 
 /// How deep code may stand in code.
-pub(super) const MAX_DEPTH: usize = 8;
+pub const MAX_DEPTH: usize = 8;
 
 /// What a variable of the Windows environment is known to be, or a hole.
 pub(super) fn variable(name: &str) -> String {

@@ -1,7 +1,7 @@
 //! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
 
 use super::HOLE;
-use crate::judge::facts::code::windows::variable;
+use crate::judge::facts::code::windows::{MAX_DEPTH, variable};
 
 /// A word of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,7 +35,11 @@ pub enum Item {
 
 /// The items of a script.
 pub fn items(text: &str) -> Vec<Item> {
-    let mut scan = Scan { chars: text.chars().collect(), ..Scan::default() };
+    items_at(text, 0)
+}
+
+fn items_at(text: &str, depth: usize) -> Vec<Item> {
+    let mut scan = Scan { chars: text.chars().collect(), depth, ..Scan::default() };
     scan.run();
     scan.items
 }
@@ -60,6 +64,8 @@ struct Scan {
     piped: bool,
     /// The next word is a file that output goes to.
     output: Option<bool>,
+    /// How many brackets it stands in that are read for the text they make.
+    depth: usize,
 }
 
 impl Scan {
@@ -344,7 +350,7 @@ impl Scan {
         if self.word.is_some() && !name.ends_with(HOLE) {
             self.end_word();
         }
-        match concatenated(&inside) {
+        match concatenated(&inside, self.depth + 1) {
             Some(text) => {
                 self.quoted();
                 self.push_text(&text);
@@ -358,9 +364,12 @@ impl Scan {
 }
 
 /// Strings that are put together with `+`.
-fn concatenated(text: &str) -> Option<String> {
+fn concatenated(text: &str, depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
     let mut all = String::new();
-    let items = items(text);
+    let items = items_at(text, depth);
     let [Item::Command { words, called: false, .. }] = items.as_slice() else { return None };
     for word in words {
         match (word.quoted, word.text.as_str()) {
