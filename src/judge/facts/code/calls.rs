@@ -15,6 +15,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         at: 0,
         bound: HashMap::new(),
         calls: Vec::new(),
+        everything_of: None,
         nesting: 0,
     };
     reader.all();
@@ -38,6 +39,8 @@ pub(super) struct Reader<'a> {
     /// What a name stands for: a module or something of one, a text, a list.
     pub bound: HashMap<String, Expression>,
     pub calls: Vec<Call>,
+    /// A module whose names are all imported.
+    pub everything_of: Option<String>,
     /// How many expressions are open around this place.
     pub nesting: usize,
 }
@@ -201,6 +204,10 @@ impl Reader<'_> {
         while let Some(token) = self.peek(0).cloned() {
             match token {
                 Token::Mark('(' | ')' | ',') => self.at += 1,
+                Token::Mark('*') => {
+                    self.at += 1;
+                    self.everything_of = Some(module.clone());
+                }
                 Token::Name(name) => {
                     self.at += 1;
                     let alias = self.alias().unwrap_or_else(|| name.clone());

@@ -12,6 +12,24 @@ const MAX_DEPTH: usize = 32;
 /// The most arguments that a chain of calls is followed with.
 const MAX_CARRIED: usize = 32;
 
+/// Functions of Python that no import is needed for.
+const BUILTINS: [&str; 14] = [
+    "open",
+    "print",
+    "exec",
+    "eval",
+    "compile",
+    "getattr",
+    "len",
+    "str",
+    "int",
+    "list",
+    "dict",
+    "range",
+    "input",
+    "__import__",
+];
+
 /// What an expression is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expression {
@@ -144,6 +162,11 @@ impl Reader<'_> {
                 self.at += 2;
                 Expression::of_text(text)
             }
+            Token::Mark('-') if matches!(self.peek(1), Some(Token::Number(_))) => {
+                let Some(Token::Number(number)) = self.peek(1).cloned() else { return Expression::default() };
+                self.at += 2;
+                Expression { raw: Some(format!("-{number}")), ..Expression::default() }
+            }
             Token::Mark('&' | '\\' | '*' | '@') => {
                 self.at += 1;
                 return self.operand(depth + 1);
@@ -173,7 +196,12 @@ impl Reader<'_> {
         if name == "__file__" || name == "__dirname" {
             return Expression::of_text(HOLE.to_string());
         }
-        Expression::of_name(name)
+        match &self.everything_of {
+            Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
+                Expression::of_name(format!("{module}.{name}"))
+            }
+            _ => Expression::of_name(name),
+        }
     }
 
     /// `<*.txt>` of Perl: what the glob stands for.
@@ -410,6 +438,7 @@ impl Reader<'_> {
         let begin = self.at;
         self.at += 1;
         let mut level = 1;
+        let mut more = Vec::new();
         while let Some(token) = self.peek(0) {
             match token {
                 Token::Mark('}') => {
@@ -422,6 +451,11 @@ impl Reader<'_> {
                 Token::Mark('{') => {
                     level += 1;
                     self.at += 1;
+                }
+                // `new Deno.Command("rm", {args: ["-r"]})`
+                Token::Name(name) if name == "args" && self.mark(1, ':') && self.mark(2, '[') => {
+                    self.at += 2;
+                    more.extend(self.list(depth + 1).list.unwrap_or_default());
                 }
                 Token::Name(_) | Token::Shell(_) if depth < MAX_DEPTH => {
                     let here = self.at;
@@ -443,7 +477,7 @@ impl Reader<'_> {
             }
             _ => None,
         });
-        Expression { list: Some(settings.collect()), ..Expression::default() }
+        Expression { list: Some(settings.chain(more).collect()), ..Expression::default() }
     }
 
     /// Notes a call and gives what it stands for.
@@ -489,14 +523,27 @@ impl Reader<'_> {
         // A statement is the client's argument, not the connection's.
         let of_client = matches!(
             callee.rsplit('.').next(),
-            Some("execute" | "executescript" | "executemany" | "query" | "exec" | "raw" | "do" | "prepare")
-        );
+            Some(
+                "execute"
+                    | "executescript"
+                    | "executemany"
+                    | "query"
+                    | "exec"
+                    | "raw"
+                    | "do"
+                    | "prepare"
+                    | "exec_command"
+            )
+        ) || callee.ends_with("Connection.run")
+            || callee.ends_with("Connection.sudo");
+        // The way that a pipe is opened is no word of its command.
+        let words = if callee.ends_with("popen") { 1 } else { MAX_CARRIED };
         let carried: Vec<Value> = of
             .carried
             .into_iter()
             .filter(|_| !of_client)
             .chain(arguments.into_iter().flat_map(Expression::values))
-            .take(MAX_CARRIED)
+            .take(words)
             .collect();
         let noted = match self.language {
             "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),

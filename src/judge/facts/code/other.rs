@@ -78,6 +78,7 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
                     args.push(Value::text("--recursive=true"));
                 }
             }
+            Token::Name(name) if matches!(name.as_str(), "nil" | "t" | "c" | "list") => {}
             Token::Name(_) if open == 0 => break,
             Token::Line | Token::Mark(';' | '|') => break,
             _ => {}
