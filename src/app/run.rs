@@ -18,7 +18,7 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::{Judgment, behaviour};
-use crate::store::{End, IntentRow, Outcome, Settled, Store};
+use crate::store::{End, IntentRow, Outcome, Settled};
 use crate::ui::visible;
 use crate::world::identity::Caller;
 
@@ -186,6 +186,7 @@ fn record(
     if plain && road.policy().record == Record::Flagged {
         return Ok(Receipt::Unrecorded);
     }
+    let parent = parent(road);
     let row = IntentRow {
         at: Timestamp::now(),
         invocation,
@@ -194,14 +195,11 @@ fn record(
         settled,
         answer_ms: answer.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
         words: None,
-        parent: None,
+        parent: parent.as_deref(),
         process,
     };
     let written = road.store().map_err(ToString::to_string);
-    let written = written.and_then(|store| {
-        let row = IntentRow { parent: parent(road, store), ..row };
-        store.intent(&row).map_err(|error| error.to_string())
-    });
+    let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));
     match written {
         Ok(receipt) => Ok(receipt),
         Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
@@ -209,14 +207,14 @@ fn record(
     }
 }
 
-/// The intent of the guard that waits above this one. It is known by its process, which must be alive and run this same
-/// file; nothing is handed down that a command could make up.
-fn parent(road: &Road, store: &Store) -> Option<i64> {
+/// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a command
+/// could make up.
+fn parent(road: &Road) -> Option<String> {
     // Most commands run below no guard, and need not look at files to know it.
     if !road.caller.ancestors.iter().any(|process| process.name.starts_with("guard")) {
         return None;
     }
-    store.waited_for_by(&road.caller.guard_above()?.unique_name()?).ok().flatten()
+    road.caller.guard_above()?.unique_name()
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

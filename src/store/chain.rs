@@ -164,11 +164,17 @@ pub(super) fn holds(connection: &Connection, head: &Head) -> rusqlite::Result<Op
 /// Appends a row and returns its number. To be called inside a transaction that holds the write lock, or two rows
 /// could follow the same one.
 pub(super) fn append(connection: &Connection, draft: &Draft<'_>) -> rusqlite::Result<i64> {
+    append_about(connection, draft, None)
+}
+
+/// The same, with a row that it is about and that only the transaction itself can tell.
+pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Option<i64>) -> rusqlite::Result<i64> {
     let (before, row) = match head(connection)? {
         Some(head) => (head.link, head.row.saturating_add(1)),
         None => (Link::START, 1),
     };
-    let mut columns: Vec<&(&'static str, Cell<'_>)> = draft.0.iter().collect();
+    let about = about.map(|row| ("about", Cell::Integer(row)));
+    let mut columns: Vec<&(&'static str, Cell<'_>)> = draft.0.iter().chain(&about).collect();
     columns.sort_by_key(|(name, _)| *name);
     let hash = link(before, row, columns.iter().map(|(name, cell)| (*name, cell.value())));
 

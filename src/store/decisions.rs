@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
@@ -38,8 +38,10 @@ pub struct IntentRow<'a> {
     pub answer_ms: Option<u64>,
     /// What a person said with a yes. With a no, the refusal holds it.
     pub words: Option<&'a str>,
-    /// The intent of the guard that this one runs below: see [`Store::waited_for_by`].
-    pub parent: Option<i64>,
+    /// The process of the guard that waits above this one, by the name that it wrote into its own intent as `process`. The
+    /// row is then about that intent. It must be alive, or the row would be about what it waited for long ago; one that
+    /// the record does not know leaves the row without a parent.
+    pub parent: Option<&'a str>,
     /// The process of this guard, by a name that no other process has, when it will wait for the command.
     pub process: Option<&'a str>,
 }
@@ -108,16 +110,6 @@ impl Store {
         self.write(|connection| chain::append(connection, &draft)).map(drop)
     }
 
-    /// The intent that a guard wrote of the command that it now waits for; `None` when the record knows of none.
-    ///
-    /// `process` must name a process that is alive, or this finds what one waited for long ago.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub fn waited_for_by(&self, process: &str) -> Result<Option<i64>, StoreError> {
-        self.persist(|connection| connection.query_row(WAITING, [waiting(process)], |row| row.get(0)).optional())
-    }
-
     fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
         let (invocation, risk) = (row.invocation, row.risk);
@@ -128,7 +120,6 @@ impl Store {
         let mut draft = Draft::default();
         draft.text("kind", Some(kind));
         draft.integer("at", row.at.as_millisecond());
-        draft.integer("about", row.parent);
         draft.text("scope", row.process.map(waiting));
         draft.text("command", Some(command));
         draft.integer("redacted", redacted.then_some(1));
@@ -165,7 +156,10 @@ impl Store {
         draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
         draft.integer("mark", behaviour::mark(row).map(i64::from));
 
-        let append = |connection: &rusqlite::Connection| chain::append(connection, &draft);
+        let append = |connection: &Connection| {
+            let parent = row.parent.map_or(Ok(None), |process| waited_for_by(connection, process))?;
+            chain::append_about(connection, &draft, parent)
+        };
         let row = if risk.tier >= Tier::High { self.write_durably(append) } else { self.write_alone(append) }?;
         Ok(Receipt::Recorded(row))
     }
@@ -173,6 +167,11 @@ impl Store {
 
 /// The last intent of a guard that waits.
 pub(super) const WAITING: &str = "SELECT id FROM record WHERE scope = ?1 ORDER BY id DESC LIMIT 1";
+
+/// The intent that a guard wrote of the command that it now waits for; `None` when the record knows of none.
+fn waited_for_by(connection: &Connection, process: &str) -> rusqlite::Result<Option<i64>> {
+    connection.query_row(WAITING, [waiting(process)], |row| row.get(0)).optional()
+}
 
 /// The scope of the intent of a guard that waits. It shares the index with the sessions of grants, of which none has
 /// such a name, because another index would cost every opening.

@@ -392,6 +392,28 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
 }
 
 #[test]
+fn a_grant_right_behind_what_was_pruned_holds_and_one_that_another_hand_put_there_does_not() {
+    let home = Home::new();
+    let store = home.store();
+    write(&store, 5, 400, "old");
+    let what = What::Exact { command: FLAGGED.join(" ") };
+    let (place, until) = (Place::Anywhere, Until::Revoked);
+    let grant = NewGrant { what: &what, place: &place, until: &until, words: "w", user: "ada", session: "one" };
+    assert_eq!(store.grant(&grant, days_ago(3)).unwrap(), 6);
+    home.prints(&["log", "prune"], 0);
+    assert!(home.run(&FLAGGED).status.success());
+    assert_eq!((prunings(&home), home.ran()), (vec![(1, 5)], 1));
+    // Its own words, and what it follows, are part of what was written.
+    home.sql("UPDATE record SET words = 'others' WHERE id = 6");
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    home.sql("UPDATE record SET words = 'w' WHERE id = 6");
+    assert!(home.run(&FLAGGED).status.success());
+    home.sql("DELETE FROM record WHERE kind = 'pruned'");
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    assert_eq!(home.ran(), 2);
+}
+
+#[test]
 fn many_who_prune_and_write_at_once_prune_each_row_once_and_lose_none() {
     let home = aged(2_000);
     let quiet =

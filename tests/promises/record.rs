@@ -324,11 +324,13 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     let home = Home::new();
     let store = home.store();
     let invocation = invocation();
-    let asked = store.advised(&IntentRow { settled: Settled::Asked, ..plain(&invocation) }).unwrap().row().unwrap();
+    let asked = IntentRow { settled: Settled::Asked, process: Some("7.1.x"), ..plain(&invocation) };
+    let asked = store.advised(&asked).unwrap().row().unwrap();
     let denied = Refusal::Rule { rule: "x.y".to_owned(), reason: "no".to_owned() };
-    let refused = IntentRow { settled: Settled::Refused(&denied), parent: Some(asked), ..plain(&invocation) };
+    let refused = IntentRow { settled: Settled::Refused(&denied), parent: Some("7.1.x"), ..plain(&invocation) };
     let refused = store.advised(&refused).unwrap().row().unwrap();
-    let allowed = store.advised(&plain(&invocation)).unwrap().row().unwrap();
+    let allowed = IntentRow { parent: Some("7.2.x"), ..plain(&invocation) };
+    let allowed = store.advised(&allowed).unwrap().row().unwrap();
 
     let entry = |id| store.entry(id).unwrap();
     for (id, decision, settled) in
@@ -338,7 +340,7 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
         assert_eq!((entry.kind, entry.decision.as_deref()), (Kind::Advised, Some(decision)));
         assert!(entry.result.is_none() && entry.settled_by.is_some() == settled.is_some(), "{entry:?}");
     }
-    assert_eq!((entry(asked).about, entry(refused).about), (None, Some(asked)));
+    assert_eq!((entry(asked).about, entry(refused).about, entry(allowed).about), (None, Some(asked), None));
     assert_eq!(entry(refused).words.as_deref(), Some("x.y"));
     // A host that denies by rule counts as a denial of the session; one that asks for itself has asked nobody here.
     assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().denials_in_a_row, 1);
