@@ -146,6 +146,8 @@ pub enum InputTest {
     Fetched,
     Decoded,
     Secret,
+    /// A file that is a secret itself, not what a pipe passes on of it.
+    SecretFile,
     Text,
     File,
 }

@@ -170,6 +170,7 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
         InputTest::File => matches!(input, Input::File(_)),
         InputTest::Fetched => input_taint(view, input).has(Taint::FETCHED),
         InputTest::Decoded => input_taint(view, input).has(Taint::DECODED),
+        InputTest::SecretFile => matches!(input, Input::File(_)) && input_taint(view, input).has(Taint::SECRET),
         InputTest::Secret => input_taint(view, input).has(Taint::SECRET),
     }
 }
