@@ -157,7 +157,8 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, Log
     let mut out = io::BufWriter::new(io::stdout().lock());
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii);
     if found.is_empty() && !filters.json {
-        let nothing = if store.is_some() { "No row is like that." } else { "Nothing is recorded yet." };
+        let any = store.map_or(Ok(None), Store::head)?.is_some();
+        let nothing = if any { "No row is like that." } else { "Nothing is recorded yet." };
         writeln!(out, "{nothing}")?;
     } else if !filters.json {
         print(&mut out, &layout.head(), &look)?;

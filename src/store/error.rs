@@ -31,6 +31,8 @@ pub enum StoreError {
     Denied { path: PathBuf },
     /// It is no plain file: a folder, a link, a device.
     NotAFile { path: PathBuf },
+    /// Something else stands where a folder should be.
+    NotAFolder { path: PathBuf },
     /// No space is left, or a quota is used up.
     Full { path: PathBuf },
     /// The process may not write so large a file (`ulimit -f`).
@@ -80,6 +82,7 @@ impl fmt::Display for StoreError {
                 write!(f, "{} may not be used: correct its permissions (chmod u+rwX)", path.display())
             }
             Self::NotAFile { path } => write!(f, "{} is not a plain file: move it away", path.display()),
+            Self::NotAFolder { path } => write!(f, "{} is not a folder: move it away", path.display()),
             Self::Full { path } => write!(f, "no space is left for {}: free some", path.display()),
             Self::TooLarge { path } => {
                 write!(f, "{} may not grow: raise the limit on file sizes (ulimit -f)", path.display())
@@ -152,7 +155,8 @@ impl StoreError {
             Some(libc::ENOSPC | libc::EDQUOT) => Self::Full { path: path.to_owned() },
             Some(libc::EFBIG) => Self::TooLarge { path: path.to_owned() },
             Some(libc::EACCES | libc::EPERM) => Self::barred(path),
-            Some(libc::ELOOP | libc::EISDIR | libc::ENOTDIR) => Self::NotAFile { path: path.to_owned() },
+            Some(libc::ENOTDIR) => Self::in_the_way(path),
+            Some(libc::ELOOP | libc::EISDIR) => Self::NotAFile { path: path.to_owned() },
             _ => Self::Io { path: path.to_owned(), source },
         }
     }
@@ -178,6 +182,12 @@ impl StoreError {
             ) => paths.trouble().unwrap_or(Self::Sqlite { path, source }),
             _ => Self::Sqlite { path, source },
         }
+    }
+
+    /// What stands where a folder above a path should be.
+    fn in_the_way(path: &Path) -> Self {
+        let above = path.ancestors().skip(1).find(|above| std::fs::metadata(above).is_ok_and(|about| !about.is_dir()));
+        Self::NotAFolder { path: above.unwrap_or(path).to_owned() }
     }
 
     /// That a path may not be used: by whose fault.

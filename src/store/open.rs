@@ -84,11 +84,11 @@ impl Paths {
     }
 
     fn make(&self) -> Result<(), StoreError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(|error| StoreError::from_io(&self.folder, error))?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| match error.kind() {
+            // Something else than a folder.
+            io::ErrorKind::AlreadyExists => StoreError::NotAFolder { path: self.folder.clone() },
+            _ => StoreError::from_io(&self.folder, error),
+        })?;
         let path = self.database();
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::from_io(&path, error)),

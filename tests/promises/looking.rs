@@ -73,6 +73,8 @@ fn nothing_is_made_by_looking() {
     assert_eq!(home.prints(&["verify"], 0), "Nothing is recorded yet.\n");
     assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
     assert!(!home.path("home/.local").exists());
+    home.store();
+    assert_eq!(home.prints(&["log", "--tier", "3"], 0), "Nothing is recorded yet.\n");
 }
 
 #[test]

@@ -183,6 +183,10 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     std::fs::create_dir(home.paths().database()).unwrap();
     home.holds_back(&home.run(&FLAGGED), "is not a plain file");
     assert!(home.run(&["true"]).status.success());
+    std::fs::remove_dir_all(home.data()).unwrap();
+    std::fs::write(home.data(), "").unwrap();
+    home.holds_back(&home.run(&FLAGGED), "share/guard is not a folder");
+    assert!(home.run(&["true"]).status.success());
 }
 
 #[test]
