@@ -37,6 +37,7 @@ mod grants;
 mod key;
 mod migrations;
 mod open;
+mod paths;
 mod prune;
 mod redact;
 mod rows;
@@ -45,13 +46,14 @@ mod sample;
 
 use std::cell::OnceCell;
 
+use self::key::Key;
+
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
 pub use error::StoreError;
 pub use grants::{Ended, Listed, NewGrant};
-use key::Key;
-pub use open::Paths;
+pub use paths::Paths;
 pub use prune::{Limit, Pruned, Why};
 pub use redact::redact;
 pub use rows::{Entry, Filter, Kind, ResultEntry};

@@ -1,13 +1,10 @@
-//! Where the record lies, and opening it.
+//! Opening the record, and writing to it in transactions.
 //!
-//! The file is made with 0600 in a folder with 0700. Making it, bringing an old one up to date and opening one that is
-//! ready are one road: whatever was left half done by a process that was killed is completed by the next.
+//! Making it, bringing an old one up to date and opening one that is ready are one road: whatever was left half done by a
+//! process that was killed is completed by the next.
 
 use std::cell::OnceCell;
-use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::StoreError;
-use super::{Store, filesystem, migrations};
+use super::{Paths, Store, filesystem, migrations};
 
 /// How long other processes may keep the record locked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,77 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// log costs each command. Carrying over waits for the disk: a short log costs one command in many.
 const LOG_LIMIT: u64 = 256 << 10;
 
-/// The folder for data below a home.
-const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
-
-/// The files of the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paths {
-    folder: PathBuf,
-}
-
-impl Paths {
-    /// The record in this folder.
-    #[must_use]
-    pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
-    }
-
-    /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's folder for data (`~/.local/share/guard`).
-    ///
-    /// `home` is the account's real home, from the account database. Where that holds a configuration of guard's, the
-    /// record stays there whatever the environment says, or setting a variable would begin a record without a past;
-    /// under sudo too, or root would leave files behind in the home of the account that called it.
-    ///
-    /// # Errors
-    /// There is no home directory.
-    pub fn standard(home: Option<&Path>) -> Result<Self, StoreError> {
-        if let Some(home) = home
-            && (std::env::var_os("SUDO_UID").is_some() || home.join(".config/guard").exists())
-        {
-            return Ok(Self::new(home.join(DATA).join("guard")));
-        }
-        let directories = directories::BaseDirs::new().ok_or(StoreError::NoHome)?;
-        Ok(Self::new(directories.data_dir().join("guard")))
-    }
-
-    /// The folder.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// The SQLite file.
-    #[must_use]
-    pub fn database(&self) -> PathBuf {
-        self.folder.join("guard.db")
-    }
-
-    /// The local key.
-    #[must_use]
-    pub fn key(&self) -> PathBuf {
-        self.folder.join("guard.key")
-    }
-
-    /// A file of SQLite's beside the database.
-    pub(super) fn beside(&self, suffix: &str) -> PathBuf {
-        self.folder.join(format!("guard.db{suffix}"))
-    }
-
-    fn make(&self) -> Result<(), StoreError> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| match error.kind() {
-            // Something else than a folder.
-            io::ErrorKind::AlreadyExists => StoreError::NotAFolder { path: self.folder.clone() },
-            _ => StoreError::from_io(&self.folder, error),
-        })?;
-        let path = self.database();
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::from_io(&path, error)),
-            _ => Ok(()),
-        }
-    }
-}
-
 impl Store {
     /// Opens the record, and makes it when there is none. The file itself is opened when it is first needed.
     ///
@@ -106,7 +32,7 @@ impl Store {
         if !paths.database().exists() {
             paths.make()?;
         }
-        let log = !filesystem::is_shared(&paths.folder);
+        let log = !filesystem::is_shared(paths.folder());
         Ok(Self { paths: paths.clone(), log, shared: OnceCell::new() })
     }
 
@@ -312,6 +238,7 @@ fn is_passing(error: &rusqlite::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     use super::*;
     use crate::store::chain::{self, Draft};

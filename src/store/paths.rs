@@ -1,0 +1,82 @@
+//! Where the record lies.
+//!
+//! The file is made with 0600 in a folder with 0700. What may not enter: SQLite.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+
+/// The folder for data below a home.
+const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+
+/// The files of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    folder: PathBuf,
+}
+
+impl Paths {
+    /// The record in this folder.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's folder for data (`~/.local/share/guard`).
+    ///
+    /// `home` is the account's real home, from the account database. Where that holds a configuration of guard's, the
+    /// record stays there whatever the environment says, or setting a variable would begin a record without a past;
+    /// under sudo too, or root would leave files behind in the home of the account that called it.
+    ///
+    /// # Errors
+    /// There is no home directory.
+    pub fn standard(home: Option<&Path>) -> Result<Self, StoreError> {
+        if let Some(home) = home
+            && (std::env::var_os("SUDO_UID").is_some() || home.join(".config/guard").exists())
+        {
+            return Ok(Self::new(home.join(DATA).join("guard")));
+        }
+        let directories = directories::BaseDirs::new().ok_or(StoreError::NoHome)?;
+        Ok(Self::new(directories.data_dir().join("guard")))
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The SQLite file.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.folder.join("guard.db")
+    }
+
+    /// The local key.
+    #[must_use]
+    pub fn key(&self) -> PathBuf {
+        self.folder.join("guard.key")
+    }
+
+    /// A file of SQLite's beside the database.
+    pub(super) fn beside(&self, suffix: &str) -> PathBuf {
+        self.folder.join(format!("guard.db{suffix}"))
+    }
+
+    /// Makes the folder and an empty file.
+    pub(super) fn make(&self) -> Result<(), StoreError> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| match error.kind() {
+            // Something else than a folder.
+            io::ErrorKind::AlreadyExists => StoreError::NotAFolder { path: self.folder.clone() },
+            _ => StoreError::from_io(&self.folder, error),
+        })?;
+        let path = self.database();
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::from_io(&path, error)),
+            _ => Ok(()),
+        }
+    }
+}
