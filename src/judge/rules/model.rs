@@ -166,6 +166,8 @@ pub enum TaintName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CodeTest {
     pub languages: Vec<String>,
+    /// One of these texts stands in what the expression matches: looked for first. None: it is always tried.
+    pub literals: Vec<String>,
     pub regex: String,
 }
 

@@ -275,8 +275,10 @@ fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
 fn code_holds(act: &Act, when: &Match) -> bool {
     let Some(test) = &when.code else { return true };
     act.code.as_ref().is_some_and(|code| {
-        (test.languages.is_empty() || test.languages.contains(&code.language))
-            && text::found(&test.regex, &code.text.rough())
+        let fits = test.languages.is_empty() || test.languages.contains(&code.language);
+        let text = code.text.rough();
+        let stands = |literal: &String| text.contains(literal.as_str());
+        fits && (test.literals.is_empty() || test.literals.iter().any(stands)) && text::found(&test.regex, &text)
     })
 }
 

@@ -146,7 +146,11 @@ impl Check<'_> {
         let code = shape.code.as_ref().map(|code| {
             let code = code.get_ref();
             self.regex("code: regex", &code.regex.span(), code.regex.get_ref());
-            CodeTest { languages: code.language.0.clone(), regex: code.regex.get_ref().clone() }
+            CodeTest {
+                languages: code.language.0.clone(),
+                literals: code.literal.clone(),
+                regex: code.regex.get_ref().clone(),
+            }
         });
         let text = shape.text.as_ref().map(|text| {
             let (text, span) = (text.get_ref(), text.span());

@@ -279,6 +279,8 @@ pub struct EnvShape {
 #[serde(deny_unknown_fields)]
 pub struct CodeShape {
     pub language: Many<String>,
+    #[serde(default)]
+    pub literal: Vec<String>,
     pub regex: At<String>,
 }
 
