@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
+use super::log::named;
 use super::log::table::{end_of, place};
 use super::road::{Road, RoadError};
 use super::{exit, moment};
@@ -198,7 +199,7 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
     };
     let place = match (&args.folder, args.anywhere) {
         (_, true) => Place::Anywhere,
-        (Some(folder), false) => Place::Folder { path: absolute(&caller.cwd, folder) },
+        (Some(folder), false) => Place::Folder { path: named(&caller.cwd.join(folder)) },
         (None, false) => Place::Folder { path: caller.cwd.to_string_lossy().into_owned() },
     };
     let until = match (&args.until, args.always) {
@@ -276,12 +277,6 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
         Place::Anywhere => "in every folder".to_owned(),
     };
     format!("{what}, {where_}, {until}")
-}
-
-/// A folder as it would be named from another one.
-fn absolute(base: &std::path::Path, folder: &std::path::Path) -> String {
-    let joined = base.join(folder);
-    std::path::absolute(&joined).unwrap_or(joined).to_string_lossy().into_owned()
 }
 
 fn refuse(why: &str) -> Result<u8, AllowError> {

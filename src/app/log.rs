@@ -210,7 +210,7 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
 }
 
 /// A folder by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
-fn named(folder: &Path) -> String {
+pub(super) fn named(folder: &Path) -> String {
     let mut name = PathBuf::new();
     for component in folder.components() {
         match component {

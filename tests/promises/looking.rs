@@ -230,6 +230,25 @@ fn a_grant_is_given_by_a_person_who_read_what_it_covers() {
 }
 
 #[test]
+fn a_grant_for_a_folder_holds_there_and_below_however_the_folder_was_named() {
+    let home = Home::new();
+    for folder in ["work/in/deep", "work/out"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+    }
+    let mut add = home.guard(&["allow", "add", "--always", "--folder", "./../in/", "git push --force origin main"]);
+    add.current_dir(home.path("work/out"));
+    let mut terminal = Terminal::spawn(add);
+    terminal.wait_for("[y/N]");
+    terminal.send("y\n");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let run = |folder: &str| {
+        let mut command = home.guard(&[&["--"], &FLAGGED[..]].concat());
+        command.current_dir(home.path(folder)).output().unwrap().status.code()
+    };
+    assert_eq!(["work/in", "work/in/deep", "work/out", "work"].map(run), [Some(0), Some(0), Some(126), Some(126)]);
+}
+
+#[test]
 fn no_grant_covers_tier_4_a_shell_an_interpreter_or_a_wrapper() {
     let home = Home::new();
     for command in ["rm -rf /", "bash -c 'git push --force'", "python3 -c 'print(1)'", "sudo git push --force"] {
