@@ -60,8 +60,8 @@ impl Subs {
         self.paths().find(|(path, _)| covers(path)).map(|(_, index)| index)
     }
 
-    /// Whether some path begins with these words and goes on. Behind a verb that a path covers, and behind what runs a
-    /// command, only a path that names the words does: what follows is what they fall on.
+    /// Whether some path begins with these words and goes on. Behind what runs a command only a path that names the
+    /// words does: what follows is that command.
     #[must_use]
     pub fn go_on_from(&self, words: &[String]) -> bool {
         let named = |path: &str| {
@@ -69,10 +69,7 @@ impl Subs {
             words.iter().all(|word| path.next() == Some(word)) && path.next().is_some()
         };
         let may_cover = |path: &str| glob::is_glob(path) && may_cover(path.split(' '), words);
-        let ends = || match self.named(words) {
-            Some(index) => self.get(index).is_some_and(|sub| !sub.wraps.is_empty() || sub.runs.is_some()),
-            None => self.covering(words).is_some(),
-        };
+        let ends = || self.exact(words).is_some_and(|sub| !sub.wraps.is_empty() || sub.runs.is_some());
         self.paths().any(|(path, _)| named(path)) || self.paths().any(|(path, _)| may_cover(path)) && !ends()
     }
 
@@ -223,7 +220,7 @@ mod tests {
         assert_eq!(found("delete"), Some((1, "** delete".to_owned())));
         assert_eq!(found("describe-instances"), None);
         assert!(subs.go_on_from(&words("compute instances")));
-        assert!(!subs.go_on_from(&words("compute instances delete")));
+        assert_eq!(found("compute delete delete-backups"), Some((2, "** delete".to_owned())));
         assert!(subs.go_on_from(&words("sql delete")));
         assert!(subs.names(&words("sql delete")) && !subs.names(&words("compute instances delete")));
     }
