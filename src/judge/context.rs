@@ -73,13 +73,29 @@ fn trusted(folder: &str, cwd: &str) -> bool {
     glob::text(folder, cwd) || glob::text(&format!("{folder}/*"), cwd)
 }
 
+/// Whether a client of a database is handed statements, and none of them changes anything.
+fn only_asks(act: &Act, facts: &Facts) -> bool {
+    let Some(code) = act.code.as_ref().filter(|code| QUERIES.contains(&code.language.as_str())) else { return false };
+    let statement = |other: &Act| match &other.verb {
+        Verb::Program { name, .. } => {
+            other.tier >= Tier::Low
+                && name.strip_prefix(&code.language).is_some_and(|statement| statement.starts_with(':'))
+        }
+        Verb::Effect(_) => other.tier >= Tier::Low,
+    };
+    !code.text.is_dynamic() && !facts.acts.iter().any(statement)
+}
+
+/// Languages that a client hands to a database.
+const QUERIES: [&str; 3] = ["sql", "redis", "mongo"];
+
 /// The name by which a changing act targets production.
 fn production(facts: &Facts, policy: &Policy) -> Option<String> {
     let names = |text: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric())
             .any(|word| policy.production.iter().any(|known| known.eq_ignore_ascii_case(word)))
     };
-    let changes = |act: &&Act| act.tier >= Tier::Low && !act.dry_run && act.parent.is_none();
+    let changes = |act: &&Act| act.tier >= Tier::Low && !act.dry_run && act.parent.is_none() && !only_asks(act, facts);
     for act in facts.acts.iter().filter(changes) {
         let remote = act.remote.as_ref().and_then(|remote| remote.name.as_deref()).map(Cow::Borrowed);
         let targets = act.targets.iter().filter_map(|value| value.known());
