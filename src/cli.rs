@@ -85,10 +85,11 @@ pub enum Verb {
 
 /// What bare `guard` prints.
 pub const SHORT_HELP: &str = "\
-guard understands each command before it runs, asks a person when it should, and records every decision.
+guard understands each command before it runs, asks a person when it should,
+and records every decision.
 
   guard -- rm -rf build            run one command, arguments as given
-  guard -c 'make clean && ls'      run a command string with your shell; as an agent's shell: SHELL=/path/to/guard
+  guard -c 'make clean && ls'      run a command string with your shell
   guard check 'git push --force'   judge without running
 
 guard demo shows it in a scratch project. guard --help lists everything.

@@ -12,7 +12,8 @@ mod system;
 
 pub(super) use system::names_sink;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 pub use normal::{Component, NormalPath, Relation, Start};
 
@@ -33,6 +34,8 @@ pub struct Placer {
     temp: Vec<String>,
     /// Directories that hold guard's own files.
     own: Vec<String>,
+    /// The listed classes of what was looked up already, by its text. The catalog is the same for one invocation.
+    listed: RefCell<HashMap<String, PathClasses>>,
     /// The project directory, once it is known for certain.
     project: OnceCell<Option<String>>,
 }
@@ -72,7 +75,7 @@ impl Placer {
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             own.extend(invocation.env.get(name).and_then(absolute).map(|base| format!("{base}/guard")));
         }
-        Self { homes, cwd, temp: temp.into_iter().collect(), own, project: OnceCell::new() }
+        Self { homes, cwd, temp: temp.into_iter().collect(), own, listed: RefCell::default(), project: OnceCell::new() }
     }
 
     /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
@@ -265,6 +268,10 @@ impl Placer {
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
         let text = path.text();
+        let plain = !path.everything && !path.globbed;
+        if let Some(known) = self.listed.borrow().get(&text).filter(|_| plain) {
+            return *known;
+        }
         let lists = catalog.paths();
         let mut classes = lists.classes(&text, &homes);
         if path.everything {
@@ -275,6 +282,9 @@ impl Placer {
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {
             classes = classes.with(PathClass::Generated);
+        }
+        if plain {
+            self.listed.borrow_mut().insert(text, classes);
         }
         classes
     }

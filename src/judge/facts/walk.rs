@@ -45,6 +45,9 @@ const BASE_STEPS: u32 = 8192;
 /// How many rounds of loops over known words are walked one by one, over the whole line.
 const MAX_ROUNDS: u32 = 256;
 
+/// How far back a part that could not be understood is looked for before it is put on record again.
+const NEAR: usize = 64;
+
 /// The most acts that one line may come to.
 const MAX_ACTS: usize = 100_000;
 
@@ -219,7 +222,8 @@ impl<'a> Walker<'a> {
     #[inline(never)]
     pub fn opaque(&mut self, why: OpaqueReason, detail: impl Into<String>, span: Span) {
         let opaque = Opaque { why, detail: detail.into(), span };
-        if !self.facts.opaque.contains(&opaque) {
+        // What says the same again says it at once: in a second reading of the same part.
+        if !self.facts.opaque.iter().rev().take(NEAR).any(|other| *other == opaque) {
             self.facts.opaque.push(opaque);
         }
     }

@@ -113,10 +113,11 @@ const PARTS: usize = Part::Hosts as usize + 1;
 
 /// One glob of a path list, as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StoredPath {
+pub struct StoredPath<'a> {
     pub class: PathClass,
-    pub glob: String,
-    pub except: Vec<String>,
+    pub glob: &'a str,
+    #[serde(borrow)]
+    pub except: Vec<&'a str>,
 }
 
 /// Packs `contents` (all but the examples).
@@ -150,20 +151,20 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(numbers(&features));
     parts.push(table(&lists.add_all(literals))?);
 
-    let paths: Vec<StoredPath> = contents
+    let paths: Vec<StoredPath<'_>> = contents
         .paths
         .iter()
         .flat_map(|list| {
             list.globs.iter().map(|glob| StoredPath {
                 class: list.class,
-                glob: glob.clone(),
-                except: list.except.clone(),
+                glob,
+                except: list.except.iter().map(String::as_str).collect(),
             })
         })
         .collect();
     let (mut by_name, mut by_suffix, mut rest) = (Names::new(), Names::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
-        match path_key(&path.glob) {
+        match path_key(path.glob) {
             PathKey::Name(name) => by_name.entry(name.to_owned()).or_default().push(number),
             PathKey::Suffix(suffix) => by_suffix.entry(suffix.to_owned()).or_default().push(number),
             PathKey::None => rest.push(u32::try_from(number).map_err(|_| BadBlob)?),
@@ -384,7 +385,7 @@ impl Blob {
 
     /// The path globs that may cover a path with these components: those that name one of them, those that end like
     /// the last, and the few that name none. Each is still to be matched.
-    pub fn path_candidates<'a>(&'a self, path: &'a str) -> impl Iterator<Item = StoredPath> + 'a {
+    pub fn path_candidates<'a>(&'a self, path: &'a str) -> impl Iterator<Item = StoredPath<'a>> + 'a {
         let rest = self.part(Part::PathRest);
         let suffix = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix);
         let names = path.split('/').filter(|name| !name.is_empty());
@@ -397,7 +398,7 @@ impl Blob {
     }
 
     /// All path globs.
-    pub fn all_paths(&self) -> impl Iterator<Item = StoredPath> + '_ {
+    pub fn all_paths(&self) -> impl Iterator<Item = StoredPath<'_>> + '_ {
         let part = self.part(Part::Paths);
         (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |number| decode(part, number).ok())
     }
@@ -431,7 +432,7 @@ fn number(bytes: &[u8], index: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-fn decode<T: for<'de> Deserialize<'de>>(part: &[u8], index: usize) -> Result<T, BadBlob> {
+fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Result<T, BadBlob> {
     let slice = || {
         let count = number(part, 0)? as usize;
         let data = part.get((count + 2) * 4..)?;
@@ -441,17 +442,19 @@ fn decode<T: for<'de> Deserialize<'de>>(part: &[u8], index: usize) -> Result<T, 
     postcard::from_bytes(slice().ok_or(BadBlob)?).map_err(|_| BadBlob)
 }
 
-/// The entry at `index` of a table.
-fn entry(part: &[u8], index: usize) -> Option<(&str, u32)> {
+/// The name at `index` of a table, as bytes, and its value.
+fn entry(part: &[u8], index: usize) -> Option<(&[u8], u32)> {
     let count = number(part, 0)? as usize;
     let names = part.get((count * 3 + 1) * 4..)?;
     let (start, end) = (number(part, index * 3 + 1)?, number(part, index * 3 + 2)?);
-    let name = std::str::from_utf8(names.get(start as usize..end as usize)?).ok()?;
-    Some((name, number(part, index * 3 + 3)?))
+    Some((names.get(start as usize..end as usize)?, number(part, index * 3 + 3)?))
 }
 
 fn entries(part: &[u8]) -> impl Iterator<Item = (&str, u32)> {
-    (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| entry(part, index))
+    (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| {
+        let (name, value) = entry(part, index)?;
+        Some((std::str::from_utf8(name).ok()?, value))
+    })
 }
 
 fn find(part: &[u8], name: &str) -> Option<u32> {
@@ -459,7 +462,7 @@ fn find(part: &[u8], name: &str) -> Option<u32> {
     while low < high {
         let middle = low.midpoint(high);
         let (here, value) = entry(part, middle)?;
-        match here.cmp(name) {
+        match here.cmp(name.as_bytes()) {
             std::cmp::Ordering::Equal => return Some(value),
             std::cmp::Ordering::Less => low = middle + 1,
             std::cmp::Ordering::Greater => high = middle,

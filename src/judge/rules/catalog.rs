@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use regex::{Regex, RegexBuilder};
 
@@ -112,6 +113,10 @@ fn unreadable() -> Rule {
 pub struct Catalog {
     shelves: Vec<Shelf>,
     regexes: RefCell<HashMap<Box<str>, Option<Regex>>>,
+    /// Which description a name leads to: the shelf and the number there. Globs are tried once for each name.
+    described: RefCell<HashMap<Box<str>, Option<(usize, usize)>>>,
+    /// The rules for a verb key, the same way.
+    keyed: RefCell<HashMap<Box<str>, Rc<[(usize, usize)]>>>,
 }
 
 impl Catalog {
@@ -119,7 +124,12 @@ impl Catalog {
     #[must_use]
     pub fn builtin() -> Self {
         let shelf = Shelf::new(Layer::Builtin, None, Cow::Borrowed(BUILTIN), Vec::new());
-        Self { shelves: vec![shelf], regexes: RefCell::default() }
+        Self {
+            shelves: vec![shelf],
+            regexes: RefCell::default(),
+            described: RefCell::default(),
+            keyed: RefCell::default(),
+        }
     }
 
     /// The built-in files and these, which come in the order of their layers. A file with a problem is left out whole
@@ -140,6 +150,8 @@ impl Catalog {
         let examples = std::mem::take(&mut contents.examples);
         let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
         self.shelves.push(Shelf::new(file.layer, Some(file.path.clone()), Cow::Owned(bytes), examples));
+        self.described.borrow_mut().clear();
+        self.keyed.borrow_mut().clear();
         Ok(())
     }
 
@@ -154,17 +166,34 @@ impl Catalog {
     }
 
     fn described(&self, name: &str) -> Option<(Layer, &Program)> {
-        let newest = || self.shelves.iter().rev();
-        let (shelf, number) = newest()
-            .find_map(|shelf| Some((shelf, shelf.blob.program_named(name)?)))
-            .or_else(|| newest().find_map(|shelf| Some((shelf, shelf.blob.program_globbed(name)?))))?;
+        let known = self.described.borrow().get(name).copied();
+        let place = known.unwrap_or_else(|| {
+            let newest = || self.shelves.iter().enumerate().rev();
+            let place = newest()
+                .find_map(|(at, shelf)| Some((at, shelf.blob.program_named(name)?)))
+                .or_else(|| newest().find_map(|(at, shelf)| Some((at, shelf.blob.program_globbed(name)?))));
+            keep(&self.described, name, place);
+            place
+        });
+        let (at, number) = place?;
+        let shelf = self.shelves.get(at)?;
         Some((shelf.layer, shelf.program(number)?))
     }
 
     /// The rules for this verb key (a program's name, `language:callee`, `:effect`), of all layers. `*` rules are not
     /// among them.
     pub fn rules<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
-        self.shelves.iter().flat_map(move |shelf| shelf.blob.rules_for(key).filter_map(|number| shelf.rule(number)))
+        let known = self.keyed.borrow().get(key).cloned();
+        let places = known.unwrap_or_else(|| {
+            let of = |(at, shelf): (usize, &'a Shelf)| shelf.blob.rules_for(key).map(move |number| (at, number));
+            let places: Rc<[_]> = self.shelves.iter().enumerate().flat_map(of).collect();
+            keep(&self.keyed, key, places.clone());
+            places
+        });
+        (0..places.len()).filter_map(move |place| {
+            let (at, number) = *places.get(place)?;
+            self.shelves.get(at)?.rule(number)
+        })
     }
 
     /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
@@ -233,6 +262,16 @@ impl Catalog {
     }
 }
 
+/// Remembers what a name came to. A long batch of names that are all different does not fill the memory.
+fn keep<T>(known: &RefCell<HashMap<Box<str>, T>>, name: &str, value: T) {
+    const MOST: usize = 4096;
+    let mut known = known.borrow_mut();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert(name.into(), value);
+}
+
 /// What a file of one layer stands on.
 struct Beneath<'a> {
     catalog: &'a Catalog,
@@ -273,7 +312,7 @@ impl Paths<'_> {
             .shelves
             .iter()
             .flat_map(|shelf| shelf.blob.path_candidates(path))
-            .filter(|stored| covers(&stored.glob) && !stored.except.iter().any(|except| covers(except)))
+            .filter(|stored| covers(stored.glob) && !stored.except.iter().any(|except| covers(except)))
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 
@@ -286,7 +325,7 @@ impl Paths<'_> {
             .shelves
             .iter()
             .flat_map(|shelf| shelf.blob.all_paths())
-            .filter(|stored| !LESSER.contains(&stored.class) && aimed(&stored.glob))
+            .filter(|stored| !LESSER.contains(&stored.class) && aimed(stored.glob))
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 }

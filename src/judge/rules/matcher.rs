@@ -10,7 +10,8 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 use super::catalog::Catalog;
 use super::model::Rule;
@@ -42,8 +43,18 @@ pub fn find(
     inquiry: &Inquiry<'_>,
 ) -> Vec<Finding> {
     let placer = Placer::new(invocation);
-    let scene = Scene { invocation, facts, catalog, policy, inquiry, placer, text: OnceCell::new() };
-    let mut findings = Findings { all: Vec::new(), disabled: &policy.disabled_rules };
+    let scene = Scene {
+        invocation,
+        facts,
+        catalog,
+        policy,
+        inquiry,
+        placer,
+        text: OnceCell::new(),
+        effects: OnceCell::new(),
+        raw: RefCell::default(),
+    };
+    let mut findings = Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules };
     for opaque in &facts.opaque {
         findings.add(of_opaque(opaque, catalog));
     }
@@ -57,6 +68,8 @@ pub fn find(
 /// What was found so far, each thing once.
 struct Findings<'a> {
     all: Vec<Finding>,
+    /// Those of each place in the text.
+    places: HashMap<Span, Vec<usize>>,
     disabled: &'a [String],
 }
 
@@ -64,14 +77,15 @@ impl Findings<'_> {
     /// Adds a finding, unless the policy switches its rule off (never at tier 4) or it was found already.
     fn add(&mut self, finding: Finding) {
         let off = finding.tier < Tier::Critical && self.disabled.contains(&finding.rule);
+        let here = self.places.entry(finding.span).or_default();
         let same = |other: &Finding| {
             other.rule == finding.rule
-                && other.span == finding.span
                 && other.touches == finding.touches
                 && other.lowered == finding.lowered
                 && other.tier == finding.tier
         };
-        if !off && !self.all.iter().any(same) {
+        if !off && !here.iter().filter_map(|number| self.all.get(*number)).any(same) {
+            here.push(self.all.len());
             self.all.push(finding);
         }
     }

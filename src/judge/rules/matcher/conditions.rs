@@ -51,7 +51,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.feeds.is_empty() || feeds(view, &when.feeds))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
-        && when.text.as_ref().is_none_or(|test| raw_span(test, view.scene.text()).is_some())
+        && when.text.as_ref().is_none_or(|test| view.scene.finds(test))
         && code_holds(act, when);
     if !plain {
         return None;
@@ -293,7 +293,7 @@ pub(super) fn text_span(when: &Match, text: &str) -> Option<Span> {
 }
 
 /// Where a raw test is found. The expression is compiled only when the literal is there.
-fn raw_span(test: &RawTest, original: &str) -> Option<Span> {
+pub(super) fn raw_span(test: &RawTest, original: &str) -> Option<Span> {
     let literal = original.find(&test.literal)?;
     let (start, end) = match &test.regex {
         Some(regex) => text::find(regex, original)?,

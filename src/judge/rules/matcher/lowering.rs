@@ -11,6 +11,10 @@ use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Lowering;
 
+/// Behind so many acts nothing is lowered: what they all may have done to a path takes too many steps to say, and
+/// unanswered the stricter reading stands.
+const MAX_EARLIER: usize = 1500;
+
 /// Why an operand does not count, when one of the facts that the rule names holds of it.
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
@@ -18,6 +22,9 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.scene);
         let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
         return below.then_some("it lies in the temp directory of a container");
+    }
+    if view.id > MAX_EARLIER {
+        return None;
     }
     let path = seen.path(view)?;
     facts.iter().find_map(|fact| match fact {

@@ -1,7 +1,9 @@
 //! What rules are held against: one act of an invocation, with the classes of its operands worked out on demand.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
+use super::conditions::raw_span;
 use super::original;
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, UnknownReason, Value, Verb};
 use crate::judge::facts::class::{PathClass, PathClasses};
@@ -11,7 +13,7 @@ use crate::judge::facts::question::Inquiry;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::{HostClass, RemoteName, TextTest, WrapFrom};
+use crate::judge::rules::model::{HostClass, RawTest, RemoteName, TextTest, WrapFrom};
 use crate::judge::rules::{glob, text};
 
 /// One invocation while rules are held against it.
@@ -23,6 +25,10 @@ pub(super) struct Scene<'a> {
     pub inquiry: &'a Inquiry<'a>,
     pub placer: Placer,
     pub text: OnceCell<String>,
+    /// The effects of each program act, as pairs of the two, sorted.
+    pub effects: OnceCell<Vec<(ActId, ActId)>>,
+    /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
+    pub raw: RefCell<HashMap<*const RawTest, bool>>,
 }
 
 impl Scene<'_> {
@@ -31,11 +37,34 @@ impl Scene<'_> {
         self.text.get_or_init(|| original(self.invocation))
     }
 
+    /// Whether a raw test finds something in the original text. Each is tried once, however many acts ask.
+    pub fn finds(&self, test: &RawTest) -> bool {
+        let place = std::ptr::from_ref(test);
+        if let Some(known) = self.raw.borrow().get(&place) {
+            return *known;
+        }
+        let found = raw_span(test, self.text()).is_some();
+        self.raw.borrow_mut().insert(place, found);
+        found
+    }
+
     /// The effects that belong to a program act.
     pub fn effects_of(&self, parent: ActId) -> impl Iterator<Item = (&Act, Effect)> {
-        self.facts.acts.iter().filter(move |act| act.parent == Some(parent)).filter_map(|act| match act.verb {
-            Verb::Effect(effect) => Some((act, effect)),
-            Verb::Program { .. } => None,
+        let all = self.effects.get_or_init(|| {
+            let acts = self.facts.acts.iter().enumerate();
+            let effects = acts.filter(|(_, act)| matches!(act.verb, Verb::Effect(_)));
+            let mut pairs: Vec<_> = effects.filter_map(|(id, act)| Some((act.parent?, id))).collect();
+            pairs.sort_unstable();
+            pairs
+        });
+        let first = all.partition_point(|(program, _)| *program < parent);
+        let own = all.iter().skip(first).take_while(move |(program, _)| *program == parent);
+        own.filter_map(|(_, id)| match self.facts.acts.get(*id) {
+            Some(act) => match act.verb {
+                Verb::Effect(effect) => Some((act, effect)),
+                Verb::Program { .. } => None,
+            },
+            None => None,
         })
     }
 }
