@@ -27,6 +27,7 @@ mod guessed;
 pub mod hosts;
 mod input;
 mod leads;
+mod lists;
 mod looks;
 mod output;
 mod parameter;
@@ -45,6 +46,7 @@ mod streams;
 mod substitution;
 #[cfg(test)]
 mod testing;
+mod transform;
 pub mod value;
 mod walk;
 mod windows;

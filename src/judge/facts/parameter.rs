@@ -1,17 +1,12 @@
 //! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
-use super::change::{change_case, replace, substring};
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::frame::Frame;
-use super::pattern::Pattern;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
-use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp, Part, Word};
-
-/// The longest text on which patterns are tried.
-const MAX_PATTERN_TEXT: usize = 4096;
+use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 
 /// A variable that neither the line nor the environment sets: its only piece says so.
 pub(super) fn is_unset_marker(value: &Value) -> bool {
@@ -289,121 +284,10 @@ impl Walker<'_> {
             self.single(&mut other, &frame.perhaps(), word);
         }
     }
-
-    #[inline(never)]
-    fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
-        let changed = match operation {
-            ParameterOp::RemovePrefix { longest, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
-                short(value).zip(pattern).and_then(|(text, pattern)| {
-                    let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
-                    text.get(cut..).map(str::to_owned)
-                })
-            }
-            ParameterOp::RemoveSuffix { longest, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
-                short(value).zip(pattern).and_then(|(text, pattern)| {
-                    let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
-                    text.get(..cut).map(str::to_owned)
-                })
-            }
-            ParameterOp::Replace { anchor, pattern, replacement } => {
-                let pattern = self.pattern(state, frame, pattern);
-                let replacement = self.single(state, frame, replacement).known_text();
-                match (short(value), pattern, replacement) {
-                    (Some(text), Some(pattern), Some(replacement)) => replace(&text, &pattern, &replacement, *anchor),
-                    _ => None,
-                }
-            }
-            ParameterOp::Case { operator, pattern } => {
-                let pattern = self.pattern(state, frame, pattern);
-                short(value).zip(pattern).and_then(|(text, pattern)| change_case(&text, operator, &pattern))
-            }
-            ParameterOp::Substring { offset, length } => {
-                let offset = self.arithmetic(state, frame, offset);
-                let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
-                short(value).zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
-            }
-            ParameterOp::Transform(operator) => {
-                let text = value.known_text();
-                match (operator, text) {
-                    ('P', Some(text)) => {
-                        self.embedded(state, frame, &text);
-                        (!text.contains(['\\', '$', '`'])).then_some(text)
-                    }
-                    ('E', Some(text)) => super::decode::escapes(&text),
-                    ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
-                    ('U', Some(text)) => Some(text.to_uppercase()),
-                    ('L', Some(text)) => Some(text.to_lowercase()),
-                    ('u', Some(text)) => change_case(&text, "^", ""),
-                    _ => None,
-                }
-            }
-            ParameterOp::Other(word) => {
-                self.single(state, frame, word);
-                None
-            }
-            _ => None,
-        };
-        match changed {
-            Some(text) => Value::text(text),
-            None => weakened(value),
-        }
-    }
-
-    /// `${@:1:2}` and `${array[@]:1:2}`.
-    #[inline(never)]
-    fn slice(
-        &mut self,
-        state: &mut State,
-        frame: &Frame,
-        parameter: &Parameter,
-        mut values: Vec<Value>,
-        offset: &Arithmetic,
-        length: Option<&Arithmetic>,
-    ) -> Vec<Value> {
-        if matches!(parameter.name.as_str(), "@" | "*") {
-            values.insert(0, state.zero.clone());
-        }
-        let offset = self.arithmetic(state, frame, offset);
-        let length = length.map(|length| self.arithmetic(state, frame, length));
-        let (Some(offset), None | Some(Some(_))) = (offset, length) else {
-            let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
-            return vec![unknown(UnknownReason::Other("a part of a list"), taint)];
-        };
-        let count = values.len() as i64;
-        let from = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
-        let take = match length.flatten() {
-            Some(length) if length >= 0 => length,
-            Some(_) => 0,
-            None => count,
-        };
-        values.into_iter().skip(from as usize).take(take as usize).collect()
-    }
 }
 
 fn marker(name: &str) -> Value {
     unknown(UnknownReason::Variable(name.to_owned()), Taint::default())
-}
-
-/// Known text on which it is no great work to try patterns.
-fn short(value: &Value) -> Option<String> {
-    value.known().filter(|text| text.len() <= MAX_PATTERN_TEXT).map(std::borrow::Cow::into_owned)
-}
-
-/// What is left to say of a value after a change that cannot be followed.
-fn weakened(value: &Value) -> Value {
-    match value.pieces.as_slice() {
-        [Piece::Unknown(_)] => value.clone(),
-        _ => {
-            let glob = value.pattern().filter(|_| value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))));
-            let why = match glob {
-                Some(_) => UnknownReason::Found(glob),
-                None => UnknownReason::Other("a changed variable"),
-            };
-            unknown(why, value.taint())
-        }
-    }
 }
 
 /// Nothing is held, so the default is taken. With a colon, the empty text is nothing.

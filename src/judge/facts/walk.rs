@@ -8,20 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Facts, Opaque, OpaqueReason, Output, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Facts, Opaque, OpaqueReason, Unknown, Value};
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
-use super::state::{Defined, State, unknown};
+use super::state::{Defined, State};
 use super::streams::{Sink, SinkId, Stream};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
-use crate::judge::syntax::tree::{
-    Command, Coprocess, Dialect, Function, Item, Join, ParseError, Pipeline, Script, Span,
-};
+use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
 /// stack in an optimised build, so that all of it fits 256 KiB.
@@ -252,129 +250,6 @@ impl<'a> Walker<'a> {
         self.opaque(why, error.to_string(), span);
     }
 
-    /// Walks statements in order.
-    pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
-        if !self.enter(depth::BODY, frame.spans.map(script.span)) {
-            return;
-        }
-        for item in &script.items {
-            if item.background {
-                let mut child = state.fork();
-                self.chain(&mut child, &frame.forked(), item);
-            } else {
-                self.chain(state, frame, item);
-            }
-        }
-        self.leave(depth::BODY);
-    }
-
-    /// Pipelines joined by `&&` and `||`.
-    fn chain(&mut self, state: &mut State, frame: &Frame, item: &Item) {
-        self.pipeline(state, frame, &item.first);
-        if item.rest.is_empty() {
-            return;
-        }
-        let inner = frame.guarded();
-        // The states in which the list may end before its last pipeline.
-        let mut ends: Vec<State> = Vec::new();
-        for (join, pipeline) in &item.rest {
-            let before = state.fork();
-            match join {
-                Join::And => {
-                    // What stood before succeeded: a `cd` in it went where it said.
-                    state.doubt.clear();
-                    self.pipeline(state, &inner, pipeline);
-                    ends.push(*before);
-                }
-                Join::Or => {
-                    state.stay();
-                    for mut end in ends.drain(..) {
-                        end.stay();
-                        state.join(&end);
-                    }
-                    self.pipeline(state, &inner, pipeline);
-                    if leaves(pipeline) {
-                        *state = *before;
-                        state.doubt.clear();
-                    } else {
-                        let after = std::mem::replace(state, *before);
-                        state.join(&after);
-                    }
-                }
-            }
-        }
-        for end in &ends {
-            state.join(end);
-        }
-    }
-
-    fn pipeline(&mut self, state: &mut State, frame: &Frame, pipeline: &Pipeline) {
-        if let [command] = pipeline.commands.as_slice() {
-            self.command(state, frame, command);
-            return;
-        }
-        let last = pipeline.commands.len().saturating_sub(1);
-        let forked = frame.forked();
-        let mut stdin = state.streams.stdin.clone();
-        for (index, command) in pipeline.commands.iter().enumerate() {
-            if index == last && (state.lastpipe || frame.dialect == Dialect::Zsh) {
-                let outer = std::mem::replace(&mut state.streams.stdin, stdin);
-                self.command(state, &forked, command);
-                state.streams.stdin = outer;
-                return;
-            }
-            let mut child = state.fork();
-            child.streams.stdin = stdin;
-            let sink = self.new_sink();
-            if index < last {
-                child.streams.stdout = Stream::Sink(sink, Output::Pipe);
-            }
-            self.command(&mut child, &forked, command);
-            stdin = Stream::Sink(sink, Output::Pipe);
-        }
-    }
-
-    fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
-        match command {
-            Command::Simple(simple) => self.simple(state, frame, simple),
-            Command::Compound(compound) => self.compound(state, frame, compound),
-            Command::Function(function) => self.define(state, frame, function),
-            Command::Coprocess(coprocess) => self.coprocess(state, frame, coprocess),
-        }
-    }
-
-    #[inline(never)]
-    fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
-        let mut child = state.fork();
-        let (into, out) = (self.new_sink(), self.new_sink());
-        child.streams.stdin = Stream::Sink(into, Output::Pipe);
-        child.streams.stdout = Stream::Sink(out, Output::Pipe);
-        if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
-            self.command(&mut child, frame, &coprocess.body);
-            self.leave(depth::BODY);
-        }
-        let name = coprocess.name.as_deref().unwrap_or("COPROC");
-        state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
-    }
-
-    #[inline(never)]
-    fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
-        for name in &function.names {
-            let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
-            state.functions.insert(name.clone(), Rc::new(defined));
-        }
-        if function.names.is_empty() {
-            // zsh's anonymous function runs at once.
-            let mut fields = Vec::new();
-            for word in &function.arguments {
-                self.fields(state, frame, word, &mut fields);
-            }
-            let outer = std::mem::replace(&mut state.positional, fields.into_iter().map(|field| field.value).collect());
-            self.compound(state, frame, &function.body);
-            state.positional = outer;
-        }
-    }
-
     /// A new pipe, capture or file.
     pub fn new_sink(&mut self) -> SinkId {
         self.sinks.push(Sink::default());
@@ -418,25 +293,6 @@ impl<'a> Walker<'a> {
             let mut child = state.fork();
             self.compound(&mut child, &function.frame.guarded(), &function.body);
         }
-    }
-}
-
-/// Whether nothing after this pipeline runs: `exit`, `return` and their kin.
-fn leaves(pipeline: &Pipeline) -> bool {
-    let [command] = pipeline.commands.as_slice() else { return false };
-    match command {
-        Command::Simple(simple) => simple.words.first().is_some_and(|word| {
-            use crate::judge::syntax::tree::Part;
-            matches!(word.parts.as_slice(),
-                [Part::Literal(name)] if matches!(name.as_str(), "exit" | "return" | "break" | "continue" | "exec"))
-        }),
-        Command::Compound(compound) => match &compound.kind {
-            crate::judge::syntax::tree::CompoundKind::Group(script) => {
-                script.items.last().is_some_and(|item| item.rest.is_empty() && !item.background && leaves(&item.first))
-            }
-            _ => false,
-        },
-        _ => false,
     }
 }
 

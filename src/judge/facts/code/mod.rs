@@ -8,6 +8,7 @@
 //! does.
 
 mod awk;
+mod call;
 mod calls;
 mod cmd;
 mod editors;
@@ -18,6 +19,7 @@ mod results;
 mod scan;
 mod small;
 mod sql;
+mod strings;
 mod tcl;
 pub(super) mod windows;
 

@@ -1,0 +1,107 @@
+//! Promises of reading inner commands.
+
+use super::*;
+
+#[test]
+fn a_command_stands_at_the_operands() {
+    let sudo = Wrap { assignments: true, root: true, bare_shell: true, unless: vec![test("-l")], ..Wrap::default() };
+    let sudo = wrapper(Style::Posix, &["-u=", "-l", "-s"], vec![sudo]);
+    let reading = read_line(&sudo, "-u me A=1 rm -rf /");
+    assert_eq!(argv(&reading.inner[0]), "rm -rf /");
+    assert_eq!(reading.inner[0].env, vec![("A".to_owned(), Value::text("1"))]);
+    assert!(reading.inner[0].root);
+    assert!(read_line(&sudo, "-l rm").inner.is_empty());
+    assert_eq!(argv(&read_line(&sudo, "-s").inner[0]), "shell");
+}
+
+#[test]
+fn what_is_skipped_comes_before_the_command() {
+    let timeout = wrapper(Style::Posix, &["-s=", "-k="], vec![Wrap { skip: 1, ..Wrap::default() }]);
+    assert_eq!(argv(&read_line(&timeout, "-k 5 10 rm -rf /").inner[0]), "rm -rf /");
+    let wrap = Wrap {
+        skip: 1,
+        host: Some(0),
+        inner: Inner::Line,
+        remote: Some(RemoteName::Ssh),
+        bare_shell: true,
+        ..Wrap::default()
+    };
+    let ssh = wrapper(Style::Posix, &["-p=", "-t"], vec![wrap]);
+    let reading = read_line(&ssh, "-t me@host -p 22 rm -rf /x");
+    assert_eq!(argv(&reading.inner[0]), "line: rm -rf /x");
+    assert_eq!(reading.inner[0].remote.as_ref().unwrap().name.as_deref(), Some("me@host"));
+    assert_eq!(argv(&read_line(&ssh, "host").inner[0]), "shell");
+}
+
+#[test]
+fn options_of_the_inner_command_are_not_the_wrappers() {
+    let docker = wrapper(Style::Gnu, &["-i", "-t"], vec![Wrap { skip: 1, ..Wrap::default() }]);
+    let reading = read_line(&docker, "-it box rm -rf /x");
+    assert_eq!(argv(&reading.inner[0]), "rm -rf /x");
+    assert_eq!(reading.flags.len(), 2);
+}
+
+#[test]
+fn every_exec_of_a_chain_is_a_command() {
+    let wrap =
+        Wrap { from: WrapFrom::Until(vec!["-exec".into(), "-ok".into()]), adds: Added::Found, ..Wrap::default() };
+    let find = wrapper(Style::SingleDash, &["-name="], vec![wrap]);
+    let reading = read_line(&find, ". -name x -exec rm {} ; -exec sh -c echo_+_1 {} + -delete");
+    assert_eq!(reading.inner.iter().map(argv).collect::<Vec<_>>(), ["rm {}", "sh -c echo + 1 {}"]);
+    assert_eq!(reading.inner[0].replace.as_deref(), Some("{}"));
+    assert_eq!(shape(&reading), "-name=x -exec -exec -delete | .");
+    assert_eq!(argv(&read_line(&find, ". -exec rm {}").inner[0]), "rm {}");
+}
+
+#[test]
+fn xargs_replaces_where_it_is_told_to() {
+    let wrap = Wrap { adds: Added::Input, ..Wrap::default() };
+    let xargs = wrapper(Style::Posix, &["-I=", "-n=", "-i|--replace[=]", "-0"], vec![wrap]);
+    for (line, replace, command) in [
+        ("-0 -n1 rm -f", None, "rm -f"),
+        ("-I% rm %", Some("%"), "rm %"),
+        ("-I {} rm {}", Some("{}"), "rm {}"),
+        ("-i rm {}", Some("{}"), "rm {}"),
+        ("--replace=@ rm @", Some("@"), "rm @"),
+    ] {
+        let reading = read_line(&xargs, line);
+        assert_eq!(reading.inner[0].replace.as_deref(), replace, "{line}");
+        assert_eq!(argv(&reading.inner[0]), command, "{line}");
+    }
+}
+
+#[test]
+fn a_command_after_a_word_is_none_of_the_programs_business() {
+    let kubectl = wrapper(
+        Style::Gnu,
+        &["-n="],
+        vec![Wrap {
+            from: WrapFrom::After("--".into()),
+            host: Some(0),
+            remote: Some(RemoteName::Cluster),
+            ..Wrap::default()
+        }],
+    );
+    let reading = read_line(&kubectl, "pod -n prod -- rm -rf /x");
+    assert_eq!(argv(&reading.inner[0]), "rm -rf /x");
+    assert_eq!(shape(&reading), "-n=prod | pod");
+}
+
+#[test]
+fn env_appends_the_operands_to_its_line() {
+    let line = Wrap { inner: Inner::Line, from: WrapFrom::Option(vec!["-S".into()]), ..Wrap::default() };
+    let env =
+        wrapper(Style::Posix, &["-S|--split-string=", "-i"], vec![line, Wrap { assignments: true, ..Wrap::default() }]);
+    assert_eq!(read_line(&env, "-S rm_-rf a_b").inner.iter().map(argv).collect::<Vec<_>>(), ["line: rm -rf 'a b'"]);
+    assert_eq!(argv(&read_line(&env, "-i A=b rm x").inner[0]), "rm x");
+}
+
+#[test]
+fn an_option_may_name_the_command() {
+    let wrap = Wrap { from: WrapFrom::Option(vec!["-m".into()]), ..Wrap::default() };
+    let mut python = wrapper(Style::Posix, &["-c=", "-m=", "-u"], vec![wrap]);
+    python.runs = Some(runs("python"));
+    let reading = read_line(&python, "-m pip install -r x");
+    assert_eq!(argv(&reading.inner[0]), "pip install -r x");
+    assert!(reading.code.is_empty());
+}

@@ -1,0 +1,302 @@
+//! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
+
+use super::Call;
+use super::calls::Reader;
+use super::expression::{Expression, MAX_DEPTH, bare, raw};
+use super::scan::Token;
+use crate::judge::facts::act::Value;
+
+/// The most arguments that a chain of calls is followed with.
+const MAX_CARRIED: usize = 32;
+
+impl Reader<'_> {
+    /// Ruby, Perl and Lua call without brackets.
+    pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
+        const BARE: [&str; 22] = [
+            "system",
+            "exec",
+            "unlink",
+            "rmtree",
+            "rm_rf",
+            "rm_r",
+            "rm",
+            "spawn",
+            "rmdir",
+            "open",
+            "eval",
+            "chmod",
+            "chown",
+            "rename",
+            "kill",
+            "symlink",
+            "link",
+            "truncate",
+            "remove_tree",
+            "glob",
+            "send",
+            "decode_base64",
+        ];
+        let Some(name) = of.name.as_deref() else { return false };
+        let bare = match self.language {
+            "ruby" | "perl" | "lua" => true,
+            "php" => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
+            // A template behind a name: what is in it is handed to a function.
+            "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
+            _ => false,
+        };
+        if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
+            return false;
+        }
+        let last = name.rsplit('.').next().unwrap_or(name);
+        match self.peek(0) {
+            Some(Token::Text(_) | Token::Shell(_)) => true,
+            Some(Token::Name(next)) => {
+                self.language != "lua"
+                    && BARE.contains(&last)
+                    && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
+            }
+            Some(Token::Number(_)) => self.language != "lua" && BARE.contains(&last),
+            Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
+            _ => false,
+        }
+    }
+
+    pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
+        let mut all = vec![self.expression(depth)];
+        while self.mark(0, ',') {
+            self.at += 1;
+            self.skip_lines();
+            all.push(self.expression(depth));
+        }
+        all
+    }
+
+    /// Expressions up to the closing bracket, which is passed over.
+    pub fn arguments(&mut self, depth: usize, close: char) -> Vec<Expression> {
+        let mut all = Vec::new();
+        loop {
+            self.skip_lines();
+            match self.peek(0) {
+                None => return all,
+                Some(Token::Mark(mark)) if *mark == close => {
+                    self.at += 1;
+                    return all;
+                }
+                Some(Token::Mark(',')) => self.at += 1,
+                Some(_) => {
+                    let begin = self.at;
+                    // A keyword argument: its name is kept in front, so that `shell=True` can be told from the rest.
+                    let keyword = self.named(0).filter(|_| {
+                        self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && self.language == "python"
+                    });
+                    let expression = match keyword {
+                        Some(keyword) => {
+                            self.at += 2;
+                            let raw = match self.peek(0) {
+                                Some(Token::Name(value)) => value.clone(),
+                                _ => String::new(),
+                            };
+                            let value = self.expression(depth);
+                            let raw = value.text.or(value.raw).unwrap_or(raw);
+                            Expression { raw: Some(format!("--{keyword}={raw}")), ..Expression::default() }
+                        }
+                        None => self.expression(depth),
+                    };
+                    if self.at == begin {
+                        self.at += 1;
+                    } else {
+                        all.push(expression);
+                        self.skip_to_comma(close);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What follows an argument that is no plain expression (operators, arrow functions): its calls are still read.
+    fn skip_to_comma(&mut self, close: char) {
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark(mark) if *mark == close || *mark == ',' => return,
+                Token::Mark(';') if close != ')' => return,
+                _ => {
+                    let begin = self.at;
+                    self.statement();
+                    if self.at == begin {
+                        self.at += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn list(&mut self, depth: usize) -> Expression {
+        self.at += 1;
+        let elements = self.arguments(depth + 1, ']');
+        Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
+    }
+
+    /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
+    pub fn object(&mut self, depth: usize) -> Expression {
+        let begin = self.at;
+        self.at += 1;
+        let mut level = 1;
+        let mut more = Vec::new();
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark('}') => {
+                    level -= 1;
+                    self.at += 1;
+                    if level == 0 {
+                        break;
+                    }
+                }
+                Token::Mark('{') => {
+                    level += 1;
+                    self.at += 1;
+                }
+                // `new Deno.Command("rm", {args: ["-r"]})`
+                Token::Name(name) if name == "args" && self.mark(1, ':') && self.mark(2, '[') => {
+                    self.at += 2;
+                    more.extend(self.list(depth + 1).list.unwrap_or_default());
+                }
+                Token::Name(_) | Token::Shell(_) if depth < MAX_DEPTH => {
+                    let here = self.at;
+                    self.statement();
+                    if self.at == here {
+                        self.at += 1;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+        let tokens = self.tokens.get(begin..self.at).unwrap_or_default();
+        if self.language == "mongo" {
+            return Expression { raw: Some(raw(tokens)), ..Expression::default() };
+        }
+        let settings = tokens.windows(3).filter_map(|part| match part {
+            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
+                Some(Value::text(format!("--{key}={text}")))
+            }
+            _ => None,
+        });
+        Expression { list: Some(settings.chain(more).collect()), ..Expression::default() }
+    }
+
+    /// Notes a call and gives what it stands for.
+    pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
+        // The name of a function in a variable.
+        let of_text = of.text.clone().filter(|_| self.language == "php" && of.name.is_none());
+        let Some(callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let first = arguments.first().and_then(|argument| argument.text.clone());
+        // Modules that are named by a string.
+        let module = match callee.as_str() {
+            "require" | "__import__" | "importlib.import_module" | "import" => first.as_deref().map(bare),
+            _ => None,
+        };
+        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo")) {
+            return Expression { name: Some(module), ..Expression::default() };
+        }
+        if let Some(result) = self.known_result(&callee, of.subject.as_deref(), &arguments) {
+            return result;
+        }
+        if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
+            let carried = call.args.clone();
+            self.calls.push(call);
+            return Expression { name: Some(callee), carried, ..Expression::default() };
+        }
+        if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
+            let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
+            self.calls.push(Call { callee: function, args });
+            return Expression::default();
+        }
+        if self.language == "perl" && matches!(callee.as_str(), "find" | "finddepth") {
+            let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
+            for name in ["$_", "$File.Find.name"] {
+                self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
+            }
+        }
+        if callee == "getattr" {
+            let of = arguments.first().and_then(|argument| argument.name.clone());
+            let part = arguments.get(1).and_then(|argument| argument.text.clone());
+            if let (Some(of), Some(part)) = (of, part) {
+                return Expression { name: Some(format!("{of}.{part}")), ..Expression::default() };
+            }
+        }
+        // A statement is the client's argument, not the connection's.
+        let of_client = matches!(
+            callee.rsplit('.').next(),
+            Some(
+                "execute"
+                    | "executescript"
+                    | "executemany"
+                    | "query"
+                    | "exec"
+                    | "raw"
+                    | "do"
+                    | "prepare"
+                    | "exec_command"
+            )
+        ) || callee.ends_with("Connection.run")
+            || callee.ends_with("Connection.sudo");
+        // The way that a pipe is opened is no word of its command.
+        let words = if callee.ends_with("popen") { 1 } else { MAX_CARRIED };
+        let carried: Vec<Value> = of
+            .carried
+            .into_iter()
+            .filter(|_| !of_client)
+            .chain(arguments.into_iter().flat_map(Expression::values))
+            .take(words)
+            .collect();
+        let noted = match self.language {
+            "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
+            _ => callee.clone(),
+        };
+        self.calls.push(Call { callee: noted, args: carried.clone() });
+        if (self.world.fetches)(&callee) {
+            return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
+        }
+        Expression { name: Some(callee), carried, ..Expression::default() }
+    }
+}
+
+fn is_keyword(name: &str) -> bool {
+    matches!(
+        name,
+        "if" | "unless"
+            | "while"
+            | "until"
+            | "for"
+            | "foreach"
+            | "and"
+            | "or"
+            | "not"
+            | "return"
+            | "else"
+            | "elsif"
+            | "do"
+            | "then"
+            | "end"
+            | "my"
+            | "our"
+            | "local"
+            | "use"
+            | "no"
+            | "in"
+            | "when"
+            | "case"
+            | "puts"
+            | "p"
+            | "print"
+            | "say"
+            | "require"
+            | "require_relative"
+            | "raise"
+            | "die"
+            | "warn"
+            | "eq"
+            | "ne"
+            | "x"
+            | "printf"
+    )
+}

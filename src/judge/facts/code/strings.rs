@@ -1,0 +1,262 @@
+//! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
+
+use super::scan::{Scanner, Token, is_name, nested};
+
+/// A string on the way: texts, each with the code behind it, and the text after the last.
+#[derive(Default)]
+struct Parts {
+    before: Vec<(String, String)>,
+    text: String,
+}
+
+impl Parts {
+    fn code(&mut self, code: String) {
+        self.before.push((std::mem::take(&mut self.text), code));
+    }
+}
+
+impl Scanner<'_> {
+    /// A single quote that is a string and no mark: it ends in the same line.
+    pub fn closes_soon(&self) -> bool {
+        let mut rest = self.chars.iter().skip(self.at + 1).take_while(|c| **c != '\n');
+        self.peek(1) != '(' && rest.any(|c| *c == '\'')
+    }
+
+    /// A quoted string from its quote on; triple quotes in Python.
+    pub fn quoted(&mut self, quote: char, prefix: String) {
+        let triple: String = std::iter::repeat_n(quote, 3).collect();
+        let is_triple = self.language == "python" && self.starts(&triple);
+        self.at += if is_triple { 3 } else { 1 };
+        let ends = |scanner: &Self| if is_triple { scanner.starts(&triple) } else { scanner.peek(0) == quote };
+        let raw = prefix.contains('r') || (quote == '\'' && self.is(&["ruby", "perl", "php"]));
+        let interpolates = quote != '\'' && self.is(&["ruby", "perl", "php"]);
+        let mut parts = Parts::default();
+        while self.at < self.chars.len() && !ends(self) {
+            match self.peek(0) {
+                '\\' => self.escape(raw, &mut parts.text),
+                '$' if quote == '`' && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
+                '#' if interpolates && self.language == "ruby" && self.peek(1) == '{' => parts.code(self.inner(1, '}')),
+                '{' if prefix.contains('f') && self.peek(1) != '{' => parts.code(self.inner(0, '}')),
+                '{' if interpolates && self.language == "php" && self.peek(1) == '$' => parts.code(self.inner(0, '}')),
+                '$' | '@'
+                    if interpolates && self.is(&["perl", "php"]) && (is_name(self.peek(1)) || self.peek(1) == '{') =>
+                {
+                    parts.code(self.variable());
+                }
+                c => {
+                    parts.text.push(c);
+                    self.at += 1;
+                }
+            }
+        }
+        self.at += if is_triple { 3 } else { 1 };
+        self.push_parts(parts);
+    }
+
+    /// `$name`, `${name}`, `$name{key}`, `$name[0]` in a string.
+    fn variable(&mut self) -> String {
+        let mut code = String::from(self.peek(0));
+        self.at += 1;
+        if self.peek(0) == '{' {
+            code.push_str(&self.inner(0, '}'));
+            return code;
+        }
+        code.push_str(&self.word(|c| is_name(c) || c.is_ascii_digit()));
+        for (open, close) in [('{', '}'), ('[', ']')] {
+            if self.peek(0) == open {
+                let key = self.inner(0, close);
+                code.extend([open].into_iter().chain(key.chars()).chain([close]));
+            }
+        }
+        code
+    }
+
+    fn push_parts(&mut self, mut parts: Parts) {
+        if parts.before.is_empty() {
+            self.tokens.push(Token::Text(parts.text));
+            return;
+        }
+        let last = std::mem::take(&mut parts.text);
+        self.tokens.push(Token::Mark('('));
+        for (text, code) in parts.before {
+            self.tokens.extend([Token::Text(text), Token::Mark('+'), Token::Mark('(')]);
+            self.tokens.extend(nested(self.language, &code, self.depth + 1));
+            self.tokens.extend([Token::Mark(')'), Token::Mark('+')]);
+        }
+        self.tokens.extend([Token::Text(last), Token::Mark(')')]);
+    }
+
+    fn escape(&mut self, raw: bool, text: &mut String) {
+        let next = self.peek(1);
+        self.at += 2;
+        if raw {
+            if next != '\'' && next != '\\' {
+                text.push('\\');
+            }
+            text.push(next);
+            return;
+        }
+        let (digits, radix) = match next {
+            'x' => (2, 16),
+            'u' if self.peek(0) != '{' => (4, 16),
+            '0'..='7' => {
+                self.at -= 1;
+                (3, 8)
+            }
+            _ => (0, 0),
+        };
+        if digits > 0 {
+            let mut code = 0;
+            for _ in 0..digits {
+                let Some(digit) = self.peek(0).to_digit(radix) else { break };
+                code = code * radix + digit;
+                self.at += 1;
+            }
+            text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            return;
+        }
+        match next {
+            'n' => text.push('\n'),
+            't' => text.push('\t'),
+            'r' => text.push('\r'),
+            '\n' | '\0' => {}
+            other => text.push(other),
+        }
+    }
+
+    /// Something that is interpolated, from `ahead` characters on up to its closing bracket.
+    fn inner(&mut self, ahead: usize, close: char) -> String {
+        self.at += ahead + 1;
+        let begin = self.at;
+        let open = if close == ']' { '[' } else { '{' };
+        let mut depth = 1;
+        while self.at < self.chars.len() {
+            match self.peek(0) {
+                c if c == open => depth += 1,
+                c if c == close => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        let end = if depth == 0 { self.at.saturating_sub(1) } else { self.at };
+        self.chars.get(begin..end).unwrap_or_default().iter().collect()
+    }
+
+    pub fn backtick(&mut self) {
+        self.at += 1;
+        let mut text = String::new();
+        while self.at < self.chars.len() && self.peek(0) != '`' {
+            match self.peek(0) {
+                '\\' => self.escape(false, &mut text),
+                '#' if self.peek(1) == '{' => {
+                    self.inner(1, '}');
+                    text.push(super::HOLE);
+                }
+                c => {
+                    text.push(c);
+                    self.at += 1;
+                }
+            }
+        }
+        self.at += 1;
+        self.tokens.push(Token::Shell(text));
+    }
+
+    /// Ruby's `%x{…}`, `%w[…]`, `%q(…)`.
+    pub fn percent(&mut self) {
+        let kind = self.peek(1);
+        let begin = self.at;
+        self.at += 1;
+        if matches!(kind, 'x' | 'w' | 'W' | 'q' | 'Q' | 'i' | 'I') {
+            self.at += 1;
+        }
+        match self.delimited() {
+            Some(text) if kind == 'x' => self.tokens.push(Token::Shell(text)),
+            Some(text) => self.tokens.push(Token::Text(text)),
+            None => {
+                self.at = begin + 1;
+                self.tokens.push(Token::Mark('%'));
+            }
+        }
+    }
+
+    /// Text between brackets or any other two marks.
+    pub fn delimited(&mut self) -> Option<String> {
+        let begin = self.at;
+        while self.peek(0) == ' ' {
+            self.at += 1;
+        }
+        let open = self.peek(0);
+        let close = match open {
+            '(' => ')',
+            '{' => '}',
+            '[' => ']',
+            '<' => '>',
+            '|' | '/' | '!' | '#' | '\'' | '"' | '~' => open,
+            _ => {
+                self.at = begin;
+                return None;
+            }
+        };
+        self.at += 1;
+        let mut depth = 1;
+        let mut text = String::new();
+        while self.at < self.chars.len() {
+            let c = self.peek(0);
+            self.at += 1;
+            if c == close {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(text);
+                }
+            } else if c == open {
+                depth += 1;
+            }
+            text.push(c);
+        }
+        Some(text)
+    }
+
+    /// `<<NAME`, `<<~NAME`, `<<'NAME'`, `<<<NAME`: the body is a string. Whether it is one.
+    pub fn heredoc(&mut self) -> bool {
+        let begin = self.at;
+        self.at += 2;
+        while matches!(self.peek(0), '<' | '~' | '-') {
+            self.at += 1;
+        }
+        let quote = self.peek(0);
+        if matches!(quote, '"' | '\'' | '`') {
+            self.at += 1;
+        }
+        let name = self.word(|c| is_name(c) || c.is_ascii_digit());
+        if name.is_empty() || !name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') {
+            self.at = begin;
+            return false;
+        }
+        let rest: String = self.chars.get(self.at..).unwrap_or_default().iter().collect();
+        let Some((line, body)) = rest.split_once('\n') else {
+            self.at = begin;
+            return false;
+        };
+        let mut text = String::new();
+        let mut after = String::new();
+        let mut ended = false;
+        for row in body.split_inclusive('\n') {
+            if ended {
+                after.push_str(row);
+            } else if row.trim().trim_end_matches(';') == name {
+                ended = true;
+            } else {
+                text.push_str(row);
+            }
+        }
+        let line = line.trim_start_matches(['"', '\'', '`']);
+        self.tokens.push(if quote == '`' { Token::Shell(text) } else { Token::Text(text) });
+        self.chars = line.chars().chain(['\n']).chain(after.chars()).collect();
+        self.at = 0;
+        true
+    }
+}

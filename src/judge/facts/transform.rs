@@ -1,0 +1,125 @@
+//! What expansions make of a parameter's value: patterns removed and replaced, cases changed, slices.
+
+use super::act::{Piece, Taint, UnknownReason, Value};
+use super::change::{change_case, replace, substring};
+use super::frame::Frame;
+use super::pattern::Pattern;
+use super::state::{Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
+
+/// The longest text on which patterns are tried.
+const MAX_PATTERN_TEXT: usize = 4096;
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
+        let changed = match operation {
+            ParameterOp::RemovePrefix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
+                    text.get(cut..).map(str::to_owned)
+                })
+            }
+            ParameterOp::RemoveSuffix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
+                    text.get(..cut).map(str::to_owned)
+                })
+            }
+            ParameterOp::Replace { anchor, pattern, replacement } => {
+                let pattern = self.pattern(state, frame, pattern);
+                let replacement = self.single(state, frame, replacement).known_text();
+                match (short(value), pattern, replacement) {
+                    (Some(text), Some(pattern), Some(replacement)) => replace(&text, &pattern, &replacement, *anchor),
+                    _ => None,
+                }
+            }
+            ParameterOp::Case { operator, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| change_case(&text, operator, &pattern))
+            }
+            ParameterOp::Substring { offset, length } => {
+                let offset = self.arithmetic(state, frame, offset);
+                let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
+                short(value).zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
+            }
+            ParameterOp::Transform(operator) => {
+                let text = value.known_text();
+                match (operator, text) {
+                    ('P', Some(text)) => {
+                        self.embedded(state, frame, &text);
+                        (!text.contains(['\\', '$', '`'])).then_some(text)
+                    }
+                    ('E', Some(text)) => super::decode::escapes(&text),
+                    ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
+                    ('U', Some(text)) => Some(text.to_uppercase()),
+                    ('L', Some(text)) => Some(text.to_lowercase()),
+                    ('u', Some(text)) => change_case(&text, "^", ""),
+                    _ => None,
+                }
+            }
+            ParameterOp::Other(word) => {
+                self.single(state, frame, word);
+                None
+            }
+            _ => None,
+        };
+        match changed {
+            Some(text) => Value::text(text),
+            None => weakened(value),
+        }
+    }
+
+    /// `${@:1:2}` and `${array[@]:1:2}`.
+    #[inline(never)]
+    pub fn slice(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parameter: &Parameter,
+        mut values: Vec<Value>,
+        offset: &Arithmetic,
+        length: Option<&Arithmetic>,
+    ) -> Vec<Value> {
+        if matches!(parameter.name.as_str(), "@" | "*") {
+            values.insert(0, state.zero.clone());
+        }
+        let offset = self.arithmetic(state, frame, offset);
+        let length = length.map(|length| self.arithmetic(state, frame, length));
+        let (Some(offset), None | Some(Some(_))) = (offset, length) else {
+            let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
+            return vec![unknown(UnknownReason::Other("a part of a list"), taint)];
+        };
+        let count = values.len() as i64;
+        let from = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
+        let take = match length.flatten() {
+            Some(length) if length >= 0 => length,
+            Some(_) => 0,
+            None => count,
+        };
+        values.into_iter().skip(from as usize).take(take as usize).collect()
+    }
+}
+
+/// What is left to say of a value after a change that cannot be followed.
+fn weakened(value: &Value) -> Value {
+    match value.pieces.as_slice() {
+        [Piece::Unknown(_)] => value.clone(),
+        _ => {
+            let glob = value.pattern().filter(|_| value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))));
+            let why = match glob {
+                Some(_) => UnknownReason::Found(glob),
+                None => UnknownReason::Other("a changed variable"),
+            };
+            unknown(why, value.taint())
+        }
+    }
+}
+
+/// Known text on which it is no great work to try patterns.
+fn short(value: &Value) -> Option<String> {
+    value.known().filter(|text| text.len() <= MAX_PATTERN_TEXT).map(std::borrow::Cow::into_owned)
+}

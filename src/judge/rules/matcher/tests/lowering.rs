@@ -1,0 +1,218 @@
+//! Promises of lowering.
+
+use super::*;
+
+const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
+
+fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> Answer {
+    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
+}
+
+fn ignored() -> GitFacts {
+    GitFacts { root: Some(CWD.into()), ignored: true, ..GitFacts::default() }
+}
+
+fn clean() -> GitFacts {
+    GitFacts { root: Some(CWD.into()), tracked: true, clean: true, ..GitFacts::default() }
+}
+
+/// Answers about one path.
+fn world(path: &str, kind: PathKind, git: GitFacts) -> Answers {
+    let mut answers = Answers::none();
+    answers.insert(Question::Path(path.into()), path_answer(kind, path, false));
+    answers.insert(Question::Git(path.into()), Answer::Git(git));
+    answers
+}
+
+/// Whether the findings of the last act are all lowered, and there is one.
+#[track_caller]
+fn lowered(acts: Vec<Act>, answers: &Answers) -> bool {
+    let last = acts.len() - 1;
+    let mut findings = found_with(&catalog(&[("one", LOWERED)]), &line(acts), answers);
+    findings.retain(|finding| finding.act == Some(last));
+    assert!(!findings.is_empty());
+    findings.iter().all(|finding| {
+        assert_eq!(finding.lowered.is_some(), finding.tier == Tier::Low);
+        finding.tier == Tier::Low && finding.weight == Weight(100)
+    })
+}
+
+fn generated() -> Answers {
+    world("/home/me/project/out-dir", PathKind::Directory, ignored())
+}
+
+#[test]
+fn what_is_generated_and_ignored_is_lowered() {
+    assert!(lowered(vec![removing(&["out-dir"])], &generated()));
+    assert!(lowered(vec![removing(&["out-dir/*"])], &generated()));
+    assert!(lowered(vec![program("unheard-of", &[]), removing(&["./out-dir/"])], &generated()));
+}
+
+#[test]
+fn what_is_generated_by_name_alone_is_not_lowered() {
+    let dir = "/home/me/project/out-dir";
+    let not = |answers: &Answers| assert!(!lowered(vec![removing(&["out-dir"])], answers));
+    not(&Answers::none());
+    not(&world(dir, PathKind::Directory, GitFacts { ignored: false, ..ignored() }));
+    not(&world(dir, PathKind::Directory, GitFacts { holds_repository: true, ..ignored() }));
+    not(&world(dir, PathKind::Directory, GitFacts { holds_tracked: true, ..ignored() }));
+    let mut link = generated();
+    link.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/home/me/other", true));
+    not(&link);
+    let mut elsewhere = generated();
+    elsewhere.insert(Question::Path(dir.into()), path_answer(PathKind::Directory, "/data/x", false));
+    not(&elsewhere);
+    // Ignored, but nothing says that it can be made again.
+    let answers = world("/home/me/project/.env", PathKind::File, ignored());
+    assert!(!lowered(vec![removing(&[".env"])], &answers));
+}
+
+#[test]
+fn one_operand_that_counts_keeps_the_tier() {
+    assert!(!lowered(vec![removing(&["out-dir", "src"])], &generated()));
+    let catalog = catalog(&[("one", LOWERED)]);
+    let findings = found_with(&catalog, &line(vec![removing(&["out-dir", "src"])]), &generated());
+    assert_eq!(findings[0].touches, ["src"]);
+}
+
+#[test]
+fn an_answer_that_an_earlier_act_could_change_is_not_used() {
+    let moved = || {
+        let parent = program("mv", &["src", "out-dir"]);
+        let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
+        let to = Act { parent: Some(0), ..effect(Effect::Write, &["out-dir"]) };
+        vec![parent, from, to]
+    };
+    let git = |sub: &str| vec![Act { sub: vec![sub.into()], ..program("git", &[]) }];
+    let link = || vec![effect(Effect::Link, &["out-dir"])];
+    let ignore = || vec![effect(Effect::Append, &[".gitignore"])];
+    for before in [moved(), git("checkout"), git("stash"), link(), ignore()] {
+        let mut acts = before;
+        acts.push(removing(&["out-dir"]));
+        assert!(!lowered(acts, &generated()));
+    }
+    let mut unrelated = git("status");
+    unrelated.push(removing(&["out-dir"]));
+    assert!(lowered(unrelated, &generated()));
+}
+
+#[test]
+fn in_a_loop_what_is_written_later_may_come_first() {
+    let often = |act: Act| Act { conditional: true, ..act };
+    let link = effect(Effect::Link, &["out-dir"]);
+    let facts = line(vec![often(removing(&["out-dir"])), often(link)]);
+    let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
+    assert_eq!(findings[0].tier, Tier::High);
+}
+
+#[test]
+fn what_lies_in_the_temp_directory_is_lowered() {
+    let temp = world("/tmp/x", PathKind::Directory, GitFacts::default());
+    assert!(lowered(vec![removing(&["/tmp/x"])], &temp));
+    assert!(lowered(vec![removing(&["/tmp/x/*"])], &temp));
+    assert!(lowered(vec![removing(&["%"])], &Answers::none()));
+    assert!(lowered(vec![removing(&["%/x"])], &Answers::none()));
+    let top = world("/tmp", PathKind::Directory, GitFacts::default());
+    assert!(lowered(vec![effect(Effect::Delete, &["/tmp/build-*"])], &top));
+}
+
+#[test]
+fn the_temp_directory_itself_is_not_lowered() {
+    let top = world("/tmp", PathKind::Directory, GitFacts::default());
+    for text in ["/tmp", "/tmp/", "/tmp/*", "/tmp/.", "/tmp/x/..", "/tmp/$X"] {
+        assert!(!lowered(vec![removing(&[text])], &top), "{text}");
+    }
+    assert!(!lowered(vec![removing(&["/tmp/x"])], &Answers::none()));
+    let mut link = Answers::none();
+    link.insert(Question::Path("/tmp/x".into()), path_answer(PathKind::Directory, "/home/me", true));
+    assert!(!lowered(vec![removing(&["/tmp/x/"])], &link));
+}
+
+#[test]
+fn what_was_moved_into_the_temp_directory_is_not_lowered() {
+    let parent = program("mv", &["src", "/tmp/x"]);
+    let from = Act { parent: Some(0), ..effect(Effect::Move, &["src"]) };
+    let to = Act { parent: Some(0), ..effect(Effect::Write, &["/tmp/x"]) };
+    let temp = world("/tmp/x", PathKind::Directory, GitFacts::default());
+    assert!(!lowered(vec![parent, from, to, removing(&["/tmp/x"])], &temp));
+}
+
+#[test]
+fn what_does_not_exist_is_lowered_unless_the_line_could_have_made_it() {
+    let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    assert!(lowered(vec![removing(&["x"])], &missing));
+    assert!(lowered(vec![effect(Effect::Write, &["y"]), removing(&["x"])], &missing));
+    assert!(!lowered(vec![program("unheard-of", &[]), removing(&["x"])], &missing));
+    assert!(!lowered(vec![removing(&["x"])], &world("/home/me/project/x", PathKind::Directory, GitFacts::default())));
+    assert!(!lowered(vec![removing(&["x"])], &Answers::none()));
+    // A wrapper around it has not run anything before it.
+    let sudo = Act { span: Span::new(0, 20), ..program("sudo", &["rm", "x"]) };
+    let inner = Act { span: Span::new(5, 20), wrappers: vec!["sudo".into()], ..removing(&["x"]) };
+    let facts = Facts { acts: vec![sudo, inner], ..Facts::default() };
+    assert_eq!(found_with(&catalog(&[("one", LOWERED)]), &facts, &missing)[0].tier, Tier::Low);
+}
+
+#[test]
+fn what_the_line_itself_made_is_lowered_when_nothing_was_brought_there() {
+    let missing = world("/home/me/project/x", PathKind::Missing, GitFacts::default());
+    assert!(lowered(vec![program("mkdir", &["x"]), removing(&["x"])], &missing));
+    assert!(lowered(vec![program("mkdir", &["x/y"]), program("make", &[]), removing(&["x"])], &missing));
+    let there = world("/home/me/project/x", PathKind::Directory, GitFacts::default());
+    assert!(!lowered(vec![program("mkdir", &["x"]), removing(&["x"])], &there));
+    let parent = program("mv", &["src", "x"]);
+    let from = Act { parent: Some(1), ..effect(Effect::Move, &["src"]) };
+    let to = Act { parent: Some(1), ..effect(Effect::Write, &["x"]) };
+    assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+    let parent = program("cp", &["src", "x"]);
+    let from = Act { parent: Some(1), ..effect(Effect::Load, &["src"]) };
+    let to = Act { parent: Some(1), ..effect(Effect::Write, &["x/a"]) };
+    assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+}
+
+#[test]
+fn a_tracked_clean_file_is_lowered_by_name_alone() {
+    let file = world("/home/me/project/a.txt", PathKind::File, clean());
+    let by_name = |texts: &[&str]| effect(Effect::Delete, texts);
+    assert!(lowered(vec![by_name(&["a.txt"])], &file));
+    assert!(!lowered(vec![removing(&["a.txt"])], &file));
+    assert!(!lowered(vec![by_name(&["*.txt"])], &file));
+    assert!(!lowered(vec![program("unheard-of", &[]), by_name(&["a.txt"])], &file));
+    assert!(!lowered(vec![effect(Effect::Write, &["a.txt"]), by_name(&["a.txt"])], &file));
+    let changed = world("/home/me/project/a.txt", PathKind::File, GitFacts { clean: false, ..clean() });
+    assert!(!lowered(vec![by_name(&["a.txt"])], &changed));
+    let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());
+    assert!(!lowered(vec![by_name(&["a.txt"])], &directory));
+}
+
+#[test]
+fn nothing_is_lowered_on_another_host_or_beside_what_cannot_be_understood() {
+    let remote = Some(Remote { kind: RemoteKind::Ssh, name: None });
+    assert!(!lowered(vec![Act { remote, ..removing(&["out-dir"]) }], &generated()));
+    let mut facts = line(vec![removing(&["out-dir"])]);
+    facts.opaque.push(Opaque { why: OpaqueReason::Code, detail: String::new(), span: Span::default() });
+    let findings = found_with(&catalog(&[("one", LOWERED)]), &facts, &generated());
+    assert!(findings.iter().all(|finding| finding.tier >= Tier::High));
+}
+
+#[test]
+fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
+    let rule = "program = \":delete\"\noperand = { class = [\"home\"] }";
+    let mut answers = Answers::none();
+    let path = "/home/me/project/link";
+    answers.insert(Question::Path(path.into()), path_answer(PathKind::Directory, "/home/me", true));
+    let hits =
+        |text: &str| !found_with(&catalog(&[("one", rule)]), &line(vec![removing(&[text])]), &answers).is_empty();
+    assert!(hits("link/"));
+    assert!(hits("link/*"));
+    assert!(!hits("link"));
+}
+
+#[test]
+fn a_harmless_act_asks_nothing() {
+    let answers = Answers::none();
+    let inquiry = Inquiry::new(&answers);
+    let acts =
+        vec![program("ls", &["-la"]), effect(Effect::Show, &["src/main.rs"]), effect(Effect::Write, &["out.txt"])];
+    let _ = find(&invocation("ls"), &line(acts), &Catalog::builtin(), &Policy::default(), &inquiry);
+    assert_eq!(inquiry.open(), []);
+}
