@@ -113,10 +113,30 @@ impl Walker<'_> {
         }
     }
 
+    /// Where a program lies that `which` and its kin look up.
+    #[inline(never)]
+    fn looked_up(&self, state: &State, name: &str, args: &[&Value]) -> Option<String> {
+        let first = args.first().and_then(|arg| arg.known_text())?;
+        let looks = match name {
+            "which" | "whence" => !first.starts_with('-') || first == "-p",
+            "command" => first == "-v",
+            "type" => first == "-P" || first == "-p",
+            _ => false,
+        };
+        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| looks && !name.contains('/'))?;
+        if state.functions.contains_key(&program) || state.variables.contains_key("PATH") {
+            return None;
+        }
+        self.inquiry.program(&program).filter(|path| path.starts_with('/')).map(str::to_owned)
+    }
+
     #[inline(never)]
     pub fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
         let (stdin, _, _) = self.stdin_of(state);
+        if let Some(path) = self.looked_up(state, name, &values) {
+            return Some(Known { text: Value::text(format!("{path}\n")), decoded: false });
+        }
         if let Some(known) = output::of(name, &values, &stdin) {
             return Some(known);
         }

@@ -213,19 +213,36 @@ impl Walker<'_> {
         if self.written_script(&mut child, &frame, &value, span, Some(act)) {
             return;
         }
+        let is_absolute = path.starts_with('/');
         let Some(path) = absolute(state, path) else { return };
         if self.is_fetched(&path) {
             let detail = "a program that is fetched from the network in this line is run";
             self.opaque(OpaqueReason::FetchedCode, detail, span);
             return;
         }
-        if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
+        let file = self.inquiry.file(&path);
+        // What lies among temporary files is nobody's program until something puts it there.
+        if is_absolute
+            && matches!(file, Some(FileFacts::Missing))
+            && self.is_temporary(&value)
+            && !self.is_spoken_of(act, &path)
+        {
+            self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
+            return;
+        }
+        if let Some(FileFacts::Text { bytes, .. }) = file {
             let bytes = bytes.clone();
             // A binary says nothing here; its name is judged.
             if !bytes.contains(&0) {
                 self.script_bytes(&mut child, &frame, &path, &bytes, span, Some(act));
             }
         }
+    }
+
+    /// Whether an act before this one names the path, so that it may make it.
+    fn is_spoken_of(&self, act: usize, path: &str) -> bool {
+        let names = |value: &Value| value.is(path);
+        self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
     }
 
     /// Whether a path lies below something that the line fetched.

@@ -183,6 +183,13 @@ impl<'a> Walker<'a> {
         placer.classes(path, None, self.catalog, self.inquiry).has_any(&[PathClass::Project, PathClass::Temp])
     }
 
+    /// Whether a value names a place of temporary files.
+    #[inline(never)]
+    pub fn is_temporary(&self, path: &Value) -> bool {
+        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        placer.classes(path, None, self.catalog, self.inquiry).has(PathClass::Temp)
+    }
+
     /// Takes one step. `false`: there are none left, and that is on record.
     pub fn step(&mut self, span: Span) -> bool {
         if self.steps == 0 || self.facts.acts.len() >= MAX_ACTS {

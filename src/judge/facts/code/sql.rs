@@ -19,6 +19,8 @@ pub fn read(text: &str) -> Vec<Call> {
         let trimmed = line.trim();
         match meta(trimmed) {
             Some(call) => calls.push(call),
+            // A command of the client ends with its line (`.timeout 1000`, `\timing`).
+            None if trimmed.starts_with(['.', '\\']) && (rest.trim().is_empty() || rest.trim_end().ends_with(';')) => {}
             None => {
                 rest.push_str(line);
                 rest.push('\n');
