@@ -18,6 +18,7 @@ impl Walker<'_> {
             if let Some(text) = value.known_text() {
                 self.embedded(state, frame, &text);
             }
+            self.compute(state, frame, &value);
             value.known_text()
         });
         let name = assignment.name.as_str();

@@ -105,7 +105,11 @@ impl Walker<'_> {
         if builtin.names_variables() {
             // A subscript in a name is evaluated, with what it substitutes.
             for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
-                self.embedded(state, frame, text.split_once('=').map_or(&text, |(name, _)| name));
+                let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                self.embedded(state, frame, name);
+                if let Some((_, subscript)) = name.split_once('[') {
+                    self.compute(state, frame, &Value::text(subscript.trim_end_matches(']')));
+                }
             }
         }
         match builtin {

@@ -258,7 +258,11 @@ impl Walker<'_> {
                     let value = self.single(state, frame, word);
                     if numeric {
                         match value.known_text() {
-                            Some(text) if text.contains('[') => self.embedded(state, frame, &text),
+                            Some(text) if text.contains('[') => {
+                                self.embedded(state, frame, &text);
+                                let subscript = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
+                                self.compute(state, frame, &Value::text(subscript));
+                            }
                             _ => {
                                 self.compute(state, frame, &value);
                             }

@@ -224,6 +224,10 @@ impl Walker<'_> {
             };
         }
         let subscript = subscript.map(|word| self.single(state, frame, word));
+        if let Some(at) = subscript.as_ref().filter(|at| !at.is("@") && !at.is("*")) {
+            // A name in it stands for what it holds, which is evaluated in turn.
+            self.compute(state, frame, at);
+        }
         match (self.lookup(state, name), subscript) {
             (Bound::Unset | Bound::Inherited, _) => Held::Unset,
             (Bound::Scalar(value), None) => Held::One(value),
