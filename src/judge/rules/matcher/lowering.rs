@@ -74,16 +74,18 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     }
     // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there.
     let mut asked = path.clone();
+    let mut last = None;
     if path.name().is_some_and(|name| name.glob.is_some()) {
         if path.slash || view.act.verb != Verb::Effect(Effect::Delete) {
             return false;
         }
-        asked.components.pop();
+        last = asked.components.pop();
     }
     let Some(text) = place(&asked) else { return false };
     let Some(facts) = scene.inquiry.path(&text) else { return false };
-    let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|canonical| {
-        scene.placer.is_temp(&canonical, scene.inquiry) && (asked != *path || !scene.placer.is_temp_top(&canonical))
+    let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|mut canonical| {
+        canonical.components.extend(last);
+        scene.placer.is_temp(&canonical, scene.inquiry) && !scene.placer.is_temp_top(&canonical)
     });
     leads_there && !moved_into(view, path) && !linked(view, path)
 }
