@@ -66,7 +66,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     })?;
     let blob = pack(&contents)?;
     read_back(&blob, &contents)?;
-    let examples = postcard::to_allocvec(&contents.examples)?;
+    // Only `guard patterns` reads them, so that they may take a while to read and should take little room.
+    let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;

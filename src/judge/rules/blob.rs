@@ -103,6 +103,7 @@ enum Part {
     TextRules,
     Lists,
     Paths,
+    PathExcepts,
     PathNames,
     PathSuffixes,
     PathRest,
@@ -116,8 +117,8 @@ const PARTS: usize = Part::Hosts as usize + 1;
 pub struct StoredPath<'a> {
     pub class: PathClass,
     pub glob: &'a str,
-    #[serde(borrow)]
-    pub except: Vec<&'a str>,
+    /// Which list it is of: [`Blob::excepted`] knows what that leaves out.
+    pub list: u32,
 }
 
 /// Packs `contents` (all but the examples).
@@ -154,14 +155,12 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     let paths: Vec<StoredPath<'_>> = contents
         .paths
         .iter()
-        .flat_map(|list| {
-            list.globs.iter().map(|glob| StoredPath {
-                class: list.class,
-                glob,
-                except: list.except.iter().map(String::as_str).collect(),
-            })
+        .zip(0..)
+        .flat_map(|(list, number)| {
+            list.globs.iter().map(move |glob| StoredPath { class: list.class, glob, list: number })
         })
         .collect();
+    let excepts: Vec<&[String]> = contents.paths.iter().map(|list| list.except.as_slice()).collect();
     let (mut by_name, mut by_suffix, mut rest) = (Names::new(), Names::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
         match path_key(path.glob) {
@@ -174,6 +173,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     let by_suffix = table(&lists.add_all(by_suffix))?;
     parts.push(numbers(&lists.numbers));
     parts.push(records(&paths)?);
+    parts.push(records(&excepts)?);
     parts.push(by_name);
     parts.push(by_suffix);
     parts.push(numbers(&rest));
@@ -395,6 +395,13 @@ impl Blob {
             .flat_map(|list| self.list(list));
         let rest = (0..rest.len() / 4).filter_map(move |at| number(rest, at)).map(|number| number as usize);
         listed.chain(rest).filter_map(|number| decode(self.part(Part::Paths), number).ok())
+    }
+
+    /// The globs that the list of a path glob leaves out.
+    #[must_use]
+    pub fn excepted(&self, path: &StoredPath<'_>) -> Vec<&str> {
+        // The build script reads back what it packs; without its exceptions a list is only stricter.
+        decode(self.part(Part::PathExcepts), path.list as usize).unwrap_or_default()
     }
 
     /// All path globs.

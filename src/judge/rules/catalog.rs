@@ -229,11 +229,12 @@ impl Catalog {
         self.shelves.iter().flat_map(|shelf| (0..shelf.blob.program_count()).filter_map(|number| shelf.program(number)))
     }
 
-    /// The examples of every rule. The built-in ones are decoded each time.
+    /// The examples of every rule. The built-in ones are unpacked each time.
     #[must_use]
     pub fn examples(&self) -> Vec<Examples> {
         // The build script reads back what it packs.
-        let builtin: Vec<Examples> = postcard::from_bytes(EXAMPLES).unwrap_or_default();
+        let unpacked = miniz_oxide::inflate::decompress_to_vec(EXAMPLES).unwrap_or_default();
+        let builtin: Vec<Examples> = postcard::from_bytes(&unpacked).unwrap_or_default();
         builtin.into_iter().chain(self.shelves.iter().flat_map(|shelf| shelf.examples.iter().cloned())).collect()
     }
 
@@ -311,8 +312,10 @@ impl Paths<'_> {
         self.catalog
             .shelves
             .iter()
-            .flat_map(|shelf| shelf.blob.path_candidates(path))
-            .filter(|stored| covers(stored.glob) && !stored.except.iter().any(|except| covers(except)))
+            .flat_map(|shelf| shelf.blob.path_candidates(path).map(move |stored| (shelf, stored)))
+            .filter(|(_, stored)| covers(stored.glob))
+            .filter(|(shelf, stored)| !shelf.blob.excepted(stored).into_iter().any(covers))
+            .map(|(_, stored)| stored)
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 
