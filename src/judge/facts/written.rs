@@ -1,10 +1,10 @@
 //! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
 
-use super::act::Effect;
-use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::frame::Frame;
 use super::state::{Build as _, State, unknown};
+use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::OutputTaint;
 
@@ -52,6 +52,14 @@ impl Walker<'_> {
                 unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
             }
         };
+        // A filter that gets nothing leaves nothing: `tee file < /dev/null`.
+        let filters = self.facts.acts.get(parent).is_some_and(|act| matches!(act.verb.key(), "tee" | "sponge"));
+        if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
+            for target in &derived.on {
+                let word = |text: &str| Operand { value: Value::text(text), span: target.span };
+                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), target.clone()], target.span);
+            }
+        }
         // Into a directory it goes by its own name.
         let name = match sources.as_slice() {
             [source] if remote => source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned())),
