@@ -34,8 +34,8 @@ pub struct Placer {
     temp: Vec<String>,
     /// Directories that hold guard's own files.
     own: Vec<String>,
-    /// The listed classes of what was looked up already, by its text. The catalog is the same for one invocation.
-    listed: RefCell<HashMap<String, PathClasses>>,
+    /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
+    known: RefCell<HashMap<String, PathClasses>>,
     /// The project directory, once it is known for certain.
     project: OnceCell<Option<String>>,
 }
@@ -75,7 +75,7 @@ impl Placer {
         for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
             own.extend(invocation.env.get(name).and_then(absolute).map(|base| format!("{base}/guard")));
         }
-        Self { homes, cwd, temp: temp.into_iter().collect(), own, listed: RefCell::default(), project: OnceCell::new() }
+        Self { homes, cwd, temp: temp.into_iter().collect(), own, known: RefCell::default(), project: OnceCell::new() }
     }
 
     /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
@@ -123,6 +123,19 @@ impl Placer {
     /// The classes of a normal path.
     #[must_use]
     pub fn of(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+        if !path.is_plain() {
+            return self.worked_out(path, catalog, inquiry);
+        }
+        let text = path.text();
+        let known = self.known.borrow().get(&text).copied();
+        known.unwrap_or_else(|| {
+            let classes = self.worked_out(path, catalog, inquiry);
+            self.known.borrow_mut().insert(text, classes);
+            classes
+        })
+    }
+
+    fn worked_out(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         let mut classes = PathClasses::NONE;
         let mut add = |class: PathClass, holds: bool| {
             if holds {
@@ -268,10 +281,6 @@ impl Placer {
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
         let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
         let text = path.text();
-        let plain = !path.everything && !path.globbed;
-        if let Some(known) = self.listed.borrow().get(&text).filter(|_| plain) {
-            return *known;
-        }
         let lists = catalog.paths();
         let mut classes = lists.classes(&text, &homes);
         if path.everything {
@@ -282,9 +291,6 @@ impl Placer {
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {
             classes = classes.with(PathClass::Generated);
-        }
-        if plain {
-            self.listed.borrow_mut().insert(text, classes);
         }
         classes
     }

@@ -108,6 +108,13 @@ impl Component {
 }
 
 impl NormalPath {
+    /// Absolute and known to the last letter, so that its text is all there is to it.
+    pub(super) fn is_plain(&self) -> bool {
+        let marked = self.everything || self.slash || self.globbed || self.dynamic || self.found;
+        let plain = |component: &Component| component.glob.is_none() && !component.unknown;
+        self.start == Start::Root && !marked && self.components.iter().all(plain)
+    }
+
     /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
     pub fn of(value: &Value, cwd: Option<&str>, home: Option<&str>) -> Option<Self> {
         let mut reader = Reader::new(cwd, home);
