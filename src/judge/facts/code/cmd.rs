@@ -93,7 +93,9 @@ fn commands(text: &str) -> Vec<Vec<String>> {
                 end_word(&mut all, &mut word);
             }
             // A switch begins a word of its own: `del/s/q`.
-            '/' if !quoted && word.as_deref().is_none_or(|word| word.starts_with('/') || is_builtin(word)) => {
+            '/' if !quoted
+                && word.as_deref().is_none_or(|word| word.starts_with('/') && word.len() <= 3 || is_builtin(word)) =>
+            {
                 end_word(&mut all, &mut word);
                 word = Some("/".to_owned());
             }
@@ -167,12 +169,10 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
         "rem" | "::" => {}
         builtin if BUILTINS.contains(&builtin) => {
             let args = rest.iter().map(|word| match word.strip_prefix('/') {
-                Some(switch) if switch.len() <= 3 || switch.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                    crate::judge::facts::act::Value::text(format!(
-                        "--{}",
-                        switch.to_ascii_lowercase().replace(':', "=")
-                    ))
-                }
+                Some(switch) if !switch.contains('/') => crate::judge::facts::act::Value::text(format!(
+                    "--{}",
+                    switch.to_ascii_lowercase().replace(':', "=")
+                )),
                 _ => argument(word, "~"),
             });
             calls.push(Call { callee: builtin.to_owned(), args: args.collect() });
@@ -215,6 +215,7 @@ mod tests {
     #[test]
     fn commands_and_switches_are_read() {
         assert_eq!(seen(r"del /s /q C:\Users\dev\*"), ["del(--s, --q, /mnt/c/Users/dev/*)"]);
+        assert_eq!(seen("del /s /q /mnt/c/x"), ["del(--s, --q, /mnt/c/x)"]);
         assert_eq!(seen(r"rd/s/q C:\x & echo done"), ["rd(--s, --q, /mnt/c/x)", "echo(done)"]);
         assert_eq!(seen("d^e^l x.txt"), ["del(x.txt)"]);
         assert_eq!(seen("format D: /q"), ["run(format D: /q)"]);
