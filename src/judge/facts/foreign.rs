@@ -2,13 +2,15 @@
 //!
 //! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
 
-use super::act::{OpaqueReason, Piece, Source, UnknownReason, Value};
+use super::act::{OpaqueReason, Operand, Piece, Source, UnknownReason, Value};
 use super::code;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
+use super::question::FileFacts;
+use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::{Walker, depth};
-use crate::judge::rules::model::OutputTaint;
+use crate::judge::rules::model::{OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
@@ -53,12 +55,36 @@ impl Walker<'_> {
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
+        self.calls(state, frame, language, read.calls, span);
+    }
+
+    /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
+    /// out for itself is not known and says nothing.
+    #[inline(never)]
+    pub fn foreign_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+        const READ: [&str; 6] = ["python", "js", "ruby", "perl", "php", "lua"];
+        let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
+        if !READ.contains(&language) {
+            return;
+        }
+        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let mut read = code::read(language, text, code::World { home: &home, fetches: &|_| false });
+        read.calls.retain(|call| !call.args.iter().any(is_worked_out));
+        let frame = self.script_frame(frame, &path, span);
+        self.calls(state, &frame, language, read.calls, span);
+    }
+
+    fn calls(&mut self, state: &State, frame: &Frame, language: &str, calls: Vec<code::Call>, span: Span) {
         if !self.enter(depth::TEXT, span) {
             return;
         }
-        for call in read.calls {
+        for call in calls {
             let name = format!("{language}:{}", call.callee);
-            if self.catalog.program(&name).is_none() && self.catalog.rules(&name).next().is_none() {
+            // A rule for all of a language's programs is none for its calls.
+            let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
+            if self.catalog.program(&name).is_none() && !self.catalog.rules(&name).any(|rule| of_calls(&rule)) {
                 continue;
             }
             if !self.step(span) {
@@ -72,6 +98,14 @@ impl Walker<'_> {
         }
         self.leave(depth::TEXT);
     }
+}
+
+/// Whether a value is more than text and what a search finds.
+fn is_worked_out(value: &Value) -> bool {
+    value.pieces.iter().any(|piece| match piece {
+        Piece::Unknown(unknown) => !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary),
+        Piece::Text(_) | Piece::Glob(_) => false,
+    })
 }
 
 /// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and

@@ -186,6 +186,8 @@ impl Walker<'_> {
                             if path.is_some_and(|path| self.is_fetched(&path)) {
                                 let detail = format!("{} code that is fetched in this line is run", source.language);
                                 self.opaque(OpaqueReason::FetchedCode, detail, span);
+                            } else {
+                                self.foreign_file(state, frame, &source.language, file, span);
                             }
                             return;
                         }

@@ -80,3 +80,15 @@ fn scripts_that_lead_to_each_other_end() {
     let bomb = [("/home/dev/project/a", "./a & ./a\n")];
     leads("./a", &bomb, ":forkbomb");
 }
+
+#[test]
+fn scripts_in_other_languages_are_read_for_what_they_write_out() {
+    let files = [
+        ("/home/dev/project/x.py", "import os, subprocess, sys\nsubprocess.run(['rm', 'y'])\nos.system(sys.argv[1])\n"),
+        ("/home/dev/project/x.js", "require('child_process').execSync('rm y')"),
+    ];
+    leads("python3 x.py", &files, "rm y");
+    let facts = facts_with(&line("python3 x.py z"), &files);
+    assert!(facts.opaque.is_empty(), "{}", dump(&facts));
+    does_not_lead("python3 z.py", &files, "rm y");
+}
