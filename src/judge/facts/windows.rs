@@ -129,12 +129,13 @@ fn cmd(args: &[Value]) -> Given {
         let runs = ["/c", "/k", "/r"].iter().any(|switch| leading.starts_with(switch));
         if runs {
             let mut text = arg.without_leading(2);
+            let attached = !text.is_empty();
             for more in args.get(at + 1..).unwrap_or_default() {
                 if !text.is_empty() {
                     text = Value::join([&text, &Value::text("")], " ");
                 }
                 // An argument of several words stood in quotes, unless it is all there is.
-                let alone = args.len() == at + 2;
+                let alone = !attached && args.len() == at + 2;
                 let spaced = !alone && more.known().is_some_and(|text| text.contains(' ') && !text.contains('"'));
                 let quote = Value::text(if spaced { "\"" } else { "" });
                 text = Value::join([&text, &quote, more, &quote], "");
@@ -146,4 +147,44 @@ fn cmd(args: &[Value]) -> Given {
         }
     }
     Given::Stdin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(given: &Given) -> String {
+        match given {
+            Given::Code(text) => text.rough().into_owned(),
+            Given::Script(path) => format!("script {}", path.rough()),
+            Given::Stdin => "stdin".to_owned(),
+        }
+    }
+
+    fn of(read: fn(&[Value]) -> Given, args: &[&str]) -> String {
+        seen(&read(&args.iter().map(|arg| Value::text(*arg)).collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn options_of_powershell_are_told_by_their_beginning() {
+        assert_eq!(of(powershell, &["-NoP", "-W", "Hidden", "-c", "ri", "x"]), "ri x");
+        assert_eq!(of(powershell, &["/NOPROFILE", "-ExecutionPolicy", "Bypass", "Get-Date"]), "Get-Date");
+        assert_eq!(of(powershell, &["-f", "x.ps1", "a"]), "script x.ps1");
+        assert_eq!(of(powershell, &["./x.ps1"]), "script ./x.ps1");
+        assert_eq!(of(powershell, &["-Version", "5.1", "-Command", "-"]), "stdin");
+        assert_eq!(of(powershell, &[]), "stdin");
+    }
+
+    #[test]
+    fn an_encoded_command_is_decoded() {
+        assert_eq!(of(powershell, &["-enc", "cgBpACAAeAA="]), "ri x");
+    }
+
+    #[test]
+    fn the_line_of_cmd_stands_behind_its_switch() {
+        assert_eq!(of(cmd, &["/c", "del x & dir"]), "del x & dir");
+        assert_eq!(of(cmd, &["/d", "/cdel", "a b"]), "del \"a b\"");
+        assert_eq!(of(cmd, &["/k"]), "");
+        assert_eq!(of(cmd, &[]), "stdin");
+    }
 }
