@@ -84,7 +84,7 @@ impl Walker<'_> {
             let name = format!("{language}:{}", call.callee);
             // A rule for all of a language's programs is none for its calls.
             let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
-            if self.catalog.program(&name).is_none() && !self.catalog.rules(&name).any(|rule| of_calls(&rule)) {
+            if self.catalog.program(&name).is_none() && !self.catalog.rules(&name).any(of_calls) {
                 continue;
             }
             if !self.step(span) {
