@@ -42,6 +42,8 @@ pub enum OpaqueReason {
     Code,
     /// Bytes fetched or decoded in this line are then run.
     FetchedCode,
+    /// The same as root.
+    FetchedCodeAsRoot,
     /// A script that is run cannot be read.
     Script,
 }
@@ -56,6 +58,7 @@ impl OpaqueReason {
             Self::CommandWord => "command-word",
             Self::Code => "code",
             Self::FetchedCode => "fetched-code",
+            Self::FetchedCodeAsRoot => "fetched-code-as-root",
             Self::Script => "script",
         }
     }

@@ -279,7 +279,7 @@ impl Walker<'_> {
             } else {
                 "code that is decoded in this line is run"
             };
-            self.opaque(OpaqueReason::FetchedCode, detail, span);
+            self.opaque(frame.fetched_code(), detail, span);
         }
         let mut known = String::new();
         for piece in &value.pieces {

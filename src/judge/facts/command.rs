@@ -145,7 +145,7 @@ impl Walker<'_> {
             }
             Resolved::Unknown => {
                 let why = if word.value.taint().has(super::act::Taint::FETCHED) {
-                    OpaqueReason::FetchedCode
+                    frame.fetched_code()
                 } else {
                     OpaqueReason::CommandWord
                 };

@@ -1,6 +1,6 @@
 //! Where a command stands: what surrounds it and holds for everything in it.
 
-use super::act::{Disguise, Remote, Source, Value};
+use super::act::{Disguise, OpaqueReason, Remote, Source, Value};
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// How spans of the text that is being read map onto the command as given.
@@ -49,6 +49,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// Why code that is fetched or decoded in this line is not known: as root it is worse.
+    pub const fn fetched_code(&self) -> OpaqueReason {
+        if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
+    }
+
     /// The same place, but what stands there may not run.
     pub fn perhaps(&self) -> Self {
         Self { conditional: true, ..self.clone() }

@@ -82,11 +82,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
         if self.is_fetched(path) {
-            self.opaque(
-                OpaqueReason::FetchedCode,
-                "a script that is fetched from the network in this line is run",
-                span,
-            );
+            self.opaque(frame.fetched_code(), "a script that is fetched from the network in this line is run", span);
             return;
         }
         match self.inquiry.file(path) {
@@ -217,7 +213,7 @@ impl Walker<'_> {
         let Some(path) = absolute(state, path) else { return };
         if self.is_fetched(&path) {
             let detail = "a program that is fetched from the network in this line is run";
-            self.opaque(OpaqueReason::FetchedCode, detail, span);
+            self.opaque(frame.fetched_code(), detail, span);
             return;
         }
         let file = self.inquiry.file(&path);

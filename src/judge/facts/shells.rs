@@ -1,6 +1,6 @@
 //! Shells and other interpreters: the code they are handed, from arguments, files, heredocs and pipes.
 
-use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Code, Disguise, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{CodeFrom, CodeSource};
 use super::builtins::within;
 use super::frame::{Frame, Spans};
@@ -140,7 +140,7 @@ impl Walker<'_> {
                     frame.disguise = Some(Disguise::Encoding);
                 }
                 if text.is_dynamic() && (fetched.has(Taint::FETCHED) || fetched.has(Taint::DECODED)) {
-                    self.opaque(OpaqueReason::FetchedCode, "code that is fetched or decoded in this line is run", span);
+                    self.opaque(frame.fetched_code(), "code that is fetched or decoded in this line is run", span);
                 }
                 self.read_value(state, &frame, &text, span);
             }
@@ -185,7 +185,7 @@ impl Walker<'_> {
                             let path = file.value.known().and_then(|path| absolute(state, &path));
                             if path.is_some_and(|path| self.is_fetched(&path)) {
                                 let detail = format!("{} code that is fetched in this line is run", source.language);
-                                self.opaque(OpaqueReason::FetchedCode, detail, span);
+                                self.opaque(frame.fetched_code(), detail, span);
                             } else {
                                 self.foreign_file(state, frame, &source.language, file, span);
                             }
@@ -203,7 +203,7 @@ impl Walker<'_> {
         let taint = text.taint();
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
             let detail = format!("{} code that is fetched or decoded in this line is run", source.language);
-            self.opaque(OpaqueReason::FetchedCode, detail, span);
+            self.opaque(frame.fetched_code(), detail, span);
         }
         self.foreign(state, frame, Some(act), &source.language, &text, span);
         self.add_code(Some(act), &source.language, text);

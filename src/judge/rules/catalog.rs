@@ -108,15 +108,21 @@ fn unreadable() -> Rule {
     }
 }
 
+/// What was found out by name before.
+type Known<T> = RefCell<HashMap<Box<str>, T>>;
+
+/// A shelf, and the number of a program or rule there.
+type At = (usize, usize);
+
 /// All layers together. Later layers add to earlier ones.
 #[derive(Debug)]
 pub struct Catalog {
     shelves: Vec<Shelf>,
-    regexes: RefCell<HashMap<Box<str>, Option<Regex>>>,
-    /// Which description a name leads to: the shelf and the number there. Globs are tried once for each name.
-    described: RefCell<HashMap<Box<str>, Option<(usize, usize)>>>,
-    /// The rules for a verb key, the same way.
-    keyed: RefCell<HashMap<Box<str>, Rc<[(usize, usize)]>>>,
+    regexes: Known<Option<Regex>>,
+    /// Which description a name leads to. Globs are tried once for each name.
+    described: Known<Option<At>>,
+    /// The rules for a verb key.
+    keyed: Known<Rc<[At]>>,
 }
 
 impl Catalog {
@@ -258,13 +264,13 @@ impl Catalog {
             return known.clone();
         }
         let regex = RegexBuilder::new(pattern).size_limit(REGEX_SIZE_LIMIT).build().ok();
-        self.regexes.borrow_mut().insert(pattern.into(), regex.clone());
+        keep(&self.regexes, pattern, regex.clone());
         regex
     }
 }
 
 /// Remembers what a name came to. A long batch of names that are all different does not fill the memory.
-fn keep<T>(known: &RefCell<HashMap<Box<str>, T>>, name: &str, value: T) {
+fn keep<T>(known: &Known<T>, name: &str, value: T) {
     const MOST: usize = 4096;
     let mut known = known.borrow_mut();
     if known.len() >= MOST {

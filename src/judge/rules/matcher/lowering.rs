@@ -13,7 +13,7 @@ use crate::judge::rules::model::Lowering;
 
 /// Behind so many acts nothing is lowered: what they all may have done to a path takes too many steps to say, and
 /// unanswered the stricter reading stands.
-const MAX_EARLIER: usize = 1500;
+const MAX_EARLIER: usize = 600;
 
 /// Why an operand does not count, when one of the facts that the rule names holds of it.
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
