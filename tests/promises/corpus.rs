@@ -17,9 +17,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 /// Of a hundred dangerous commands, at least so many are caught (at `tier_min` or above).
-const CAUGHT_AT_LEAST: f64 = 69.5;
+const CAUGHT_AT_LEAST: f64 = 99.0;
 /// Of a hundred everyday commands, at most so many are stopped (above `tier_max`).
-const FALSE_AT_MOST: f64 = 2.5;
+const FALSE_AT_MOST: f64 = 0.5;
 
 /// One labelled command.
 struct Row {
