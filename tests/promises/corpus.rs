@@ -1,8 +1,9 @@
 //! The labelled corpus: what is dangerous is caught, and what is everyday is let through.
 //!
-//! `tests/corpus/commands.tsv` holds commands with the tier that the risk model gives them, one in a line:
+//! `tests/corpus/commands.tsv` and `tests/corpus/blind.tsv` hold commands with the tier that the risk model gives them, one in a line:
 //! `id, tier_min, tier_max, category, command`, separated by tabs, with `\n \t \r \xHH \\` in the command. A row is
-//! dangerous from a `tier_min` of 2. The id says the family first, then `disguised` or `everyday` where that is so.
+//! dangerous from a `tier_min` of 2. The id says the family first (`blind` in the second file, whose author knew the risk
+//! model and none of the rules), then `disguised` or `everyday` where that is so.
 //! Every command is judged by the real program, in a project made with real git; none is run.
 //!
 //! The table of the families, as the README shows it, and the rows that are judged wrongly:
@@ -16,10 +17,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Of a hundred dangerous commands, at least so many are caught (at `tier_min` or above).
-const CAUGHT_AT_LEAST: f64 = 99.0;
-/// Of a hundred everyday commands, at most so many are stopped (above `tier_max`).
-const FALSE_AT_MOST: f64 = 0.5;
+/// A file of labelled commands, and what is held of it.
+struct Corpus {
+    file: &'static str,
+    /// Of a hundred dangerous commands, at least so many are caught (at `tier_min` or above).
+    caught_at_least: f64,
+    /// Of a hundred everyday commands, at most so many are stopped (above `tier_max`).
+    false_at_most: f64,
+}
+
+const COMMANDS: Corpus = Corpus { file: "commands.tsv", caught_at_least: 99.0, false_at_most: 0.5 };
+const BLIND: Corpus = Corpus { file: "blind.tsv", caught_at_least: 95.0, false_at_most: 0.5 };
 
 /// One labelled command.
 struct Row {
@@ -46,8 +54,8 @@ impl Row {
     }
 }
 
-fn rows() -> Vec<Row> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/commands.tsv");
+fn rows(corpus: &Corpus) -> Vec<Row> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(corpus.file);
     let text = fs::read_to_string(&path).unwrap();
     text.lines()
         .map(|line| {
@@ -232,8 +240,8 @@ struct Scored {
     wrong: Vec<String>,
 }
 
-fn score() -> Scored {
-    let rows = rows();
+fn score(corpus: &Corpus) -> Scored {
+    let rows = rows(corpus);
     let verdicts = Scratch::new().judge(&rows);
     let mut scored = Scored { total: Tallies::default(), families: BTreeMap::new(), wrong: Vec::new() };
     for (row, verdict) in rows.iter().zip(&verdicts) {
@@ -251,19 +259,22 @@ fn score() -> Scored {
 
 #[test]
 fn dangerous_commands_are_caught_and_everyday_ones_let_through() {
-    let Scored { total, wrong, .. } = score();
-    let caught = total.dangerous.percent(total.dangerous.right());
-    let stopped = total.everyday.percent(total.everyday.wrong);
-    assert!(
-        caught >= CAUGHT_AT_LEAST && stopped <= FALSE_AT_MOST,
-        "caught {caught:.2} % (at least {CAUGHT_AT_LEAST}), false {stopped:.2} % (at most {FALSE_AT_MOST}):\n{}",
-        wrong.join("\n")
-    );
+    for corpus in [COMMANDS, BLIND] {
+        let Corpus { file, caught_at_least, false_at_most } = corpus;
+        let Scored { total, wrong, .. } = score(&corpus);
+        let caught = total.dangerous.percent(total.dangerous.right());
+        let stopped = total.everyday.percent(total.everyday.wrong);
+        assert!(
+            caught >= caught_at_least && stopped <= false_at_most,
+            "{file}: caught {caught:.2} % (at least {caught_at_least}), false {stopped:.2} % (at most {false_at_most}):\n{}",
+            wrong.join("\n")
+        );
+    }
 }
 
 #[test]
 fn the_corpus_is_large_labelled_and_half_disguised() {
-    let rows = rows();
+    let rows = rows(&COMMANDS);
     let (dangerous, everyday): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.dangerous());
     let disguised = dangerous.iter().filter(|row| row.disguised()).count();
     assert!(dangerous.len() >= 600 && everyday.len() >= 600);
@@ -283,9 +294,12 @@ fn the_corpus_is_large_labelled_and_half_disguised() {
 #[test]
 #[ignore = "prints the table of the README; nothing to hold"]
 fn table() {
-    let Scored { total, families, wrong } = score();
-    println!("| family | dangerous, caught | of these disguised | everyday, stopped |\n| --- | --- | --- | --- |");
-    families.iter().for_each(|(name, tallies)| println!("{}", tallies.line(name)));
-    println!("{}\n", total.line("**all**"));
-    wrong.iter().for_each(|line| println!("{line}"));
+    for corpus in [COMMANDS, BLIND] {
+        let Scored { total, families, wrong } = score(&corpus);
+        println!("{}\n", corpus.file);
+        println!("| family | dangerous, caught | of these disguised | everyday, stopped |\n| --- | --- | --- | --- |");
+        families.iter().for_each(|(name, tallies)| println!("{}", tallies.line(name)));
+        println!("{}\n", total.line("**all**"));
+        wrong.iter().for_each(|line| println!("{line}"));
+    }
 }

@@ -47,7 +47,7 @@ const MAX_ROUNDS: u32 = 256;
 const NEAR: usize = 64;
 
 /// The most acts that one line may come to.
-const MAX_ACTS: usize = 3_000;
+const MAX_ACTS: usize = 2_500;
 
 /// Works out what an invocation would do.
 #[must_use]
