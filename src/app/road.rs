@@ -35,6 +35,7 @@ pub struct Road {
     /// Those of pattern files alone.
     pub broken: Vec<String>,
     store: OnceCell<Result<Store, StoreError>>,
+    shell: OnceCell<shell::Shell>,
 }
 
 /// A command, judged and decided on.
@@ -75,7 +76,7 @@ impl Road {
             config.fail_closed();
         }
         let problems = config.problems.iter().map(ToString::to_string).chain(broken.iter().cloned()).collect();
-        Ok(Self { caller, config, catalog, problems, broken, store: OnceCell::new() })
+        Ok(Self { caller, config, catalog, problems, broken, store: OnceCell::new(), shell: OnceCell::new() })
     }
 
     /// A command string for the account's real shell.
@@ -83,8 +84,14 @@ impl Road {
     /// # Errors
     /// [`RoadError::NoShell`] when there is none.
     pub fn line(&self, text: Vec<u8>, options: Vec<OsString>, positional: Vec<OsString>) -> Result<Request, RoadError> {
-        let shell = shell::find(&self.caller.account, &self.caller.env, &self.caller.cwd)?;
-        Ok(Request::Line(Line { text, dialect: shell.dialect, shell: shell.path, options, positional }))
+        let shell = match self.shell.get() {
+            Some(found) => found,
+            None => {
+                let found = shell::find(&self.caller.account, &self.caller.env, &self.caller.cwd)?;
+                self.shell.get_or_init(|| found)
+            }
+        };
+        Ok(Request::Line(Line { text, dialect: shell.dialect, shell: shell.path.clone(), options, positional }))
     }
 
     /// A command string as `-c` gives it.

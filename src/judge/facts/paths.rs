@@ -32,8 +32,10 @@ pub struct Placer {
     cwd: String,
     /// Temp directories beside the usual ones.
     temp: Vec<String>,
-    /// Directories that hold guard's own files.
-    own: Vec<String>,
+    /// Directories below which guard keeps files of its own, by the environment.
+    bases: Vec<String>,
+    /// The places of guard's own files, made when they are first asked for.
+    own: OnceCell<Vec<String>>,
     /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
     known: RefCell<HashMap<String, PathClasses>>,
     /// The project directory, once it is known for certain.
@@ -58,11 +60,19 @@ impl Placer {
             let holds = |path: &String| is_within(path, temp);
             !holds(&cwd) && !homes.iter().any(holds) && !system::is_system(temp)
         });
+        let bases = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
+        let bases = bases.into_iter().filter_map(|name| invocation.env.get(name).and_then(absolute)).collect();
+        let temp = temp.into_iter().collect();
+        Self { homes, cwd, temp, bases, own: OnceCell::new(), known: RefCell::default(), project: OnceCell::new() }
+    }
+
+    /// Where guard's own files lie.
+    fn own(&self) -> Vec<String> {
         let mut own = vec!["/etc/guard".to_owned()];
         for bin in ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"] {
             own.extend(BINARIES.map(|name| format!("{bin}/{name}")));
         }
-        for home in &homes {
+        for home in &self.homes {
             for bin in [".cargo/bin", ".local/bin", "bin"] {
                 own.extend(BINARIES.map(|name| format!("{home}/{bin}/{name}")));
             }
@@ -72,10 +82,8 @@ impl Placer {
             own.push(format!("{home}/.cache/guard"));
             own.push(format!("{home}/Library/Application Support/guard"));
         }
-        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
-            own.extend(invocation.env.get(name).and_then(absolute).map(|base| format!("{base}/guard")));
-        }
-        Self { homes, cwd, temp: temp.into_iter().collect(), own, known: RefCell::default(), project: OnceCell::new() }
+        own.extend(self.bases.iter().map(|base| format!("{base}/guard")));
+        own
     }
 
     /// The path that a value names, taken from `cwd` when it is relative. `None` for what is no path: nothing, `-`, a
@@ -258,7 +266,7 @@ impl Placer {
 
     /// guard's own files, wherever they lie.
     fn is_own(&self, path: &NormalPath) -> bool {
-        if self.own.iter().any(|place| path.relation(place).within()) {
+        if self.own.get_or_init(|| self.own()).iter().any(|place| path.relation(place).within()) {
             return true;
         }
         let components = &path.components;
