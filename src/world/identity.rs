@@ -85,7 +85,7 @@ impl Caller {
         }
     }
 
-    /// This process, as [`Process::unique_name`] tells it.
+    /// This process, by a name that no other bears: pid, start and boot.
     #[must_use]
     pub fn unique_name() -> Option<String> {
         system::process(unistd::getpid().as_raw())?.unique_name()
