@@ -1,6 +1,7 @@
 //! `guard log`: what was decided, by whom, and what came of it.
 //!
-//! What may not enter: writing to the record (but for `guard log prune`), and reading it any other way than through `store`.
+//! What may not enter: writing to the record (but for `guard log prune`), and reading it any other way than through
+//! `store`.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
