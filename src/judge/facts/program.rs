@@ -37,15 +37,15 @@ impl Walker<'_> {
         disguise: Option<Disguise>,
     ) -> Option<usize> {
         let catalog = self.catalog;
-        // Where names are not told apart by case, `RM` is `rm`.
-        let lower = name.to_ascii_lowercase();
+        let lower;
         let (name, described) = match catalog.program(name) {
-            None if lower != name && catalog.program(&lower).is_some() => (lower.as_str(), catalog.program(&lower)),
-            // `npx wrangler@3`: the version that a package runner is to fetch.
-            None => match name.split_once('@').filter(|(plain, _)| catalog.program(plain).is_some()) {
-                Some((plain, _)) => (plain, catalog.program(plain)),
-                None => (name, None),
-            },
+            None => {
+                lower = name.to_ascii_lowercase();
+                // Where names are not told apart by case, `RM` is `rm`. `npx wrangler@3` names the version to fetch.
+                let others = [Some(lower.as_str()), name.split_once('@').map(|(plain, _)| plain)];
+                let known = others.into_iter().flatten().find_map(|name| Some((name, catalog.program(name)?)));
+                known.map_or((name, None), |(name, program)| (name, Some(program)))
+            }
             described => (name, described),
         };
         let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();
