@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use guard::channel::terminal::READING;
 use guard::judge::approved::{Place, Until, What};
-use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::judge::policy::Basis;
 use guard::judge::risk::{Reversibility, Risk, Tier, Weight};
 use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::harness::home::{FLAGGED, Home};
+use crate::harness::home::{FLAGGED, Home, invocation};
 use crate::harness::pty::{Terminal, ended};
 
 fn days_ago(days: i64) -> Timestamp {
@@ -21,16 +20,7 @@ fn days_ago(days: i64) -> Timestamp {
 
 /// Writes so many rows, a second apart, the first of them so many days ago.
 fn write(store: &Store, count: i64, days: i64, word: &str) {
-    let invocation = Invocation {
-        request: Request::Argv(vec!["tool".into(), word.into()]),
-        cwd: "/".into(),
-        env: Environment::default(),
-        home: None,
-        uid: 1000,
-        user: "ada".to_owned(),
-        origin: Origin::Cli,
-        session: Session::default(),
-    };
+    let invocation = invocation(&["tool", word]);
     let risk = Risk {
         tier: Tier::Safe,
         score: Weight(0),

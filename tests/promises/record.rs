@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guard::channel::terminal::READING;
-use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use guard::judge::invocation::Invocation;
 use guard::judge::policy::{Basis, Refusal};
 use guard::judge::risk::Risk;
 use guard::store::{Fault, Filter, IntentRow, Kind, Paths, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
-use crate::harness::home::{FLAGGED, Home};
+use crate::harness::home::{FLAGGED, Home, invocation};
 use crate::harness::pty::{PATIENCE, Terminal, ended};
 
 fn wait_all(children: Vec<Child>) -> Vec<i32> {
@@ -46,7 +46,7 @@ fn sixty_four_guards_that_write_at_once_lose_no_row_and_fork_no_chain() {
 fn process_that_writes() {
     let Some(folder) = std::env::var_os("RECORD_FOLDER") else { return };
     let paths = Paths::new(folder);
-    let invocation = invocation();
+    let invocation = invocation(&["true"]);
     // A record of its own for each row, as each guard has; now and then for several.
     for round in 0_u32.. {
         let store = Store::open(&paths).unwrap();
@@ -57,19 +57,6 @@ fn process_that_writes() {
         let mut out = std::io::stdout().lock();
         writeln!(out, "\nrow {}", receipt.row().unwrap()).unwrap();
         out.flush().unwrap();
-    }
-}
-
-fn invocation() -> Invocation {
-    Invocation {
-        request: Request::Argv(vec!["true".into()]),
-        cwd: "/".into(),
-        env: Environment::default(),
-        home: None,
-        uid: 1000,
-        user: "ada".to_owned(),
-        origin: Origin::Cli,
-        session: Session::default(),
     }
 }
 
@@ -327,7 +314,7 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
 fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     let home = Home::new();
     let store = home.store();
-    let invocation = invocation();
+    let invocation = invocation(&["true"]);
     let asked = IntentRow { settled: Settled::Asked, process: Some("7.1.x"), ..plain(&invocation) };
     let asked = store.advised(&asked).unwrap().row().unwrap();
     let denied = Refusal::Rule { rule: "x.y".to_owned(), reason: "no".to_owned() };
@@ -379,7 +366,7 @@ fn a_record_of_what_was_flagged_leaves_out_what_nothing_was_said_of() {
 fn a_search_by_time_finds_its_rows_among_many() {
     let home = Home::new();
     let store = home.store();
-    let invocation = invocation();
+    let invocation = invocation(&["true"]);
     let second = |number: i64| Timestamp::from_second(1_800_000_000 + number * 3600).unwrap();
     for number in 0..200 {
         let _ = store.intent(&IntentRow { at: second(number), ..plain(&invocation) }).unwrap();

@@ -4,11 +4,26 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::store::{Paths, Store};
 use rusqlite::Connection;
 
 /// The command that is flagged in these tests: tier 3. `git` is a stand-in that leaves a mark when it runs.
 pub const FLAGGED: [&str; 5] = ["git", "push", "--force", "origin", "main"];
+
+/// These words, asked for by a person at a terminal, in no place that matters.
+pub fn invocation(words: &[&str]) -> Invocation {
+    Invocation {
+        request: Request::Argv(words.iter().map(Into::into).collect()),
+        cwd: "/".into(),
+        env: Environment::default(),
+        home: None,
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin: Origin::Cli,
+        session: Session::default(),
+    }
+}
 
 /// A home, a folder to work in, and stand-ins for programs.
 pub struct Home {
