@@ -35,9 +35,13 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Road::open().map_err(|error| error.to_string()).and_then(|road| {
             // The account's own folder comes first; the one that HOME names is a user's too where the account has none.
-            let own =
-                road.config.places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.patterns.clone());
-            let shelf = patterns::Shelf { catalog: &road.catalog, broken: &road.broken, own: own.as_deref() };
+            let own = road
+                .config()
+                .places
+                .iter()
+                .rfind(|place| place.layer == Layer::User)
+                .map(|place| place.patterns.clone());
+            let shelf = patterns::Shelf { catalog: &road.catalog, broken: road.broken(), own: own.as_deref() };
             patterns::run(args, &shelf).map_err(|error| error.to_string())
         }),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),

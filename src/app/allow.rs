@@ -125,7 +125,7 @@ fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, AllowE
         None => Vec::new(),
     };
     // Those of the configuration come first: they are the oldest, and no row ends them.
-    let configured = road.config.grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
+    let configured = road.config().grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
     grants.splice(0..0, configured);
     grants.retain(|listed| all || listed.ended.is_none());
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -92,7 +92,7 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
 pub fn evidence(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
     let world = World::new(invocation);
     let found = evidence::gather(&world, &judgment.facts.acts, &judgment.risk.findings, evidence::MAX_TIME);
-    found.lines.into_iter().chain(road.problems.iter().cloned()).collect()
+    found.lines.into_iter().chain(road.problems()).collect()
 }
 
 /// Where command words stand, for the look-alikes among their letters.

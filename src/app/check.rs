@@ -100,6 +100,8 @@ fn batch(road: &Road) -> Result<u8, ExplainError> {
 fn judge_lines(road: &Road) -> Result<u8, ExplainError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
+    // The policy must not change between one line and the next.
+    let _ = road.broken();
     let mut base: Invocation = road.caller.invocation(Request::Argv(Vec::new()));
     let cwd = base.cwd.clone();
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {

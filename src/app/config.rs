@@ -63,13 +63,14 @@ pub fn run(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
 
 fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
     let mut out = io::BufWriter::new(io::stdout().lock());
+    let broken = road.broken();
     let code = match &args.what {
-        What::Show { key, json } => show(&road.config, key.as_deref(), *json, &mut out),
+        What::Show { key, json } => show(road.config(), key.as_deref(), *json, &mut out),
         What::Check { json } => {
-            let problems: Vec<_> = road.broken.iter().cloned().chain(support(road)).collect();
-            check(&road.config, &problems, *json, &mut out)
+            let problems: Vec<_> = broken.iter().cloned().chain(support(road)).collect();
+            check(road.config(), &problems, *json, &mut out)
         }
-        What::Path { json } => path(&road.config, *json, &mut out),
+        What::Path { json } => path(road.config(), *json, &mut out),
     }?;
     out.flush()?;
     Ok(code)
@@ -78,7 +79,7 @@ fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
 /// Support commands that are no such thing: of tier 3 or 4. They are gated like any other command.
 fn support(road: &Road) -> Vec<String> {
     let mut problems = Vec::new();
-    for support in &road.config.policy.support {
+    for support in &road.config().policy.support {
         let request = Request::Argv(support.argv.iter().map(Into::into).collect());
         let invocation = road.caller.invocation(request);
         let tier = judge_here(&invocation, &road.catalog, road.policy()).risk.tier;

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::Grant;
 use crate::judge::facts::question::Answers;
@@ -28,14 +29,22 @@ use crate::world::shell::{self, NoShell};
 #[derive(Debug)]
 pub struct Road {
     pub caller: Caller,
-    pub config: Loaded,
     pub catalog: Catalog,
-    /// What is wrong with the configuration or a pattern file, a sentence each. The policy is tightened then.
-    pub problems: Vec<String>,
-    /// Those of pattern files alone.
-    pub broken: Vec<String>,
+    config: Loaded,
+    /// Pattern files that cannot be read.
+    unreadable: Vec<String>,
+    patterns: OnceCell<Patterns>,
     store: OnceCell<Result<Store, StoreError>>,
     shell: OnceCell<shell::Shell>,
+}
+
+/// All pattern files, read and checked.
+#[derive(Debug)]
+struct Patterns {
+    /// What is wrong with them, a sentence each.
+    problems: Vec<String>,
+    /// The tightened configuration, where anything is.
+    closed: Option<Box<Loaded>>,
 }
 
 /// A command, judged and decided on.
@@ -57,7 +66,8 @@ pub enum RoadError {
 }
 
 impl Road {
-    /// Finds out who is asking and reads configuration and rules.
+    /// Finds out who is asking and reads the configuration. Pattern files are read as they come to matter: one that
+    /// speaks of the command, when it is judged; all of them, when anything is found.
     ///
     /// # Errors
     /// [`RoadError`]: nothing can be judged then.
@@ -68,15 +78,43 @@ impl Road {
         let caller = Caller::of_this_process()?;
         let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
         let mut config = config::load(&roots);
-        let (catalog, broken) = catalog(&config);
+        let (catalog, unreadable) = catalog(&config);
         if !config.policy.disabled_rules.is_empty() || !config.grants.is_empty() {
             config.check_rules(|id| catalog.rule(id).map(|rule| rule.tier));
         }
-        if !broken.is_empty() {
+        if !unreadable.is_empty() {
             config.fail_closed();
         }
-        let problems = config.problems.iter().map(ToString::to_string).chain(broken.iter().cloned()).collect();
-        Ok(Self { caller, config, catalog, problems, broken, store: OnceCell::new(), shell: OnceCell::new() })
+        let (patterns, store, shell) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Ok(Self { caller, catalog, config, unreadable, patterns, store, shell })
+    }
+
+    /// The configuration as it holds: tightened, as far as it is known, when anything is wrong.
+    pub fn config(&self) -> &Loaded {
+        self.patterns.get().and_then(|patterns| patterns.closed.as_deref()).unwrap_or(&self.config)
+    }
+
+    /// What is wrong with pattern files, a sentence each. All are read for it, and from then on the configuration is
+    /// tightened if there is anything.
+    pub fn broken(&self) -> &[String] {
+        let patterns = self.patterns.get_or_init(|| {
+            let found = self.catalog.problems();
+            let closed = (!found.is_empty()).then(|| {
+                let mut closed = Box::new(self.config.clone());
+                closed.fail_closed();
+                closed
+            });
+            let problems = self.unreadable.iter().cloned().chain(found.iter().map(ToString::to_string)).collect();
+            Patterns { problems, closed }
+        });
+        &patterns.problems
+    }
+
+    /// What is wrong with the configuration or a pattern file, a sentence each. The policy is tightened then.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let broken = self.broken().iter().cloned();
+        self.config.problems.iter().map(ToString::to_string).chain(broken).collect()
     }
 
     /// A command string for the account's real shell.
@@ -104,14 +142,26 @@ impl Road {
 
     /// The policy as it holds.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
-        &self.config.policy
+    pub fn policy(&self) -> &Policy {
+        &self.config().policy
+    }
+
+    /// What the command would do, with the world's answers. Nothing that is flagged passes while any pattern file is
+    /// broken, be it one that does not speak of the command.
+    #[must_use]
+    pub fn work_out(&self, invocation: &Invocation) -> Judgment {
+        let judgment = judge_here(invocation, &self.catalog, self.policy());
+        let is_flagged = judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD;
+        if self.patterns.get().is_none() && is_flagged && !self.broken().is_empty() {
+            return judge_here(invocation, &self.catalog, self.policy());
+        }
+        judgment
     }
 
     /// Judges a command, weighs it against the session's past, and decides.
     #[must_use]
     pub fn judge(&self, invocation: &Invocation) -> Judged {
-        let mut judgment = judge_here(invocation, &self.catalog, self.policy());
+        let mut judgment = self.work_out(invocation);
         let mut standing = Standing::default();
         let mut grants: Vec<Grant> = Vec::new();
         if behaviour::concerns(&judgment.risk) {
@@ -163,7 +213,7 @@ impl Road {
 
     /// The grants in force: of the configuration, then of the record. Without a record there are none of its.
     fn grants(&self, invocation: &Invocation) -> Vec<Grant> {
-        let mut grants = self.config.grants.clone();
+        let mut grants = self.config().grants.clone();
         if let Some(store) = self.past() {
             let stored = store.grants_in_force(&invocation.session.id, &invocation.display(), Timestamp::now());
             grants.extend(stored.unwrap_or_default());
@@ -180,9 +230,9 @@ pub fn paths() -> Result<Paths, StoreError> {
     Paths::standard(Account::of(nix::unistd::geteuid().as_raw()).home.as_deref())
 }
 
-/// The built-in rules and those of the configured layers, and what is wrong with any file.
+/// The built-in rules and those of the configured layers, and which files cannot be read.
 fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
-    let mut broken = Vec::new();
+    let mut unreadable = Vec::new();
     let mut catalog = Catalog::builtin();
     for file in &config.pattern_files {
         let layer = match file.layer {
@@ -193,16 +243,11 @@ fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
             config::Layer::Redirected | config::Layer::Project => catalog::Layer::Project,
         };
         match std::fs::read_to_string(&file.path) {
-            Ok(text) => {
-                let file = catalog::PatternFile { layer, path: file.path.display().to_string(), text };
-                if let Err(problems) = catalog.add(&file) {
-                    broken.extend(problems.iter().map(ToString::to_string));
-                }
-            }
-            Err(error) => broken.push(format!("{}: {error}", file.path.display())),
+            Ok(text) => catalog.add(catalog::PatternFile { layer, path: file.path.display().to_string(), text }),
+            Err(error) => unreadable.push(format!("{}: {error}", file.path.display())),
         }
     }
-    (catalog, broken)
+    (catalog, unreadable)
 }
 
 /// Judges with the world's answers: round by round, until nothing is asked or the rounds are used up. What is

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::ask::{self, Asked};
 use super::exit;
-use super::road::{Judged, Road, RoadError, judge_here};
+use super::road::{Judged, Road, RoadError};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
@@ -99,7 +99,7 @@ fn with_a_person(
         }
     };
     // Time has passed: what was approved must still be what would run.
-    let mut fresh = judge_here(&invocation, &road.catalog, road.policy());
+    let mut fresh = road.work_out(&invocation);
     fresh.risk = behaviour::weigh(fresh.risk, &road.standing(&invocation), road.policy());
     if folder != folder_identity(&invocation) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
@@ -153,7 +153,7 @@ fn refuse(
 ) -> u8 {
     let digest = invocation.digest(&judgment.facts.expanded);
     let code = say(refusal, &judgment.risk);
-    for problem in &road.problems {
+    for problem in road.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
     let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None);

@@ -38,7 +38,7 @@ pub const PRESETS: &[(Key, [i64; 4])] = &[
 
 /// Just above what plain tier 1 work scores, so that it still runs, and below anything that a rule of tier 2 or a
 /// circumstance makes of it.
-const FAIL_CLOSED_THRESHOLD: Weight = Weight(101);
+pub const FAIL_CLOSED_THRESHOLD: Weight = Weight(101);
 
 /// Tightens what could be read of a configuration in which something is wrong, so that nothing flagged runs unasked.
 ///

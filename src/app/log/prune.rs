@@ -70,7 +70,7 @@ fn limit(args: &PruneArgs, road: &Road, now: &Zoned) -> Result<Limit, String> {
     let kept = Limit::retention(days, now.timestamp());
     let Some(text) = &args.older_than else { return Ok(kept) };
     let before = moment::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
-    if before > kept.before && road.config.is_locked(Key::RetentionDays) {
+    if before > kept.before && road.config().is_locked(Key::RetentionDays) {
         return Err(format!("--older-than {text}: rows are kept for {days} days on this machine (retention_days)"));
     }
     if now.timestamp().as_second() - before.as_second() < LEAST {

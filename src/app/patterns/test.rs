@@ -58,12 +58,13 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
         None => (shelf.catalog, shelf.catalog.all_rules().map(|rule| rule.id.clone()).collect()),
         Some(path) => {
             let file = read(path)?;
-            let mut catalog = Catalog::builtin();
-            if let Err(problems) = catalog.add(&file) {
+            let name = file.path.clone();
+            let (catalog, problems) = Catalog::with_files([file]);
+            if !problems.is_empty() {
                 return broken(args, &problems.iter().map(ToString::to_string).collect::<Vec<_>>(), out);
             }
             of_file = catalog;
-            let of_this = |id: &str| of_file.origin(id).is_some_and(|(_, from)| from == Some(file.path.as_str()));
+            let of_this = |id: &str| of_file.origin(id).is_some_and(|(_, from)| from == Some(name.as_str()));
             (&of_file, of_file.all_rules().map(|rule| rule.id.clone()).filter(|id| of_this(id)).collect())
         }
     };

@@ -119,9 +119,9 @@ effects = [{ does = "write", to = "operands" }]
 
 /// The catalog of the tests.
 pub(super) fn catalog() -> Catalog {
-    let mut catalog = Catalog::builtin();
     let file = PatternFile { path: "tests.toml".into(), text: PROGRAMS.into(), layer: Layer::User };
-    catalog.add(&file).expect("the test catalog reads");
+    let (catalog, problems) = Catalog::with_files([file]);
+    assert_eq!(problems, [], "the test catalog reads");
     catalog
 }
 

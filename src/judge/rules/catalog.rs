@@ -1,14 +1,18 @@
 //! The catalog: every program, rule, path list and host list that judging knows, by name.
 //!
-//! Making one costs nothing: the built-in files were read, checked and packed when guard was built, and
+//! Making one costs next to nothing: the built-in files were read, checked and packed when guard was built, and
 //! are looked up where they lie. A program or a rule is decoded when its name first comes up, a regular
 //! expression is compiled when it is first needed, and both are then kept. A catalog of ten times the
 //! size answers as fast.
 //!
-//! What may not enter: I/O. The files of machine, user and project come in as text.
+//! The files of machine, user and project come in as text. Of those only the outline is taken at first: a file is
+//! read, whole, as soon as a name comes up that it speaks of, and every answer is then the same as if it had been read
+//! at once. Whether a file is right that never came up is not known until [`Catalog::problems`] is asked.
+//!
+//! What may not enter: I/O.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -19,6 +23,7 @@ use super::blob::{Blob, pack};
 use super::glob;
 use super::lazy::Lazy;
 use super::model::{Examples, HostClass, Match, Program, Rule};
+use super::outline::Outline;
 use super::problem::Problem;
 use super::source::{self, REGEX_SIZE_LIMIT};
 use crate::judge::facts::class::{PathClass, PathClasses};
@@ -64,21 +69,18 @@ pub struct PatternFile {
 
 /// One set of packed files and what was decoded of it.
 #[derive(Debug)]
-struct Shelf {
-    layer: Layer,
-    /// The file, for those that are not built in.
-    file: Option<String>,
+struct Packed {
     blob: Blob,
     programs: Lazy<Program>,
     rules: Lazy<Rule>,
     examples: Vec<Examples>,
 }
 
-impl Shelf {
-    fn new(layer: Layer, file: Option<String>, bytes: Cow<'static, [u8]>, examples: Vec<Examples>) -> Self {
+impl Packed {
+    fn new(bytes: Cow<'static, [u8]>, examples: Vec<Examples>) -> Self {
         let blob = Blob::new(bytes);
         let (programs, rules) = (Lazy::new(blob.program_count()), Lazy::new(blob.rule_count()));
-        Self { layer, file, blob, programs, rules, examples }
+        Self { blob, programs, rules, examples }
     }
 
     fn program(&self, number: usize) -> Option<&Program> {
@@ -87,6 +89,30 @@ impl Shelf {
 
     fn rule(&self, number: usize) -> Option<&Rule> {
         self.rules.get(number, || self.blob.rule(number).unwrap_or_else(|_| unreadable()))
+    }
+}
+
+/// A place for one file, or for all that are built in.
+#[derive(Debug)]
+struct Shelf {
+    layer: Layer,
+    /// `None` for what is built in.
+    file: Option<PatternFile>,
+    /// What the file speaks of; `None` when it has to be read to know.
+    outline: Option<Outline>,
+    /// The file, read, or what is wrong with it: it is then left out whole.
+    read: OnceCell<Result<Packed, Vec<Problem>>>,
+}
+
+impl Shelf {
+    /// What has been read.
+    fn packed(&self) -> Option<&Packed> {
+        self.read.get()?.as_ref().ok()
+    }
+
+    /// Whether it has to be read to know what it says of these names.
+    fn may_speak_of<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
+        self.read.get().is_none() && self.outline.as_ref().is_none_or(|outline| names.any(|name| outline.has(name)))
     }
 }
 
@@ -129,7 +155,8 @@ impl Catalog {
     /// The built-in files alone.
     #[must_use]
     pub fn builtin() -> Self {
-        let shelf = Shelf::new(Layer::Builtin, None, Cow::Borrowed(BUILTIN), Vec::new());
+        let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
+        let shelf = Shelf { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
         Self {
             shelves: vec![shelf],
             regexes: RefCell::default(),
@@ -143,26 +170,73 @@ impl Catalog {
     #[must_use]
     pub fn with_files(files: impl IntoIterator<Item = PatternFile>) -> (Self, Vec<Problem>) {
         let mut catalog = Self::builtin();
-        let problems = files.into_iter().flat_map(|file| catalog.add(&file).err().unwrap_or_default()).collect();
+        files.into_iter().for_each(|file| catalog.add(file));
+        let problems = catalog.problems();
         (catalog, problems)
     }
 
-    /// Reads one more file.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it; the catalog is then as it was.
-    pub fn add(&mut self, file: &PatternFile) -> Result<(), Vec<Problem>> {
-        let mut contents = source::read(&file.path, &file.text, &self.known(file.layer))?;
-        let examples = std::mem::take(&mut contents.examples);
-        let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
-        self.shelves.push(Shelf::new(file.layer, Some(file.path.clone()), Cow::Owned(bytes), examples));
+    /// Takes one more file in, of the layer of the last one or a later one. It is read when something comes up that it
+    /// may speak of.
+    pub fn add(&mut self, file: PatternFile) {
+        let outline = Outline::of(&file.text);
+        self.shelves.push(Shelf { layer: file.layer, outline, file: Some(file), read: OnceCell::new() });
         self.described.borrow_mut().clear();
         self.keyed.borrow_mut().clear();
-        Ok(())
     }
 
-    fn known(&self, layer: Layer) -> impl source::Known + '_ {
-        Beneath { catalog: self, layer }
+    /// Everything that is wrong with any file. All of them are read for it. A file with a problem is left out whole.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        self.all().for_each(drop);
+        let broken = self.shelves.iter().filter_map(|shelf| shelf.read.get()?.as_ref().err());
+        broken.flatten().cloned().collect()
+    }
+
+    /// A shelf's file, read now if it was not.
+    fn read(&self, at: usize) -> Option<&Packed> {
+        let shelf = self.shelves.get(at)?;
+        let read = || {
+            // Only what is built in has no file, and it is read already.
+            let file = shelf.file.as_ref().ok_or_else(Vec::new)?;
+            let beneath = Beneath { catalog: self, layer: shelf.layer, below: at };
+            let mut contents = source::read(&file.path, &file.text, &beneath)?;
+            let examples = std::mem::take(&mut contents.examples);
+            let bytes = pack(&contents).map_err(|error| vec![Problem::whole_file(&file.path, &error.to_string())])?;
+            Ok(Packed::new(Cow::Owned(bytes), examples))
+        };
+        shelf.read.get_or_init(read).as_ref().ok()
+    }
+
+    /// All files, read, with their shelves.
+    fn all(&self) -> impl Iterator<Item = (usize, &Packed)> {
+        (0..self.shelves.len()).filter_map(|at| Some((at, self.read(at)?)))
+    }
+
+    /// The files that lists, globs and `*` rules may stand in, read. One that is not read by now has none of them.
+    fn open(&self) -> impl DoubleEndedIterator<Item = (usize, &Packed)> {
+        self.open_below(self.shelves.len())
+    }
+
+    fn open_below(&self, below: usize) -> impl DoubleEndedIterator<Item = (usize, &Packed)> {
+        (0..below).filter_map(|at| match self.shelves.get(at)?.outline {
+            Some(_) => Some((at, self.shelves.get(at)?.packed()?)),
+            None => Some((at, self.read(at)?)),
+        })
+    }
+
+    /// Reads the files below this shelf that speak of `name`, under any of its spellings.
+    fn bring(&self, name: &str, below: usize) {
+        for at in 1..below {
+            let Some(shelf) = self.shelves.get(at) else { continue };
+            if shelf.read.get().is_some() {
+                continue;
+            }
+            let program = self.find_program(name, at).and_then(|place| self.at(place));
+            let same = program.iter().flat_map(|(_, program)| program.spellings(name));
+            if shelf.may_speak_of(std::iter::once(name).chain(same)) {
+                let _ = self.read(at);
+            }
+        }
     }
 
     /// The description of the program of this name: by exact name, else by a name glob; a later layer's first.
@@ -174,16 +248,25 @@ impl Catalog {
     fn described(&self, name: &str) -> Option<(Layer, &Program)> {
         let known = self.described.borrow().get(name).copied();
         let place = known.unwrap_or_else(|| {
-            let newest = || self.shelves.iter().enumerate().rev();
-            let place = newest()
-                .find_map(|(at, shelf)| Some((at, shelf.blob.program_named(name)?)))
-                .or_else(|| newest().find_map(|(at, shelf)| Some((at, shelf.blob.program_globbed(name)?))));
+            self.bring(name, self.shelves.len());
+            let place = self.find_program(name, self.shelves.len());
             keep(&self.described, name, place);
             place
         });
-        let (at, number) = place?;
+        self.at(place?)
+    }
+
+    fn at(&self, (at, number): At) -> Option<(Layer, &Program)> {
         let shelf = self.shelves.get(at)?;
-        Some((shelf.layer, shelf.program(number)?))
+        Some((shelf.layer, shelf.packed()?.program(number)?))
+    }
+
+    /// Where the program of this name is described among the files below a shelf that are read.
+    fn find_program(&self, name: &str, below: usize) -> Option<At> {
+        let newest = || self.open_below(below).rev();
+        newest()
+            .find_map(|(at, packed)| Some((at, packed.blob.program_named(name)?)))
+            .or_else(|| newest().find_map(|(at, packed)| Some((at, packed.blob.program_globbed(name)?))))
     }
 
     /// The rules for this verb key (a program's name, `language:callee`, `:effect`), of all layers. `*` rules are not
@@ -191,48 +274,54 @@ impl Catalog {
     pub fn rules<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
         let known = self.keyed.borrow().get(key).cloned();
         let places = known.unwrap_or_else(|| {
-            let of = |(at, shelf): (usize, &'a Shelf)| shelf.blob.rules_for(key).map(move |number| (at, number));
-            let places: Rc<[_]> = self.shelves.iter().enumerate().flat_map(of).collect();
+            self.bring(key, self.shelves.len());
+            let of = |(at, packed): (usize, &'a Packed)| packed.blob.rules_for(key).map(move |number| (at, number));
+            let places: Rc<[_]> = self.open().flat_map(of).collect();
             keep(&self.keyed, key, places.clone());
             places
         });
         (0..places.len()).filter_map(move |place| {
             let (at, number) = *places.get(place)?;
-            self.shelves.get(at)?.rule(number)
+            self.shelves.get(at)?.packed()?.rule(number)
         })
     }
 
     /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
     pub fn any_rules(&self, have: Features) -> impl Iterator<Item = &Rule> + '_ {
-        self.shelves.iter().flat_map(move |shelf| shelf.blob.any_rules(have).filter_map(|number| shelf.rule(number)))
+        self.open().flat_map(move |(_, file)| file.blob.any_rules(have).filter_map(|number| file.rule(number)))
     }
 
     /// The `*` rules of last resort whose literal stands in the original text.
     pub fn text_rules<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
-        self.shelves.iter().flat_map(move |shelf| shelf.blob.text_rules(text).filter_map(|number| shelf.rule(number)))
+        self.open().flat_map(move |(_, file)| file.blob.text_rules(text).filter_map(|number| file.rule(number)))
     }
 
     /// The rule of this id.
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
-        self.shelves.iter().find_map(|shelf| shelf.rule(shelf.blob.rule_named(id)?))
+        self.all().find_map(|(_, file)| file.rule(file.blob.rule_named(id)?))
     }
 
     /// Where the rule of this id comes from: the layer, and the file if it is not built in.
     #[must_use]
     pub fn origin(&self, id: &str) -> Option<(Layer, Option<&str>)> {
-        let shelf = self.shelves.iter().find(|shelf| shelf.blob.rule_named(id).is_some())?;
-        Some((shelf.layer, shelf.file.as_deref()))
+        self.origin_below(id, self.shelves.len())
+    }
+
+    fn origin_below(&self, id: &str, below: usize) -> Option<(Layer, Option<&str>)> {
+        let at = (0..below).find(|at| self.read(*at).is_some_and(|file| file.blob.rule_named(id).is_some()))?;
+        let shelf = self.shelves.get(at)?;
+        Some((shelf.layer, shelf.file.as_ref().map(|file| file.path.as_str())))
     }
 
     /// Every rule, layer by layer.
     pub fn all_rules(&self) -> impl Iterator<Item = &Rule> + '_ {
-        self.shelves.iter().flat_map(|shelf| (0..shelf.blob.rule_count()).filter_map(|number| shelf.rule(number)))
+        self.all().flat_map(|(_, file)| (0..file.blob.rule_count()).filter_map(|number| file.rule(number)))
     }
 
     /// Every program description, layer by layer.
     pub fn all_programs(&self) -> impl Iterator<Item = &Program> + '_ {
-        self.shelves.iter().flat_map(|shelf| (0..shelf.blob.program_count()).filter_map(|number| shelf.program(number)))
+        self.all().flat_map(|(_, file)| (0..file.blob.program_count()).filter_map(|number| file.program(number)))
     }
 
     /// The examples of every rule. The built-in ones are unpacked each time.
@@ -241,7 +330,7 @@ impl Catalog {
         // The build script reads back what it packs.
         let unpacked = miniz_oxide::inflate::decompress_to_vec(EXAMPLES).unwrap_or_default();
         let builtin: Vec<Examples> = postcard::from_bytes(&unpacked).unwrap_or_default();
-        builtin.into_iter().chain(self.shelves.iter().flat_map(|shelf| shelf.examples.iter().cloned())).collect()
+        builtin.into_iter().chain(self.all().flat_map(|(_, file)| file.examples.iter().cloned())).collect()
     }
 
     /// The path lists.
@@ -279,23 +368,31 @@ fn keep<T>(known: &Known<T>, name: &str, value: T) {
     known.insert(name.into(), value);
 }
 
-/// What a file of one layer stands on.
+/// What a file of one layer stands on: the files below its own.
 struct Beneath<'a> {
     catalog: &'a Catalog,
     layer: Layer,
+    below: usize,
+}
+
+impl Beneath<'_> {
+    fn described(&self, name: &str) -> Option<(Layer, &Program)> {
+        self.catalog.bring(name, self.below);
+        self.catalog.at(self.catalog.find_program(name, self.below)?)
+    }
 }
 
 impl source::Known for Beneath<'_> {
     fn program(&self, name: &str) -> Option<Cow<'_, Program>> {
-        self.catalog.program(name).map(Cow::Borrowed)
+        self.described(name).map(|(_, program)| Cow::Borrowed(program))
     }
 
     fn has_rule(&self, id: &str) -> bool {
-        self.catalog.origin(id).is_some()
+        self.catalog.origin_below(id, self.below).is_some()
     }
 
     fn closed(&self, name: &str) -> bool {
-        self.layer > Layer::Machine && self.catalog.described(name).is_some_and(|(layer, _)| layer == Layer::Machine)
+        self.layer > Layer::Machine && self.described(name).is_some_and(|(layer, _)| layer == Layer::Machine)
     }
 
     fn may_loosen(&self) -> bool {
@@ -316,11 +413,10 @@ impl Paths<'_> {
     pub fn classes(&self, path: &str, homes: &[&str]) -> PathClasses {
         let covers = |pattern: &str| covers(pattern, path, homes);
         self.catalog
-            .shelves
-            .iter()
-            .flat_map(|shelf| shelf.blob.path_candidates(path).map(move |stored| (shelf, stored)))
+            .open()
+            .flat_map(|(_, file)| file.blob.path_candidates(path).map(move |stored| (file, stored)))
             .filter(|(_, stored)| covers(stored.glob))
-            .filter(|(shelf, stored)| !shelf.blob.excepted(stored).into_iter().any(covers))
+            .filter(|(file, stored)| !file.blob.excepted(stored).into_iter().any(covers))
             .map(|(_, stored)| stored)
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
@@ -331,9 +427,8 @@ impl Paths<'_> {
     pub fn aimed_at(&self, aimed: impl Fn(&str) -> bool) -> PathClasses {
         const LESSER: [PathClass; 3] = [PathClass::Generated, PathClass::Backup, PathClass::Log];
         self.catalog
-            .shelves
-            .iter()
-            .flat_map(|shelf| shelf.blob.all_paths())
+            .open()
+            .flat_map(|(_, file)| file.blob.all_paths())
             .filter(|stored| !LESSER.contains(&stored.class) && aimed(stored.glob))
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
@@ -372,7 +467,7 @@ impl Hosts<'_> {
     #[must_use]
     pub fn class(&self, name: &str) -> Option<HostClass> {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
-        self.catalog.shelves.iter().rev().find_map(|shelf| shelf.blob.host(&name))
+        self.catalog.open().rev().find_map(|(_, file)| file.blob.host(&name))
     }
 }
 

@@ -8,6 +8,7 @@ pub mod glob;
 mod lazy;
 pub mod matcher;
 pub mod model;
+mod outline;
 pub mod problem;
 pub mod source;
 pub mod subs;

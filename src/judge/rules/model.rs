@@ -270,6 +270,13 @@ impl Program {
         self.place(one).is_some_and(|one| self.place(other) == Some(one))
     }
 
+    /// The names of the same program as `name`, itself among them if it is listed.
+    pub fn spellings<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + 'a {
+        let place = self.place(name);
+        let same = move |index: usize| place.is_some_and(|place| stands_for(&self.aliases, index) == place);
+        self.names.iter().enumerate().filter(move |(index, _)| same(*index)).map(|(_, name)| name.as_str())
+    }
+
     /// The index of the name that `name` is a spelling of; exact names come before globs.
     fn place(&self, name: &str) -> Option<usize> {
         let exact = self.names.iter().position(|known| known == name);
