@@ -34,6 +34,9 @@ _guard() {
             guard,help)
                 cmd="guard__subcmd__help"
                 ;;
+            guard,install)
+                cmd="guard__subcmd__install"
+                ;;
             guard,log)
                 cmd="guard__subcmd__log"
                 ;;
@@ -108,6 +111,9 @@ _guard() {
                 ;;
             guard__subcmd__help,help)
                 cmd="guard__subcmd__help__subcmd__help"
+                ;;
+            guard__subcmd__help,install)
+                cmd="guard__subcmd__help__subcmd__install"
                 ;;
             guard__subcmd__help,log)
                 cmd="guard__subcmd__help__subcmd__log"
@@ -209,7 +215,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --help --version check explain config log verify allow patterns demo help"
+            opts="-c -h -V --yes --help --version check explain config log verify allow patterns install demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -533,7 +539,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log verify allow patterns demo help"
+            opts="check explain config log verify allow patterns install demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,6 +720,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__log)
             opts="show prune"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -833,6 +853,24 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__install)
+            opts="-y -h --all --project --dry-run --uninstall --yes --dir --help claude codex gemini antigravity cursor copilot windsurf droid kimi qwen grok goose cline hermes shims"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, check, config, explain, log, patterns, verify};
+use crate::app::{allow, check, config, explain, install, log, patterns, verify};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -79,6 +79,8 @@ pub enum Verb {
     Allow(allow::AllowArgs),
     /// List, show and test the rules, or begin a pattern file of your own
     Patterns(patterns::PatternsArgs),
+    /// Change an agent's configuration so that it asks guard before each command
+    Install(install::InstallArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
-use guard::app::{allow, check, config, demo, exit, explain, log, patterns, run, verify};
+use guard::app::{allow, check, config, demo, exit, explain, install, log, patterns, run, verify};
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
@@ -44,6 +44,7 @@ fn do_verb(verb: &Verb) -> u8 {
             let shelf = patterns::Shelf { catalog: &road.catalog, broken: road.broken(), own: own.as_deref() };
             patterns::run(args, &shelf).map_err(|error| error.to_string())
         }),
+        Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))

@@ -22,6 +22,8 @@ mod git;
 mod harness;
 #[path = "promises/identity.rs"]
 mod identity;
+#[path = "promises/install.rs"]
+mod install;
 #[path = "promises/killing.rs"]
 mod killing;
 #[path = "promises/looking.rs"]

@@ -11,6 +11,7 @@
 
 pub mod card;
 pub mod command;
+pub mod diff;
 pub mod explain;
 mod foot;
 pub mod json;

@@ -1,0 +1,193 @@
+//! Files of others, read and replaced: whole or not at all, with their mode, through symbolic links, and with what they
+//! were before kept in guard's own folder.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+/// A larger file is no configuration.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// The text of a file; `None` when there is none.
+///
+/// # Errors
+/// A sentence without the name of the file.
+pub fn read(path: &Path) -> Result<Option<String>, String> {
+    // Not to block: a pipe in the place of a file must not make guard wait.
+    let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Ok(_) => Err("a symbolic link that leads nowhere: remove it, or make what it leads to".to_owned()),
+                Err(_) => Ok(None),
+            };
+        }
+        Err(error) => return Err(format!("cannot be opened: {error}")),
+    };
+    let about = file.metadata().map_err(|error| format!("cannot be read: {error}"))?;
+    if !about.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("has {} bytes, which is more than a configuration has", about.len()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let line =
+            error.as_bytes().iter().take(error.utf8_error().valid_up_to()).filter(|byte| **byte == b'\n').count() + 1;
+        format!("line {line} is not UTF-8")
+    })
+}
+
+/// The number of the line that holds a byte.
+#[must_use]
+pub fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Puts `new` in the place of what the file holds, if that is still `old`.
+///
+/// # Errors
+/// A sentence without the name of the file.
+pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), String> {
+    let cannot = |error: io::Error| format!("cannot be written: {error}");
+    let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
+    let folder = target.parent().ok_or("has no folder")?;
+    let about = fs::metadata(&target).ok();
+    let mode = about.as_ref().map_or(if executable { 0o755 } else { 0o644 }, |about| about.mode() & 0o7777);
+    let temporary = folder.join(format!(".guard-{}.tmp", std::process::id()));
+    let made = (|| {
+        let first = if about.is_some() { 0o600 } else { mode };
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(first).open(&temporary)?;
+        file.write_all(new.as_bytes())?;
+        if let Some(about) = &about
+            && (about.uid(), about.gid()) != (nix::unistd::geteuid().as_raw(), nix::unistd::getegid().as_raw())
+        {
+            std::os::unix::fs::fchown(&file, Some(about.uid()), Some(about.gid()))?;
+        }
+        if about.is_some() {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        file.sync_all()
+    })();
+    let done = made.map_err(cannot).and_then(|()| {
+        if read(path)?.as_deref() != old {
+            return Err("was changed in this moment by something else: run this again".to_owned());
+        }
+        fs::rename(&temporary, &target).map_err(cannot)
+    });
+    match done {
+        Ok(()) => {
+            // The name is on the disk once its folder is.
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+            Ok(())
+        }
+        Err(why) => {
+            let _ = fs::remove_file(&temporary);
+            Err(why)
+        }
+    }
+}
+
+/// Makes the folders above a file and returns those that were made, the outermost first.
+///
+/// # Errors
+/// A sentence without the name of the file.
+pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, String> {
+    let Some(folder) = path.parent() else { return Ok(Vec::new()) };
+    let mut missing: Vec<PathBuf> =
+        folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+    Ok(missing)
+}
+
+/// What is kept of a file that guard changed.
+#[derive(Debug)]
+pub struct Kept {
+    /// What it held before; `None` when it was not there.
+    pub before: Option<String>,
+    /// Whether it is still as guard left it.
+    pub untouched: bool,
+    /// The folders that were made for it.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Guard's own folder for what files were before.
+#[derive(Debug)]
+pub struct Keeper {
+    folder: PathBuf,
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Keeper {
+    /// The keeper in guard's folder for data.
+    #[must_use]
+    pub fn new(data: &Path) -> Self {
+        Self { folder: data.join("installed") }
+    }
+
+    /// Where the old content of a file is kept.
+    #[must_use]
+    pub fn copy(&self, path: &Path) -> PathBuf {
+        self.named(path, "before")
+    }
+
+    fn named(&self, path: &Path, extension: &str) -> PathBuf {
+        let name = digest(path.as_os_str().as_encoded_bytes());
+        self.folder.join(format!("{}.{extension}", name.get(..16).unwrap_or_default()))
+    }
+
+    /// What is known of a file that now holds `now`; `None` when guard never changed it.
+    #[must_use]
+    pub fn kept(&self, path: &Path, now: &str) -> Option<Kept> {
+        let note: Value = serde_json::from_str(&fs::read_to_string(self.named(path, "json")).ok()?).ok()?;
+        let before = match note["existed"].as_bool()? {
+            true => Some(fs::read_to_string(self.copy(path)).ok()?),
+            false => None,
+        };
+        let folders = note["folders"].as_array().into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from);
+        Some(Kept { before, untouched: note["after"] == digest(now.as_bytes()), folders: folders.collect() })
+    }
+
+    /// Keeps what a file was before guard, and what guard made of it.
+    ///
+    /// # Errors
+    /// A sentence without the name of the file.
+    pub fn keep(&self, path: &Path, before: Option<&str>, after: &str, folders: &[PathBuf]) -> Result<(), String> {
+        let cannot = |error: io::Error| format!("no copy can be kept in {}: {error}", self.folder.display());
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(cannot)?;
+        let write = |path: &Path, text: &str| {
+            let _ = fs::remove_file(path);
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(text.as_bytes())
+        };
+        if let Some(before) = before {
+            write(&self.copy(path), before).map_err(cannot)?;
+        }
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let note = json!({
+            "file": path.display().to_string(),
+            "existed": before.is_some(),
+            "after": digest(after.as_bytes()),
+            "folders": folders,
+        });
+        write(&self.named(path, "json"), &note.to_string()).map_err(cannot)
+    }
+
+    /// Forgets a file.
+    pub fn forget(&self, path: &Path) {
+        let _ = fs::remove_file(self.named(path, "json"));
+        let _ = fs::remove_file(self.copy(path));
+        // Only an empty one goes.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}

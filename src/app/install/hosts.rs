@@ -1,0 +1,452 @@
+//! The agents that guard can be wired into, as data: where their configuration lies, what is written there, and what
+//! each does when guard fails. The installer, the doctor and guard-agents(7) read this one table.
+
+/// An agent that calls guard.
+#[derive(Debug)]
+pub struct Host {
+    /// As `--agent` has it.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// Its programs; one on the PATH shows that it is there.
+    pub programs: &'static [&'static str],
+    /// Its npm packages, whose `package.json` tells the version.
+    pub packages: &'static [&'static str],
+    pub folder: Folder,
+    /// What is written for the account.
+    pub user: &'static [Wire],
+    /// What is written in a project, below its top folder; none where the agent has no file there.
+    pub project: &'static [Wire],
+    /// How the agent runs the command that it finds there.
+    pub runs: Runs,
+    /// What it does when guard ends in an error, takes too long, or is not there any more.
+    pub on_failure: &'static str,
+    pub on_timeout: &'static str,
+    pub on_missing: &'static str,
+    /// What the user still has to do.
+    pub next: &'static str,
+    /// How guard stands in front of its shell, beside the hook.
+    pub shell: &'static str,
+}
+
+/// A folder below the home.
+#[derive(Debug)]
+pub struct Folder {
+    /// The variable that names another one; empty where there is none.
+    pub variable: &'static str,
+    /// Below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
+    pub config: bool,
+    pub path: &'static str,
+}
+
+/// How an agent runs a command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// Program and arguments, no shell.
+    Exec,
+    /// `sh -c`
+    Sh,
+    /// `bash -c`
+    Bash,
+    /// Split into words like a shell would, no shell.
+    Words,
+    /// The file itself is the program.
+    File,
+    /// The agent loads the file as a part of itself.
+    Plugin,
+}
+
+/// One file and what guard writes there.
+#[derive(Debug)]
+pub struct Wire {
+    /// Below the agent's folder; below the home where it begins with `~/`.
+    pub path: &'static str,
+    pub when: When,
+    pub form: Form,
+}
+
+/// Under which circumstances a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Always,
+    /// Only when it is there already: the agent then reads it and not the other.
+    There,
+    /// Only when the folder two levels above it is there.
+    FolderThere,
+}
+
+/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.
+#[derive(Debug)]
+pub enum Form {
+    /// Entries in lists of a JSON document.
+    Json {
+        /// Members that the document must have, as compact JSON.
+        needs: &'static [(&'static str, &'static str)],
+        entries: &'static [Entry],
+    },
+    /// A table of an array of tables.
+    Toml { array: &'static str, body: &'static str },
+    /// An item of a list in a YAML document.
+    Yaml { keys: [&'static str; 2], item: &'static [&'static str] },
+    /// A file of guard's own.
+    Own { text: &'static str, executable: bool },
+}
+
+/// An entry of a list in a JSON document.
+#[derive(Debug)]
+pub struct Entry {
+    /// The keys that lead to the list.
+    pub keys: &'static [&'static str],
+    /// The entry, as compact JSON.
+    pub entry: &'static str,
+}
+
+const fn below_home(path: &'static str) -> Folder {
+    Folder { variable: "", config: false, path }
+}
+
+const fn below_config(path: &'static str) -> Folder {
+    Folder { variable: "", config: true, path }
+}
+
+const fn named(variable: &'static str, path: &'static str) -> Folder {
+    Folder { variable, config: false, path }
+}
+
+const fn json(path: &'static str, entries: &'static [Entry]) -> Wire {
+    Wire { path, when: When::Always, form: Form::Json { needs: &[], entries } }
+}
+
+const fn versioned(path: &'static str, entries: &'static [Entry]) -> Wire {
+    Wire { path, when: When::Always, form: Form::Json { needs: &[("version", "1")], entries } }
+}
+
+const CLAUDE: &[Entry] = &[
+    Entry {
+        keys: &["hooks", "PreToolUse"],
+        entry: r#"{"matcher":"Bash|PowerShell","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude"],"timeout":3600,"onFailure":"block"}]}"#,
+    },
+    Entry {
+        keys: &["hooks", "PermissionRequest"],
+        entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude"],"timeout":3600}]}"#,
+    },
+];
+
+const CODEX: &[Entry] = &[
+    Entry {
+        keys: &["hooks", "PreToolUse"],
+        entry: r#"{"matcher":"^Bash$","hooks":[{"type":"command","command":"@LINE@","timeout":3600,"statusMessage":"guard"}]}"#,
+    },
+    Entry {
+        keys: &["hooks", "PermissionRequest"],
+        entry: r#"{"matcher":"^Bash$","hooks":[{"type":"command","command":"@LINE@","timeout":3600}]}"#,
+    },
+];
+
+const GEMINI: &[Entry] = &[Entry {
+    keys: &["hooks", "BeforeTool"],
+    entry: r#"{"matcher":"^run_shell_command$","hooks":[{"name":"guard","type":"command","command":"@LINE@","timeout":3600000}]}"#,
+}];
+
+const ANTIGRAVITY: &[Entry] = &[Entry {
+    keys: &["guard", "PreToolUse"],
+    entry: r#"{"matcher":"run_command","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#,
+}];
+
+const CURSOR: &[Entry] = &[Entry {
+    keys: &["hooks", "beforeShellExecution"],
+    entry: r#"{"command":"@LINE@","timeout":600,"failClosed":true}"#,
+}];
+
+const COPILOT: &[Entry] = &[Entry {
+    keys: &["hooks", "preToolUse"],
+    entry: r#"{"type":"command","exec":"@GUARD@","args":["hook","--agent","copilot"],"matcher":"bash|powershell","timeoutSec":3600}"#,
+}];
+
+const WINDSURF: &[Entry] =
+    &[Entry { keys: &["hooks", "pre_run_command"], entry: r#"{"command":"@LINE@","show_output":true}"# }];
+
+const DROID_ENTRY: &str = r#"{"matcher":"Execute","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#;
+const DROID: &[Entry] = &[Entry { keys: &["hooks", "PreToolUse"], entry: DROID_ENTRY }];
+const DROID_OWN_FILE: &[Entry] = &[Entry { keys: &["PreToolUse"], entry: DROID_ENTRY }];
+
+const QWEN: &[Entry] = &[Entry {
+    keys: &["hooks", "PreToolUse"],
+    entry: r#"{"matcher":"^run_shell_command$","hooks":[{"type":"command","command":"@LINE@","name":"guard","timeout":600000}]}"#,
+}];
+
+const GROK: &[Entry] = &[Entry {
+    keys: &["hooks", "PreToolUse"],
+    entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#,
+}];
+
+const GOOSE: &[Entry] = &[Entry {
+    keys: &["hooks", "PreToolUse"],
+    entry: r#"{"matcher":"^developer__shell$","hooks":[{"type":"command","command":"@LINE@","timeout":600,"on_failure":"block"}]}"#,
+}];
+
+const GOOSE_FILES: &[Wire] = &[
+    Wire {
+        path: "~/.agents/plugins/guard/plugin.json",
+        when: When::Always,
+        form: Form::Own {
+            text: "{\n  \"name\": \"guard\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Asks guard before each command\"\n}\n",
+            executable: false,
+        },
+    },
+    json("~/.agents/plugins/guard/hooks/hooks.json", GOOSE),
+];
+
+const CLINE_SCRIPT: Form = Form::Own { text: "#!/bin/sh\nexec @LINE@\n", executable: true };
+
+const OPEN: &str = "the command runs";
+const BLOCKED: &str = "the command is blocked";
+
+/// The agents, in the order in which they are listed.
+pub static HOSTS: &[Host] = &[
+    Host {
+        name: "claude",
+        title: "Claude Code",
+        programs: &["claude"],
+        packages: &["@anthropic-ai/claude-code"],
+        folder: named("CLAUDE_CONFIG_DIR", ".claude"),
+        user: &[json("settings.json", CLAUDE)],
+        project: &[json(".claude/settings.local.json", CLAUDE)],
+        runs: Runs::Exec,
+        on_failure: "blocked from 2.1.295 on; before that the command runs",
+        on_timeout: "blocked from 2.1.295 on; before that the command runs",
+        on_missing: "blocked from 2.1.295 on; before that the command runs",
+        next: "Sessions that are open pick it up when they are restarted. Check with /hooks.",
+        shell: "CLAUDE_CODE_SHELL=DIR/bash",
+    },
+    Host {
+        name: "codex",
+        title: "Codex CLI",
+        programs: &["codex"],
+        packages: &["@openai/codex"],
+        folder: named("CODEX_HOME", ".codex"),
+        user: &[json("hooks.json", CODEX)],
+        project: &[json(".codex/hooks.json", CODEX)],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Start codex and type /hooks to trust the hook: until then Codex skips it, and again after every change of it.",
+        shell: "",
+    },
+    Host {
+        name: "gemini",
+        title: "Gemini CLI",
+        programs: &["gemini"],
+        packages: &["@google/gemini-cli"],
+        folder: below_home(".gemini"),
+        user: &[json("settings.json", GEMINI)],
+        project: &[json(".gemini/settings.json", GEMINI)],
+        runs: Runs::Bash,
+        on_failure: "blocked when guard says why; at exit 1, or silence, the command runs",
+        on_timeout: OPEN,
+        on_missing: "blocked (bash ends with 127)",
+        next: "Restart Gemini CLI.",
+        shell: "PATH=DIR:$PATH",
+    },
+    Host {
+        name: "antigravity",
+        title: "Antigravity",
+        programs: &["agy", "antigravity"],
+        packages: &[],
+        folder: below_home(".gemini/config"),
+        user: &[json("hooks.json", ANTIGRAVITY)],
+        project: &[json(".agents/hooks.json", ANTIGRAVITY)],
+        runs: Runs::Sh,
+        on_failure: "not known",
+        on_timeout: "not known",
+        on_missing: "not known",
+        next: "Restart Antigravity.",
+        shell: "",
+    },
+    Host {
+        name: "cursor",
+        title: "Cursor",
+        programs: &["cursor-agent", "cursor"],
+        packages: &[],
+        folder: below_home(".cursor"),
+        user: &[versioned("hooks.json", CURSOR)],
+        project: &[versioned(".cursor/hooks.json", CURSOR)],
+        runs: Runs::Sh,
+        on_failure: BLOCKED,
+        on_timeout: BLOCKED,
+        on_missing: BLOCKED,
+        next: "Restart Cursor, and look for guard under Settings, Hooks.",
+        shell: "",
+    },
+    Host {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        programs: &["copilot"],
+        packages: &["@github/copilot"],
+        folder: named("COPILOT_HOME", ".copilot"),
+        user: &[versioned("hooks/guard.json", COPILOT)],
+        project: &[versioned(".github/hooks/guard.json", COPILOT)],
+        runs: Runs::Exec,
+        on_failure: BLOCKED,
+        on_timeout: OPEN,
+        on_missing: BLOCKED,
+        next: "Restart Copilot CLI. It also reads Claude Code's settings: with both installed guard is called twice.",
+        shell: "",
+    },
+    Host {
+        name: "windsurf",
+        title: "Windsurf",
+        programs: &["windsurf"],
+        packages: &[],
+        folder: below_home(".codeium/windsurf"),
+        user: &[json("hooks.json", WINDSURF)],
+        project: &[json(".windsurf/hooks.json", WINDSURF)],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: "not known",
+        on_missing: OPEN,
+        next: "Restart Windsurf.",
+        shell: "",
+    },
+    Host {
+        name: "droid",
+        title: "Factory Droid",
+        programs: &["droid"],
+        packages: &["@factory/cli"],
+        folder: below_home(".factory"),
+        user: &[
+            json("settings.json", DROID),
+            Wire { path: "hooks.json", when: When::There, form: Form::Json { needs: &[], entries: DROID_OWN_FILE } },
+        ],
+        project: &[json(".factory/settings.local.json", DROID)],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Restart Droid, and look for guard under /hooks.",
+        shell: "",
+    },
+    Host {
+        name: "kimi",
+        title: "Kimi CLI",
+        programs: &["kimi"],
+        packages: &[],
+        folder: named("KIMI_SHARE_DIR", ".kimi"),
+        user: &[Wire {
+            path: "config.toml",
+            when: When::Always,
+            form: Form::Toml {
+                array: "hooks",
+                body: "event = \"PreToolUse\"\nmatcher = \"Shell\"\ncommand = \"@LINE@\"\ntimeout = 600\n",
+            },
+        }],
+        project: &[],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Restart Kimi CLI.",
+        shell: "",
+    },
+    Host {
+        name: "qwen",
+        title: "Qwen Code",
+        programs: &["qwen"],
+        packages: &["@qwen-code/qwen-code"],
+        folder: below_home(".qwen"),
+        user: &[json("settings.json", QWEN)],
+        project: &[json(".qwen/settings.json", QWEN)],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Restart Qwen Code, and look for guard under /hooks.",
+        shell: "",
+    },
+    Host {
+        name: "grok",
+        title: "Grok CLI",
+        programs: &["grok"],
+        packages: &[],
+        folder: below_home(".grok"),
+        user: &[json("hooks/guard.json", GROK)],
+        project: &[],
+        runs: Runs::Sh,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Restart Grok. It also reads Claude Code's settings: with both installed guard is called twice.",
+        shell: "",
+    },
+    Host {
+        name: "goose",
+        title: "Goose",
+        programs: &["goose"],
+        packages: &[],
+        folder: below_config("goose"),
+        user: GOOSE_FILES,
+        project: &[
+            Wire {
+                path: ".agents/plugins/guard/plugin.json",
+                when: When::Always,
+                form: Form::Own {
+                    text: "{\n  \"name\": \"guard\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Asks guard before each command\"\n}\n",
+                    executable: false,
+                },
+            },
+            json(".agents/plugins/guard/hooks/hooks.json", GOOSE),
+        ],
+        runs: Runs::Sh,
+        on_failure: BLOCKED,
+        on_timeout: BLOCKED,
+        on_missing: BLOCKED,
+        next: "Restart Goose.",
+        shell: "GOOSE_SHELL=DIR/bash",
+    },
+    Host {
+        name: "cline",
+        title: "Cline",
+        programs: &["cline"],
+        packages: &["cline"],
+        folder: below_home(".cline"),
+        user: &[
+            Wire { path: "hooks/PreToolUse", when: When::Always, form: CLINE_SCRIPT },
+            Wire { path: "~/Documents/Cline/Hooks/PreToolUse", when: When::FolderThere, form: CLINE_SCRIPT },
+        ],
+        project: &[Wire { path: ".cline/hooks/PreToolUse", when: When::Always, form: CLINE_SCRIPT }],
+        runs: Runs::File,
+        on_failure: OPEN,
+        on_timeout: OPEN,
+        on_missing: OPEN,
+        next: "Restart Cline; in the editor, switch hooks on in its settings.",
+        shell: "",
+    },
+    Host {
+        name: "hermes",
+        title: "Hermes",
+        programs: &["hermes"],
+        packages: &[],
+        folder: named("HERMES_HOME", ".hermes"),
+        user: &[Wire {
+            path: "config.yaml",
+            when: When::Always,
+            form: Form::Yaml {
+                keys: ["hooks", "pre_tool_call"],
+                item: &["matcher: \"terminal\"", "command: \"@LINE@\"", "timeout: 300", "fail_closed: true"],
+            },
+        }],
+        project: &[],
+        runs: Runs::Words,
+        on_failure: "blocked in newer versions; before that the command runs",
+        on_timeout: "blocked in newer versions; before that the command runs",
+        on_missing: "blocked in newer versions; before that the command runs",
+        next: "Restart Hermes, and accept the hook when it asks; without a terminal: HERMES_ACCEPT_HOOKS=1.",
+        shell: "PATH=DIR:$PATH",
+    },
+];
+
+/// The agent of this name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Host> {
+    HOSTS.iter().find(|host| host.name == name)
+}

@@ -1,0 +1,515 @@
+//! JSON as people keep it, with where each part stands: comments, trailing commas, tabs and line ends stay as they are.
+//!
+//! What may not enter: files, and what any key means. A text is changed by cutting and inserting, never by writing it anew.
+
+use std::ops::Range;
+
+/// Deeper nesting is no configuration.
+const MAX_DEPTH: usize = 64;
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub span: Range<usize>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Text(String),
+    /// A number, `true`, `false` or `null`, as it is written.
+    Bare(String),
+}
+
+/// One `"key": value` of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    pub key: String,
+    /// Where the key begins.
+    pub start: usize,
+    pub value: Node,
+}
+
+/// Why a text cannot be changed, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    pub at: usize,
+    pub what: String,
+}
+
+impl Node {
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.members().iter().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    /// The members of an object; none for anything else.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        if let Kind::Object(members) = &self.kind { members } else { &[] }
+    }
+
+    /// The elements of an array; none for anything else.
+    #[must_use]
+    pub fn items(&self) -> &[Self] {
+        if let Kind::Array(items) = &self.kind { items } else { &[] }
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        if let Kind::Text(text) = &self.kind { Some(text) } else { None }
+    }
+
+    /// Every string in it, in order.
+    pub fn texts<'a>(&'a self, into: &mut Vec<&'a str>) {
+        match &self.kind {
+            Kind::Object(members) => members.iter().for_each(|member| member.value.texts(into)),
+            Kind::Array(items) => items.iter().for_each(|item| item.texts(into)),
+            Kind::Text(text) => into.push(text),
+            Kind::Bare(_) => {}
+        }
+    }
+
+    /// Whether two values mean the same; the order of keys does not matter.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Object(a), Kind::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|member| other.get(&member.key).is_some_and(|value| member.value.same(value)))
+            }
+            (Kind::Array(a), Kind::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+            (a, b) => a == b,
+        }
+    }
+
+    /// Where the elements or members begin and end.
+    fn children(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            Kind::Object(members) => members.iter().map(|member| member.start..member.value.span.end).collect(),
+            Kind::Array(items) => items.iter().map(|item| item.span.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// It is not JSON, even with comments and trailing commas allowed, or a key occurs twice in one object.
+pub fn parse(text: &str) -> Result<Node, Trouble> {
+    let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    reader.skip()?;
+    let node = reader.value(0)?;
+    reader.skip()?;
+    if reader.at < text.len() { Err(reader.trouble("there is more after the end of the value")) } else { Ok(node) }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn trouble(&self, what: &str) -> Trouble {
+        Trouble { at: self.at, what: what.to_owned() }
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    /// Passes over blanks and comments.
+    fn skip(&mut self) -> Result<(), Trouble> {
+        loop {
+            let rest = self.rest();
+            if rest.starts_with(['\u{20}', '\t', '\r', '\n']) {
+                self.at += 1;
+            } else if rest.starts_with("//") {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else if rest.starts_with("/*") {
+                let end = rest.find("*/").ok_or_else(|| self.trouble("a comment is not closed"))?;
+                self.at += end + 2;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, Trouble> {
+        if depth > MAX_DEPTH {
+            return Err(self.trouble("it is nested too deeply"));
+        }
+        let start = self.at;
+        let kind = match self.peek() {
+            Some(b'{') => self.object(depth)?,
+            Some(b'[') => self.array(depth)?,
+            Some(b'"') => Kind::Text(self.string()?),
+            _ => self.bare()?,
+        };
+        Ok(Node { span: start..self.at, kind })
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Kind, Trouble> {
+        let mut members: Vec<Member> = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip()?;
+            if self.peek() == Some(b'}') {
+                break;
+            }
+            let start = self.at;
+            if self.peek() != Some(b'"') {
+                return Err(self.trouble("a key in double quotes, or }, belongs here"));
+            }
+            let key = self.string()?;
+            if members.iter().any(|member| member.key == key) {
+                return Err(Trouble { at: start, what: format!("the key {key:?} occurs twice") });
+            }
+            self.skip()?;
+            if self.peek() != Some(b':') {
+                return Err(self.trouble("a : belongs here"));
+            }
+            self.at += 1;
+            self.skip()?;
+            let value = self.value(depth + 1)?;
+            members.push(Member { key, start, value });
+            if !self.comma(b'}')? {
+                break;
+            }
+        }
+        self.at += 1;
+        Ok(Kind::Object(members))
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Kind, Trouble> {
+        let mut items = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip()?;
+            if self.peek() == Some(b']') {
+                break;
+            }
+            items.push(self.value(depth + 1)?);
+            if !self.comma(b']')? {
+                break;
+            }
+        }
+        self.at += 1;
+        Ok(Kind::Array(items))
+    }
+
+    /// Whether a comma follows rather than the end.
+    fn comma(&mut self, end: u8) -> Result<bool, Trouble> {
+        self.skip()?;
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(found) if found == end => Ok(false),
+            _ => Err(self.trouble(&format!("a comma or {} belongs here", char::from(end)))),
+        }
+    }
+
+    fn string(&mut self) -> Result<String, Trouble> {
+        let bytes = self.text.as_bytes();
+        let mut end = self.at + 1;
+        loop {
+            match bytes.get(end) {
+                Some(b'"') => break,
+                Some(b'\\') => end += 2,
+                Some(byte) if *byte >= 0x20 => end += 1,
+                _ => return Err(self.trouble("a string is not closed on its line")),
+            }
+        }
+        let quoted = self.text.get(self.at..=end).unwrap_or_default();
+        let text = serde_json::from_str(quoted).map_err(|_| self.trouble("this is no JSON string"))?;
+        self.at = end + 1;
+        Ok(text)
+    }
+
+    fn bare(&mut self) -> Result<Kind, Trouble> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
+        let word = rest.get(..end).unwrap_or_default();
+        if serde_json::from_str::<serde_json::Value>(word).is_err() {
+            return Err(self.trouble(if word.is_empty() { "a value belongs here" } else { "this is no JSON value" }));
+        }
+        let word = word.to_owned();
+        self.at += end;
+        Ok(Kind::Bare(word))
+    }
+}
+
+/// How a text is laid out, found out once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// One step of indentation.
+    unit: String,
+    newline: &'static str,
+}
+
+impl Layout {
+    /// The layout of a text; two blanks and a line feed where it does not say.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let indents = text.lines().skip(1).map(|line| line.get(..line.len() - line.trim_start().len()));
+        let unit = indents.flatten().find(|indent| !indent.is_empty()).unwrap_or("  ").to_owned();
+        Self { unit, newline }
+    }
+
+    /// A value over several lines, the first without indentation.
+    fn pretty(&self, text: &str, node: &Node, indent: &str) -> String {
+        let deeper = format!("{indent}{}", self.unit);
+        let many = |open: char, parts: Vec<String>, close: char| {
+            let newline = self.newline;
+            let parts = parts.join(&format!(",{newline}{deeper}"));
+            format!("{open}{newline}{deeper}{parts}{newline}{indent}{close}")
+        };
+        match &node.kind {
+            Kind::Object(members) if !members.is_empty() => {
+                let part =
+                    |member: &Member| format!("{}: {}", quoted(&member.key), self.pretty(text, &member.value, &deeper));
+                many('{', members.iter().map(part).collect(), '}')
+            }
+            // A list of words stays on its line.
+            Kind::Array(items) if items.iter().any(|item| !item.members().is_empty()) => {
+                many('[', items.iter().map(|item| self.pretty(text, item, &deeper)).collect(), ']')
+            }
+            Kind::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.pretty(text, item, &deeper)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            _ => text.get(node.span.clone()).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// A text as a JSON string.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What comes before this byte on its line, if that is blank.
+fn indent_at(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?;
+    let line = before.get(before.rfind('\n').map_or(0, |end| end + 1)..)?;
+    line.chars().all(|c| c == ' ' || c == '\t').then_some(line)
+}
+
+/// The indentation of the line that holds this byte.
+fn line_indent(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or_default();
+    let line = text.get(before.rfind('\n').map_or(0, |end| end + 1)..).unwrap_or_default();
+    line.get(..line.len() - line.trim_start_matches([' ', '\t']).len()).unwrap_or_default()
+}
+
+/// The text with `value` (compact JSON) added at the end of a container: as a member with `key`, or as an element.
+///
+/// # Errors
+/// `value` is no JSON.
+pub fn added(text: &str, container: &Node, key: Option<&str>, value: &str) -> Result<String, Trouble> {
+    let layout = Layout::of(text);
+    let node = parse(value)?;
+    let children = container.children();
+    let open = container.span.start + 1;
+    let close = container.span.end - 1;
+    let inside = text.get(open..close).unwrap_or_default();
+    // A file of one line stays one line; an empty container in a file of several is opened up.
+    let lines =
+        inside.contains('\n') || (children.is_empty() && (text.trim_end().contains('\n') || text.trim() == "{}"));
+    let name = key.map_or_else(String::new, |key| format!("{}: ", quoted(key)));
+    let indent = match children.first() {
+        Some(first) => indent_at(text, first.start).map(str::to_owned),
+        None => None,
+    };
+    let outer = line_indent(text, container.span.start);
+    let indent = indent.unwrap_or_else(|| format!("{outer}{}", layout.unit));
+    let value =
+        if lines { format!("{name}{}", layout.pretty(value, &node, &indent)) } else { format!("{name}{value}") };
+    // It goes behind the last thing that is not blank, so that a comment there stays with what it is about.
+    let end = open + inside.trim_end().len();
+    let last = children.last().map_or(open, |last| last.end);
+    let comma_there = children.is_empty() || after_comma(text.get(last..close).unwrap_or_default());
+    let mut out = String::with_capacity(text.len() + value.len() + 64);
+    out.push_str(text.get(..last).unwrap_or_default());
+    if !comma_there {
+        out.push(',');
+    }
+    out.push_str(text.get(last..end).unwrap_or_default());
+    if lines {
+        out.push_str(layout.newline);
+        out.push_str(&indent);
+    } else if !children.is_empty() {
+        out.push(' ');
+    }
+    out.push_str(&value);
+    if comma_there && !children.is_empty() {
+        out.push(',');
+    }
+    if lines && !text.get(end..close).unwrap_or_default().contains('\n') {
+        out.push_str(layout.newline);
+        out.push_str(outer);
+    }
+    out.push_str(text.get(end..).unwrap_or_default());
+    Ok(out)
+}
+
+/// Whether a comma comes in this text before anything else but blanks and comments.
+fn after_comma(text: &str) -> bool {
+    let mut reader = Reader { text, at: 0 };
+    reader.skip().is_ok() && reader.peek() == Some(b',')
+}
+
+/// The text with a value replaced by another (compact JSON), laid out as the one before was.
+///
+/// # Errors
+/// `value` is no JSON.
+pub fn replaced(text: &str, old: &Node, value: &str) -> Result<String, Trouble> {
+    let layout = Layout::of(text);
+    let node = parse(value)?;
+    let lines = text.get(old.span.clone()).unwrap_or_default().contains('\n');
+    let value = if lines { layout.pretty(value, &node, line_indent(text, old.span.start)) } else { value.to_owned() };
+    let (before, after) = (text.get(..old.span.start), text.get(old.span.end..));
+    Ok([before.unwrap_or_default(), &value, after.unwrap_or_default()].concat())
+}
+
+/// The text without the element or member at `index` of a container, its comma and its line.
+#[must_use]
+pub fn removed(text: &str, container: &Node, index: usize) -> String {
+    let children = container.children();
+    let Some(child) = children.get(index) else { return text.to_owned() };
+    let close = container.span.end - 1;
+    let behind = text.get(child.end..close).unwrap_or_default();
+    let mut reader = Reader { text: behind, at: 0 };
+    let comma = reader.skip().is_ok() && reader.peek() == Some(b',');
+    let blank_before = |at: usize| text.get(..at).unwrap_or_default().trim_end().len();
+    let (start, end) = if comma {
+        (blank_before(child.start), child.end + reader.at + 1)
+    } else if let Some(previous) = index.checked_sub(1).and_then(|index| children.get(index)) {
+        // The last one takes the comma before it along; comments between stay.
+        let between = text.get(previous.end..child.start).unwrap_or_default();
+        let mut reader = Reader { text: between, at: 0 };
+        let comma = if reader.skip().is_ok() { previous.end + reader.at } else { previous.end };
+        let kept = text.get(comma + 1..child.start).unwrap_or_default();
+        let rest = text.get(child.end..).unwrap_or_default();
+        return [text.get(..comma).unwrap_or_default(), kept.trim_end(), rest].concat();
+    } else if behind.trim().is_empty()
+        && text.get(container.span.start + 1..child.start).is_some_and(|t| t.trim().is_empty())
+    {
+        (container.span.start + 1, close)
+    } else {
+        (blank_before(child.start), child.end)
+    };
+    [text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(text: &str) -> Node {
+        parse(text).unwrap()
+    }
+
+    #[test]
+    fn comments_trailing_commas_and_a_byte_order_mark_are_read() {
+        let text = "\u{feff}// a\n{ /* b */ \"k\": [1, true, \"x\\n\", ], // c\n}\n";
+        let root = root(text);
+        let list = root.get("k").unwrap();
+        assert_eq!(list.items().len(), 3);
+        assert_eq!(list.items()[2].text(), Some("x\n"));
+        assert_eq!(&text[list.span.clone()], "[1, true, \"x\\n\", ]");
+    }
+
+    #[test]
+    fn what_is_no_json_is_named_with_its_place() {
+        for (text, at, what) in [
+            ("{\"a\": 1 \"b\": 2}", 8, "a comma or } belongs here"),
+            ("{a: 1}", 1, "a key in double quotes, or }, belongs here"),
+            ("{\"a\": tru}", 6, "this is no JSON value"),
+            ("{\"a\": }", 6, "a value belongs here"),
+            ("{\"a\": 1, \"a\": 2}", 9, "the key \"a\" occurs twice"),
+            ("{\"a\": \"x\n\"}", 6, "a string is not closed on its line"),
+            ("{} x", 3, "there is more after the end of the value"),
+            ("{ /* x", 2, "a comment is not closed"),
+            ("{\"a\": \"\\q\"}", 6, "this is no JSON string"),
+            ("{\"a\"", 4, "a : belongs here"),
+            ("\"abc\\", 0, "a string is not closed on its line"),
+        ] {
+            assert_eq!(parse(text), Err(Trouble { at, what: what.to_owned() }), "{text}");
+        }
+        assert!(parse(&"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn an_element_is_added_in_the_layout_of_its_neighbours() {
+        for (before, after) in [
+            ("{\"a\": []}", "{\"a\": [{\"n\":1}]}"),
+            ("{\"a\": [0]}", "{\"a\": [0, {\"n\":1}]}"),
+            ("{\n\t\"a\": [\n\t\t0\n\t]\n}\n", "{\n\t\"a\": [\n\t\t0,\n\t\t{\n\t\t\t\"n\": 1\n\t\t}\n\t]\n}\n"),
+            (
+                "{\r\n  \"a\": [\r\n    0,\r\n  ],\r\n}",
+                "{\r\n  \"a\": [\r\n    0,\r\n    {\r\n      \"n\": 1\r\n    },\r\n  ],\r\n}",
+            ),
+            (
+                "{\n \"a\": [\n  0 // zero\n  // end\n ]\n}",
+                "{\n \"a\": [\n  0, // zero\n  // end\n  {\n   \"n\": 1\n  }\n ]\n}",
+            ),
+            ("{\n  \"a\": []\n}", "{\n  \"a\": [\n    {\n      \"n\": 1\n    }\n  ]\n}"),
+            ("{\n  \"a\": [ // none\n  ]\n}", "{\n  \"a\": [ // none\n    {\n      \"n\": 1\n    }\n  ]\n}"),
+        ] {
+            let node = root(before);
+            let text = added(before, node.get("a").unwrap(), None, "{\"n\":1}").unwrap();
+            assert_eq!(text, after);
+            let node = root(&text);
+            let list = node.get("a").unwrap();
+            let last = list.items().len() - 1;
+            assert_eq!(root(&removed(&text, list, last)).get("a").unwrap().items().len(), last, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_added_last_is_removed_without_a_trace() {
+        for before in [
+            "{\"a\": []}",
+            "{\"a\": [0]}",
+            "{\n\t\"a\": [\n\t\t0\n\t]\n}\n",
+            "{\r\n  \"a\": [\r\n    0,\r\n  ],\r\n}",
+            "{\n \"a\": [\n  0 // zero\n  // end\n ]\n}",
+        ] {
+            let text = added(before, root(before).get("a").unwrap(), None, "{\"n\":1}").unwrap();
+            let node = root(&text);
+            let list = node.get("a").unwrap();
+            assert_eq!(removed(&text, list, list.items().len() - 1), before);
+        }
+    }
+
+    #[test]
+    fn removing_leaves_the_neighbours_and_their_comments() {
+        let text = "[\n  1, // one\n  2, // two\n  3 // three\n]";
+        let list = root(text);
+        assert_eq!(removed(text, &list, 0), "[ // one\n  2, // two\n  3 // three\n]");
+        assert_eq!(removed(text, &list, 2), "[\n  1, // one\n  2 // two // three\n]");
+        assert_eq!(removed("[1]", &root("[1]"), 0), "[]");
+        assert_eq!(removed("[1,]", &root("[1,]"), 0), "[]");
+    }
+
+    #[test]
+    fn two_values_with_their_keys_in_another_order_are_the_same() {
+        assert!(root("{\"a\":1,\"b\":[2]}").same(&root("{ \"b\": [2], /* x */ \"a\": 1 }")));
+        assert!(!root("{\"a\":1}").same(&root("{\"a\":1,\"b\":2}")));
+        assert!(!root("[1,2]").same(&root("[2,1]")));
+    }
+}

@@ -1,0 +1,102 @@
+//! Where the agents of an account lie on this machine, and where guard itself does.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::hosts::{Host, When, Wire};
+use crate::world::identity::Caller;
+use crate::world::programs::Search;
+
+/// The folders that paths of the table start from.
+#[derive(Debug)]
+pub struct Places<'a> {
+    caller: &'a Caller,
+    home: PathBuf,
+}
+
+impl<'a> Places<'a> {
+    /// For a caller: `HOME` as the agents see it, else the account's own.
+    ///
+    /// # Errors
+    /// There is neither.
+    pub fn of(caller: &'a Caller) -> Result<Self, String> {
+        let named = caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory: set HOME")?;
+        Ok(Self { caller, home })
+    }
+
+    /// The home that agents see.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The folder of an agent.
+    #[must_use]
+    pub fn folder(&self, host: &Host) -> PathBuf {
+        let absolute = |name: &str| self.caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        if let Some(named) = absolute(host.folder.variable) {
+            return named;
+        }
+        if host.folder.config {
+            return absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config")).join(host.folder.path);
+        }
+        self.home.join(host.folder.path)
+    }
+
+    /// The top of the project: the nearest folder with a repository, else the working directory.
+    #[must_use]
+    pub fn project(&self) -> &Path {
+        let cwd = &self.caller.cwd;
+        cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd)
+    }
+
+    /// The files of an agent that are to be written, each with how.
+    #[must_use]
+    pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static Wire)> {
+        let wires = if project { host.project } else { host.user };
+        let folder = self.folder(host);
+        let place = |wire: &'static Wire| {
+            let path = match wire.path.strip_prefix("~/") {
+                Some(path) => self.home.join(path),
+                None if project => self.project().join(wire.path),
+                None => folder.join(wire.path),
+            };
+            let wanted = match wire.when {
+                When::Always => true,
+                When::There => path.exists(),
+                When::FolderThere => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
+            };
+            wanted.then_some((path, wire))
+        };
+        wires.iter().filter_map(place).collect()
+    }
+
+    /// The first of an agent's programs on the PATH.
+    #[must_use]
+    pub fn program(&self, host: &Host) -> Option<PathBuf> {
+        let search = Search::new(&self.caller.env, &self.caller.cwd);
+        host.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
+    }
+
+    /// Whether an agent is there: its folder, or a program of its.
+    #[must_use]
+    pub fn is_there(&self, host: &Host) -> bool {
+        self.folder(host).is_dir() || self.program(host).is_some()
+    }
+
+    /// guard's own path: as the PATH has it where that is this very program, so that an update through a link is
+    /// followed; else where it lies.
+    ///
+    /// # Errors
+    /// It cannot be told, or cannot be written into a configuration.
+    pub fn guard(&self) -> Result<String, String> {
+        let own = std::env::current_exe().map_err(|error| format!("guard's own path cannot be told: {error}"))?;
+        let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+        let identity = file(&own).ok_or("guard's own program was removed or replaced: start the new one")?;
+        let named = Search::new(&self.caller.env, &self.caller.cwd).find("guard").ok().flatten().map(PathBuf::from);
+        let path = named.filter(|path| file(path) == Some(identity)).unwrap_or(own);
+        let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
+        text.ok_or_else(|| format!("{} cannot be written into a configuration: move guard", path.display()))
+    }
+}

@@ -1,0 +1,128 @@
+//! The difference between two texts, line by line, as a person reads it.
+
+use super::style::{Line, Style};
+
+/// Lines shown around a change.
+const CONTEXT: usize = 3;
+
+/// Beyond this many pairs of lines the middle is shown as one change.
+const MAX_PAIRS: usize = 4_000_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Same,
+    Out,
+    In,
+}
+
+/// The changed lines with what stands around them; `⋯` for what is left out between. Empty when the texts are equal.
+#[must_use]
+pub fn diff(before: &str, after: &str) -> Vec<Line> {
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let steps = steps(&old, &new);
+    let near = |index: usize| {
+        let range = index.saturating_sub(CONTEXT)..(index + CONTEXT + 1).min(steps.len());
+        steps.get(range).is_some_and(|steps| steps.iter().any(|(step, _)| *step != Step::Same))
+    };
+    let mut lines = Vec::new();
+    let mut left_out = false;
+    for (index, (step, text)) in steps.iter().enumerate() {
+        if !near(index) {
+            left_out = true;
+            continue;
+        }
+        if std::mem::take(&mut left_out) && !lines.is_empty() {
+            lines.push(Line::of(Style::Dim, "  ⋯"));
+        }
+        let text = text.trim_end_matches(['\n', '\r']).replace('\t', "    ");
+        lines.push(match step {
+            Step::Same => Line::of(Style::Dim, format!("  {text}")),
+            Step::Out => Line::of(Style::Tier(crate::judge::risk::Tier::High), format!("- {text}")),
+            Step::In => Line::of(Style::Safe, format!("+ {text}")),
+        });
+    }
+    lines
+}
+
+/// The shortest way from one to the other, but for what is too long to look through.
+fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Step, &'a str)> {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (rest_old, rest_new) = (old.get(head..).unwrap_or_default(), new.get(head..).unwrap_or_default());
+    let tail = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let middle_old = rest_old.get(..rest_old.len() - tail).unwrap_or_default();
+    let middle_new = rest_new.get(..rest_new.len() - tail).unwrap_or_default();
+    let mut steps: Vec<(Step, &str)> = old.iter().take(head).map(|line| (Step::Same, *line)).collect();
+    between(middle_old, middle_new, &mut steps);
+    steps.extend(rest_old.iter().skip(rest_old.len() - tail).map(|line| (Step::Same, *line)));
+    steps
+}
+
+/// The middle, by the longest common subsequence.
+fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(Step, &'a str)>) {
+    let width = new.len() + 1;
+    let mut common =
+        vec![0u32; if old.len().saturating_mul(new.len()) > MAX_PAIRS { 0 } else { (old.len() + 1) * width }];
+    let at = |common: &[u32], i: usize, j: usize| common.get(i * width + j).copied().unwrap_or(0);
+    if !common.is_empty() {
+        for (i, a) in old.iter().enumerate().rev() {
+            for (j, b) in new.iter().enumerate().rev() {
+                let best = if a == b {
+                    at(&common, i + 1, j + 1) + 1
+                } else {
+                    at(&common, i + 1, j).max(at(&common, i, j + 1))
+                };
+                if let Some(cell) = common.get_mut(i * width + j) {
+                    *cell = best;
+                }
+            }
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    loop {
+        match (old.get(i), new.get(j)) {
+            (Some(a), Some(b)) if a == b && !common.is_empty() => {
+                steps.push((Step::Same, *a));
+                (i, j) = (i + 1, j + 1);
+            }
+            (Some(a), b) if b.is_none() || common.is_empty() || at(&common, i + 1, j) >= at(&common, i, j + 1) => {
+                steps.push((Step::Out, *a));
+                i += 1;
+            }
+            (_, Some(b)) => {
+                steps.push((Step::In, *b));
+                j += 1;
+            }
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::diff;
+
+    fn plain(before: &str, after: &str) -> String {
+        diff(before, after).iter().map(|line| line.plain() + "\n").collect()
+    }
+
+    #[test]
+    fn a_change_is_shown_with_three_lines_around_it() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+        let after = "1\n2\n3\n4\n5x\n6\n7\n8\n9\n10\n11\n12\n13\n";
+        assert_eq!(plain(before, after), "  2\n  3\n  4\n- 5\n+ 5x\n  6\n  7\n  8\n  ⋯\n  10\n  11\n  12\n+ 13\n");
+        assert_eq!(plain(before, before), "");
+    }
+
+    #[test]
+    fn lines_that_stay_between_changes_are_not_called_changed() {
+        assert_eq!(plain("a\nb\nc\n", "x\na\nb\ny\nc\n"), "+ x\n  a\n  b\n+ y\n  c\n");
+        assert_eq!(plain("", "a\n"), "+ a\n");
+        assert_eq!(plain("a\n", ""), "- a\n");
+    }
+
+    #[test]
+    fn escape_sequences_in_a_file_do_not_reach_the_terminal() {
+        assert_eq!(plain("", "\u{1b}[2J\n"), "+ ⟨ESC⟩[2J\n");
+    }
+}

@@ -1,0 +1,551 @@
+//! `guard install`: what it writes, what it leaves alone, and that it can be taken back to the byte.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use guard::app::install::change::{State, Wiring};
+use guard::app::install::hosts::{self, Form, HOSTS};
+use guard::app::install::json;
+use proptest::prelude::*;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
+
+const GUARD: &str = env!("CARGO_BIN_EXE_guard");
+
+/// A home in which guard is on the PATH, as it is in life.
+fn home() -> Home {
+    let home = Home::new();
+    symlink(GUARD, home.path("bin/guard")).unwrap();
+    home
+}
+
+/// The path of guard that the configurations of this home name.
+fn guard_of(home: &Home) -> String {
+    home.path("bin/guard").display().to_string()
+}
+
+/// Every file below the home but guard's own, with what it holds and its mode.
+fn files(home: &Home) -> Vec<(String, String, u32)> {
+    fn walk(folder: &Path, top: &Path, all: &mut Vec<(String, String, u32)>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.ends_with(".local/share/guard") {
+                continue;
+            }
+            if path.is_dir() {
+                walk(&path, top, all);
+            } else {
+                let name = path.strip_prefix(top).unwrap().display().to_string();
+                let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+                all.push((name, fs::read_to_string(&path).unwrap(), mode));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    walk(&home.path("home"), &home.path("home"), &mut all);
+    all.sort();
+    all
+}
+
+fn write(home: &Home, name: &str, text: &str) -> PathBuf {
+    let path = home.path("home").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// Runs guard on a terminal of its own and gives its answer to the question.
+fn at_a_terminal(home: &Home, arguments: &[&str], answer: Option<&str>) -> (String, String) {
+    let mut command = home.guard(arguments);
+    command.env("TERM", "dumb");
+    let mut terminal = Terminal::spawn(command);
+    if let Some(answer) = answer {
+        terminal.wait_for("[y/N]");
+        terminal.send(answer);
+    }
+    let status = terminal.wait_exit();
+    (terminal.screen(), ended(status))
+}
+
+#[test]
+fn each_agent_gets_what_it_reads() {
+    for host in HOSTS {
+        let home = home();
+        home.prints(&["install", host.name, "--yes"], 0);
+        let mut shown = String::new();
+        for (name, text, mode) in files(&home) {
+            shown.push_str(&format!("== {name} {mode:o}\n{}", text.replace(&guard_of(&home), "/usr/local/bin/guard")));
+        }
+        insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("install-{}", host.name), shown);
+        });
+    }
+}
+
+#[test]
+fn a_second_time_it_is_already_installed() {
+    for host in HOSTS {
+        let home = home();
+        home.prints(&["install", host.name, "--yes"], 0);
+        let before = files(&home);
+        assert_eq!(home.prints(&["install", host.name, "--yes"], 0), format!("{}: already installed\n", host.title));
+        assert_eq!(files(&home), before);
+    }
+}
+
+#[test]
+fn what_stood_there_stays_as_it_was() {
+    for (agent, name, before, after) in EXISTING {
+        let home = home();
+        let path = write(&home, name, before);
+        home.prints(&["install", agent, "--yes"], 0);
+        let text = fs::read_to_string(&path).unwrap().replace(&guard_of(&home), "/g/guard");
+        assert_eq!(text, *after, "{agent}");
+        let (screen, end) = at_a_terminal(&home, &["install", agent, "--uninstall"], Some("y\r"));
+        assert_eq!(end, "exit 0", "{screen}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), *before, "{agent}");
+    }
+}
+
+const EXISTING: &[(&str, &str, &str, &str)] = &[
+    (
+        "claude",
+        ".claude/settings.json",
+        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t],\n\t},\n}\n",
+        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash|PowerShell\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"onFailure\": \"block\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t},\n\t\t],\n\t\t\"PermissionRequest\": [\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\"],\n\t\t\t\t\t\t\"timeout\": 3600\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t],\n\t},\n}\n",
+    ),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }]\r\n    }\r\n}\r\n",
+        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }],\r\n        \"beforeShellExecution\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ]\r\n    }\r\n}\r\n",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}]}}",
+        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^run_shell_command$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini\",\"timeout\":3600000}]}]}}",
+    ),
+    (
+        "kimi",
+        ".kimi/config.toml",
+        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n",
+        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell\"\ncommand = \"/g/guard hook --agent kimi\"\ntimeout = 600\n",
+    ),
+    (
+        "hermes",
+        ".hermes/config.yaml",
+        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n\n# the rest\nlast: 1\n",
+        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n    - matcher: \"terminal\"\n      command: \"/g/guard hook --agent hermes\"\n      timeout: 300\n      fail_closed: true\n\n# the rest\nlast: 1\n",
+    ),
+    (
+        "droid",
+        ".factory/hooks.json",
+        "{\n  \"PreToolUse\": []\n}\n",
+        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
+    ),
+];
+
+#[test]
+fn taking_guard_out_of_a_new_home_leaves_nothing_behind() {
+    for host in HOSTS {
+        let home = home();
+        home.prints(&["install", host.name, "--yes"], 0);
+        let (screen, end) = at_a_terminal(&home, &["install", host.name, "--uninstall"], Some("y\r"));
+        assert_eq!(end, "exit 0", "{screen}");
+        assert_eq!(files(&home), Vec::new(), "{}", host.name);
+        let left: Vec<_> = fs::read_dir(home.path("home")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left, [".local"], "{}", host.name);
+    }
+}
+
+#[test]
+fn taking_guard_out_of_a_file_that_was_changed_since_takes_only_guard_out() {
+    for (agent, name, before, mine, after) in [
+        ("claude", ".claude/settings.json", "{\n  \"a\": 1\n}\n", ("\"a\": 1", "\"a\": 2"), "{\n  \"a\": 2\n}\n"),
+        (
+            "codex",
+            ".codex/hooks.json",
+            "{\"hooks\": {}}\n",
+            ("{\"hooks\"", "{\"x\": 1, \"hooks\""),
+            "{\"x\": 1, \"hooks\": {}}\n",
+        ),
+        ("kimi", ".kimi/config.toml", "a = 1\n", ("a = 1", "a = 2"), "a = 2\n"),
+        ("hermes", ".hermes/config.yaml", "a: 1\n", ("a: 1", "a: 2"), "a: 2\n"),
+    ] {
+        let home = home();
+        let path = write(&home, name, before);
+        home.prints(&["install", agent, "--yes"], 0);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replacen(mine.0, mine.1, 1)).unwrap();
+        let (screen, end) = at_a_terminal(&home, &["install", agent, "--uninstall", "--yes"], None);
+        assert_eq!(end, "exit 0", "{screen}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), after, "{agent}");
+    }
+}
+
+#[test]
+fn an_outdated_entry_is_updated_in_its_place() {
+    let home = home();
+    let old = "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"matcher\": \"Bash\",\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"/old/guard hook --agent codex\"}\n        ]\n      },\n      {\"matcher\": \"x\", \"hooks\": []}\n    ]\n  }\n}\n";
+    let path = write(&home, ".codex/hooks.json", old);
+    home.prints(&["install", "codex", "--yes"], 0);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("/old/guard") && text.contains("{\"matcher\": \"x\", \"hooks\": []}"), "{text}");
+    assert_eq!(text.matches("hook --agent codex").count(), 2, "{text}");
+    // Before that guard was there already, so that taking it out cannot bring the old entry back.
+    at_a_terminal(&home, &["install", "codex", "--uninstall", "--yes"], None);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("guard") && text.contains("{\"matcher\": \"x\", \"hooks\": []}"), "{text}");
+}
+
+#[test]
+fn a_hook_of_somebody_else_in_the_same_element_stays() {
+    let home = home();
+    let shared = "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"^Bash$\",\"hooks\":[{\"type\":\"command\",\"command\":\"lint\"},{\"type\":\"command\",\"command\":\"/old/guard hook --agent codex\"}]}]}}";
+    let path = write(&home, ".codex/hooks.json", shared);
+    home.prints(&["install", "codex", "--yes"], 0);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("\"command\":\"lint\"") && !text.contains("/old/guard"), "{text}");
+    at_a_terminal(&home, &["install", "codex", "--uninstall", "--yes"], None);
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        text,
+        "{\"hooks\":{\"PreToolUse\":[{\"matcher\":\"^Bash$\",\"hooks\":[{\"type\":\"command\",\"command\":\"lint\"}]}]}}"
+    );
+}
+
+#[test]
+fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
+    for (agent, name, text, said) in [
+        (
+            "claude",
+            ".claude/settings.json",
+            "{\n  \"a\": 1\n  \"b\": 2\n}\n",
+            "settings.json:3: a comma or } belongs here",
+        ),
+        ("claude", ".claude/settings.json", "[]\n", "settings.json:1: an object belongs here"),
+        ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: an object belongs here"),
+        ("kimi", ".kimi/config.toml", "a = 1\nb = \n", "config.toml:2: "),
+        ("kimi", ".kimi/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
+        (
+            "hermes",
+            ".hermes/config.yaml",
+            "a: 1\nhooks: {x: []}\n",
+            "config.yaml:2: the value is not written in block style",
+        ),
+        ("cline", ".cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n", "PreToolUse:1: the file is somebody else's"),
+    ] {
+        let home = home();
+        let path = write(&home, name, text);
+        let output = home.guard(&["install", agent, "--yes"]).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(125), "{errors}");
+        assert!(errors.contains(said) && errors.contains("write this by hand"), "{errors}");
+        assert!(errors.contains("hook --agent") || errors.contains("\"hook\",\"--agent\""), "{errors}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_files_that_are_none_are_left_alone() {
+    let home = home();
+    let path = write(&home, ".claude/settings.json", "");
+    fs::write(&path, b"{}\n\xff\n").unwrap();
+    let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("settings.json: line 2 is not UTF-8"));
+    fs::remove_file(&path).unwrap();
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is no regular file"));
+    fs::remove_file(&path).unwrap();
+    symlink("/nonexistent/x", &path).unwrap();
+    let output = home.guard(&["install", "claude", "--yes"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("leads nowhere"));
+}
+
+#[test]
+fn the_mode_and_a_symbolic_link_survive() {
+    let home = home();
+    let real = write(&home, "dotfiles/claude.json", "{}\n");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir(home.path("home/.claude")).unwrap();
+    let link = home.path("home/.claude/settings.json");
+    symlink("../dotfiles/claude.json", &link).unwrap();
+    home.prints(&["install", "claude", "--yes"], 0);
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("guard"));
+    assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    at_a_terminal(&home, &["install", "claude", "--uninstall", "--yes"], None);
+    assert_eq!(fs::read_to_string(&real).unwrap(), "{}\n");
+    assert!(link.symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
+fn a_person_sees_the_change_and_only_a_yes_makes_it() {
+    let home = home();
+    let path = write(&home, ".claude/settings.json", "{\n  \"a\": 1\n}\n");
+    for answer in ["\r", "n\r", "x\r"] {
+        let (screen, end) = at_a_terminal(&home, &["install", "claude"], Some(answer));
+        assert!(screen.contains("+     \"PermissionRequest\""), "{screen}");
+        assert!(screen.contains("not changed"), "{screen}");
+        assert_eq!(end, "exit 126");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 1\n}\n");
+    }
+    let (screen, end) = at_a_terminal(&home, &["install", "claude"], Some("y\r"));
+    assert_eq!(end, "exit 0");
+    assert!(screen.contains("Claude Code: installed.") && screen.contains("as it was: "), "{screen}");
+    assert!(fs::read_to_string(&path).unwrap().contains("\"onFailure\": \"block\""));
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_changes_nothing() {
+    let home = home();
+    write(&home, ".claude/settings.json", "{}\n");
+    let before = files(&home);
+    let said = home.prints(&["install", "claude", "--dry-run"], 0);
+    assert!(said.contains("+   \"hooks\": {") && said.contains("nothing was changed"), "{said}");
+    assert_eq!(files(&home), before);
+    assert!(!home.data().join("installed").exists());
+}
+
+#[test]
+fn without_a_terminal_and_without_yes_nothing_changes() {
+    let home = home();
+    let output = home.guard(&["install", "claude"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give --yes"));
+    home.prints(&["install", "claude", "--yes"], 0);
+    let before = files(&home);
+    for arguments in [["install", "claude", "--uninstall", "--yes"], ["install", "--all", "--uninstall", "--yes"]] {
+        let output = home.guard(&arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(126));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("by a person at their own terminal"));
+    }
+    assert_eq!(files(&home), before);
+}
+
+#[test]
+fn from_inside_a_guarded_session_nothing_changes() {
+    let home = home();
+    home.prints(&["install", "claude", "--yes"], 0);
+    let before = files(&home);
+    for arguments in [
+        &["install", "claude", "--uninstall", "--yes"][..],
+        &["install", "codex", "--yes"],
+        &["install", "--all", "--yes"],
+        &["install", "shims"],
+        &["install", "shims", "--uninstall"],
+    ] {
+        // On a terminal that the agent made, too.
+        let mut command = home.guard(arguments);
+        command.env("CLAUDECODE", "1").env("TERM", "dumb");
+        let mut terminal = Terminal::spawn(command);
+        let status = terminal.wait_exit();
+        assert_eq!(ended(status), "exit 126", "{arguments:?}");
+        assert!(terminal.screen().contains("guarded session (claude)"), "{}", terminal.screen());
+    }
+    assert_eq!(files(&home), before);
+}
+
+#[test]
+fn all_finds_the_agents_that_are_there_and_a_broken_one_does_not_stop_the_others() {
+    let home = home();
+    assert!(home.prints(&["install", "--all", "--yes"], 0).starts_with("No agent was found"));
+    fs::create_dir(home.path("home/.claude")).unwrap();
+    write(&home, ".cursor/hooks.json", "{");
+    home.stand_in("qwen", "exit 1");
+    let output = home.guard(&["install", "--all", "--yes"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(said.contains("Claude Code: installed.") && said.contains("Qwen Code: installed."), "{said}");
+    assert!(said.contains("Cursor: failed") && !said.contains("Codex"), "{said}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hooks.json:1: "));
+}
+
+#[test]
+fn a_project_gets_a_file_of_its_own() {
+    let home = home();
+    fs::create_dir_all(home.path("work/.git")).unwrap();
+    fs::create_dir(home.path("work/deep")).unwrap();
+    let mut command = home.guard(&["install", "claude", "--project", "--yes"]);
+    let output = command.current_dir(home.path("work/deep")).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(home.path("work/.claude/settings.local.json").exists());
+    assert_eq!(files(&home), Vec::new());
+    let output = home.guard(&["install", "kimi", "--project", "--yes"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no configuration of a project"));
+}
+
+#[test]
+fn the_folder_that_an_agent_is_told_of_is_used() {
+    let home = home();
+    let mut command = home.guard(&["install", "codex", "--yes"]);
+    command.env("CODEX_HOME", home.path("elsewhere"));
+    assert!(command.status().unwrap().success());
+    assert!(home.path("elsewhere/hooks.json").exists());
+    assert_eq!(files(&home), Vec::new());
+}
+
+#[test]
+fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
+    let home = home();
+    let folder = home.path("my \"dear's\" bin");
+    fs::create_dir(&folder).unwrap();
+    symlink(GUARD, folder.join("guard")).unwrap();
+    for host in HOSTS {
+        let mut command = home.guard(&["install", host.name, "--yes"]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let text = fs::read_to_string(home.path("home/.qwen/settings.json")).unwrap();
+    let root = json::parse(&text).unwrap();
+    let mut texts = Vec::new();
+    root.texts(&mut texts);
+    let line = texts.iter().find(|text| text.contains("hook --agent")).unwrap();
+    let said = home.program("sh").args(["-c", &format!("printf '%s|' {line}")]).output().unwrap();
+    let words = format!("{}/guard|hook|--agent|qwen|", folder.display());
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), words);
+    let table: toml::Table = fs::read_to_string(home.path("home/.kimi/config.toml")).unwrap().parse().unwrap();
+    assert_eq!(table["hooks"][0]["command"].as_str(), Some(&*line.replace("qwen", "kimi")));
+}
+
+#[test]
+fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
+    let home = home();
+    let said = home.guard(&["install", "shims", "--yes"]).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let folder = home.data().join("shims");
+    assert!(said.contains(&format!("\"CLAUDE_CODE_SHELL\": \"{}/bash\"", folder.display())), "{said}");
+    for name in ["bash", "sh"] {
+        assert_eq!(fs::canonicalize(folder.join(name)).unwrap(), fs::canonicalize(GUARD).unwrap());
+    }
+    let (_, end) = at_a_terminal(&home, &["install", "shims", "--uninstall"], None);
+    assert_eq!((end.as_str(), folder.exists()), ("exit 0", false));
+}
+
+#[test]
+fn shims_do_not_replace_what_is_not_guards() {
+    let home = home();
+    let folder = home.path("home/bin");
+    fs::create_dir(&folder).unwrap();
+    symlink("/bin/true", folder.join("bash")).unwrap();
+    fs::write(folder.join("mine"), "").unwrap();
+    let arguments = ["install", "shims", "--yes", "--dir", folder.to_str().unwrap()];
+    let output = home.guard(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("something else is there"));
+    assert!(!folder.join("sh").exists());
+    fs::remove_file(folder.join("bash")).unwrap();
+    assert!(home.guard(&arguments).status().unwrap().success());
+    at_a_terminal(&home, &["install", "shims", "--uninstall", "--dir", folder.to_str().unwrap()], None);
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["mine"]);
+}
+
+/// JSON as people write it: with comments, trailing commas, tabs and either line end.
+fn document() -> impl Strategy<Value = String> {
+    let blank = prop_oneof![
+        4 => Just(String::new()),
+        2 => Just(" ".to_owned()),
+        2 => Just("\n  ".to_owned()),
+        1 => Just("\r\n\t".to_owned()),
+        1 => Just(" // a, [ { \"\n".to_owned()),
+        1 => Just(" /* } ] */ ".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        Just("1".to_owned()),
+        Just("null".to_owned()),
+        Just("-2.5e3".to_owned()),
+        Just("\"a \\\" // b\"".to_owned()),
+        Just("\"ü\"".to_owned()),
+    ];
+    let blank_too = blank.clone();
+    let value = leaf.prop_recursive(3, 24, 4, move |inner| {
+        let blank = blank_too.clone();
+        let list = (prop::collection::vec((blank.clone(), inner.clone(), blank.clone()), 0..4), any::<bool>());
+        let array = (list, blank.clone()).prop_map(|((items, trailing), end)| {
+            let parts: Vec<String> = items.iter().map(|(a, item, b)| format!("{a}{item}{b}")).collect();
+            let comma = if trailing && !parts.is_empty() { "," } else { "" };
+            format!("[{}{comma}{end}]", parts.join(","))
+        });
+        let members = (prop::collection::vec((blank.clone(), inner, blank.clone()), 0..4), any::<bool>());
+        let object = (members, blank).prop_map(|((items, trailing), end)| {
+            let part = |(index, (a, item, b)): (usize, &(String, String, String))| format!("{a}\"k{index}\":{b}{item}");
+            let parts: Vec<String> = items.iter().enumerate().map(part).collect();
+            let comma = if trailing && !parts.is_empty() { "," } else { "" };
+            format!("{{{}{comma}{end}}}", parts.join(","))
+        });
+        prop_oneof![array, object]
+    });
+    let event = prop_oneof![Just("PreToolUse"), Just("BeforeTool"), Just("preToolUse"), Just("other")];
+    let list = (prop::collection::vec((blank.clone(), value.clone()), 0..3), any::<bool>(), blank.clone());
+    (value, event, list, any::<[bool; 3]>(), blank.clone(), blank).prop_map(
+        |(other, event, (items, trailing, end), [has_hooks, has_other, last], a, b)| {
+            let parts: Vec<String> = items.iter().map(|(blank, item)| format!("{blank}{item}")).collect();
+            let comma = if trailing && !parts.is_empty() { "," } else { "" };
+            let hooks = format!("{a}\"hooks\":{b}{{{a}\"{event}\": [{}{comma}{end}]{b}}}", parts.join(","));
+            let other = format!("{b}\"other\":{a}{other}");
+            let mut members = Vec::new();
+            members.extend(has_hooks.then_some(hooks));
+            members.extend(has_other.then_some(other));
+            let comma = if last && !members.is_empty() { "," } else { "" };
+            format!("{a}{{{}{comma}{b}}}{a}", members.join(","))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_file_it_parses_afterwards_and_taking_guard_out_brings_back_its_meaning(text in document()) {
+        for host in HOSTS {
+            for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
+                let wiring = Wiring { host, guard: "/usr/local/bin/guard" };
+                prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), State::Absent);
+                let installed = wiring.installed(wire, Some(&text)).unwrap();
+                let (old, new) = (json::parse(&text).unwrap(), json::parse(&installed).unwrap());
+                for member in old.members() {
+                    prop_assert!(new.get(&member.key).is_some(), "{}", installed);
+                }
+                prop_assert_eq!(wiring.state(wire, Some(&installed)).unwrap(), State::Present);
+                prop_assert_eq!(&wiring.installed(wire, Some(&installed)).unwrap(), &installed);
+                let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap();
+                prop_assert!(json::parse(&restored).unwrap().same(&old), "{}\n{}", text, restored);
+                // Comments too are all there, in their order.
+                prop_assert_eq!(comments(&restored), comments(&text), "{}\n{}", text, restored);
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_the_file_the_program_restores_it_to_the_byte(text in document()) {
+        let home = home();
+        let path = write(&home, ".qwen/settings.json", &text);
+        home.prints(&["install", "qwen", "--yes"], 0);
+        let now = fs::read_to_string(&path).unwrap();
+        prop_assert!(json::parse(&now).is_ok());
+        let keeper = guard::app::install::file::Keeper::new(&home.data());
+        let kept = keeper.kept(&path, &now).unwrap();
+        prop_assert!(kept.untouched);
+        prop_assert_eq!(kept.before.as_deref(), Some(&*text));
+    }
+}
+
+fn comments(text: &str) -> Vec<&str> {
+    let wanted = [" // a, [ { \"", "/* } ] */"];
+    let mut found: Vec<(usize, &str)> = wanted.iter().flat_map(|comment| text.match_indices(comment)).collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, comment)| comment).collect()
+}
+
+#[test]
+fn every_host_can_be_named() {
+    for host in HOSTS {
+        assert!(std::ptr::eq(hosts::by_name(host.name).unwrap(), host));
+    }
+}
