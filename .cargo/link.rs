@@ -53,7 +53,19 @@ pub fn statically(out: &Path) -> io::Result<()> {
     }
     println!("cargo::rustc-link-arg-bins=-static-pie");
     println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
+    if library_version().is_some_and(|version| version >= (2, 36)) {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
     Ok(())
+}
+
+/// The version of the C library: from 2.36 on a static program can relocate itself by the packed table, which takes a
+/// twentieth of the room.
+fn library_version() -> Option<(u32, u32)> {
+    let answer = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let text = String::from_utf8(answer.stdout).ok()?;
+    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
 /// Where the C compiler, which links, finds a file of its own or of the C library.
