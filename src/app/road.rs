@@ -207,8 +207,22 @@ impl Road {
 
     /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
     pub fn standing(&self, invocation: &Invocation) -> Standing {
-        let known = self.past().map(|store| store.standing(&invocation.session.root, Timestamp::now()));
-        known.and_then(Result::ok).unwrap_or_default()
+        let Some(store) = self.past() else { return Standing::default() };
+        let mut standing = store.standing(&invocation.session.root, Timestamp::now()).unwrap_or_default();
+        standing.above = self.parent().and_then(|parent| store.approved_above(&parent).ok().flatten());
+        standing
+    }
+
+    /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a
+    /// command could make up.
+    #[must_use]
+    pub fn parent(&self) -> Option<String> {
+        // Most commands run below no guard, and need not look at files to know it. Under a shell's name it is called so.
+        let may_be = |name: &str| name.starts_with("guard") || ["bash", "sh", "zsh"].contains(&name);
+        if !self.caller.ancestors.iter().any(|process| may_be(&process.name)) {
+            return None;
+        }
+        self.caller.guard_above()?.unique_name()
     }
 
     /// The grants in force: of the configuration, then of the record. Without a record there are none of its.

@@ -186,7 +186,7 @@ fn record(
     if plain && road.policy().record == Record::Flagged {
         return Ok(Receipt::Unrecorded);
     }
-    let parent = parent(road);
+    let parent = road.parent();
     let row = IntentRow {
         at: Timestamp::now(),
         invocation,
@@ -205,16 +205,6 @@ fn record(
         Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
         Err(why) => Err(Refusal::Unrecorded { why }),
     }
-}
-
-/// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a command
-/// could make up.
-fn parent(road: &Road) -> Option<String> {
-    // Most commands run below no guard, and need not look at files to know it.
-    if !road.caller.ancestors.iter().any(|process| process.name.starts_with("guard")) {
-        return None;
-    }
-    road.caller.guard_above()?.unique_name()
 }
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.

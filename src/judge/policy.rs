@@ -179,6 +179,17 @@ pub struct Standing {
     pub denied_rules: BTreeMap<String, u32>,
     /// Credentials were read in this session.
     pub secrets_read: bool,
+    /// The command runs below one that a person let run, and its guard waits for it.
+    pub above: Option<Above>,
+}
+
+/// What a person let run, above the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Above {
+    /// Its row in the record.
+    pub row: i64,
+    /// The tier that was on the card.
+    pub tier: Tier,
 }
 
 /// What is to happen with a command.
@@ -230,6 +241,8 @@ pub enum Basis {
     Support,
     /// `mode = off`.
     ModeOff,
+    /// It is part of what a person let run: the row of that in the record.
+    Above(i64),
     /// A person's own yes in advance (`--yes`).
     YesInAdvance,
     /// A person said yes.
@@ -242,11 +255,11 @@ impl Basis {
     pub const fn provenance(&self) -> &'static str {
         match self {
             Self::Score | Self::Grant(_) | Self::Support | Self::ModeOff => "rule",
-            Self::YesInAdvance | Self::Person => "human",
+            Self::Above(_) | Self::YesInAdvance | Self::Person => "human",
         }
     }
 
-    /// `score`, `grant`, `support`, `mode-off`, `yes`, `person`: who settled it, for the record.
+    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`: who settled it, for the record.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -254,6 +267,7 @@ impl Basis {
             Self::Grant(_) => "grant",
             Self::Support => "support",
             Self::ModeOff => "mode-off",
+            Self::Above(_) => "above",
             Self::YesInAdvance => "yes",
             Self::Person => "person",
         }
@@ -354,6 +368,9 @@ pub fn decide(
     if risk.tier < Tier::Critical {
         if let Some(grant) = covering(invocation, judgment, grants) {
             return cleared(Basis::Grant(grant.id.clone()));
+        }
+        if let Some(above) = standing.above.filter(|above| risk.tier >= Tier::Medium && risk.tier <= above.tier) {
+            return cleared(Basis::Above(above.row));
         }
         if policy.mode == Mode::Off
             || (risk.tier < Tier::High && !must_ask(risk) && below_threshold(invocation, risk, policy))

@@ -18,7 +18,7 @@ use super::key::Key;
 use super::redact::redact;
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Digest, Invocation};
-use crate::judge::policy::{Basis, Refusal};
+use crate::judge::policy::{Above, Basis, Refusal};
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::rules::model::Note;
 
@@ -171,6 +171,22 @@ pub(super) const WAITING: &str = "SELECT id FROM record WHERE scope = ?1 ORDER B
 /// The intent that a guard wrote of the command that it now waits for; `None` when the record knows of none.
 fn waited_for_by(connection: &Connection, process: &str) -> rusqlite::Result<Option<i64>> {
     connection.query_row(WAITING, [waiting(process)], |row| row.get(0)).optional()
+}
+
+impl Store {
+    /// What a person let run, where the guard of this process waits for it.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn approved_above(&self, process: &str) -> Result<Option<Above>, StoreError> {
+        const APPROVED: &str =
+            "SELECT id, tier FROM record WHERE id = ?1 AND decision = 'allow' AND settled = 'person'";
+        self.persist(|connection| {
+            let Some(row) = waited_for_by(connection, process)? else { return Ok(None) };
+            let found = connection.query_row(APPROVED, [row], |found| found.get::<_, Option<u8>>(1)).optional()?;
+            Ok(found.flatten().and_then(Tier::from_number).map(|tier| Above { row, tier }))
+        })
+    }
 }
 
 /// The scope of the intent of a guard that waits. It shares the index with the sessions of grants, of which none has

@@ -186,6 +186,7 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
             Basis::Grant(id) => format!("It runs without asking: grant {id} covers it."),
             Basis::Support => "It runs at once: it is on the list of support commands.".to_owned(),
             Basis::ModeOff => "It runs without asking: mode is off.".to_owned(),
+            Basis::Above(row) => format!("It runs without asking: it is part of what a person let run (row {row})."),
             Basis::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
             Basis::Person => "It runs: a person said yes.".to_owned(),
         }],

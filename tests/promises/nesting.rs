@@ -89,3 +89,26 @@ fn a_row_that_claims_another_process_is_no_parent() {
     assert!(home.guard(&["--", "echo", "beside"]).env("GUARD_PARENT", "1").status().unwrap().success());
     assert_eq!(above(&home)[2], ("echo beside".to_owned(), None));
 }
+
+#[test]
+fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
+    let home = Home::new();
+    let codes = home.path("codes");
+    // Away from the terminal, nobody could be asked.
+    let alone = |words: &str| {
+        format!("setsid -w '{}' -- {words} < /dev/null 2> /dev/null; echo $? >> '{}'", guard(), codes.display())
+    };
+    home.stand_in("npm", ":");
+    home.stand_in("mkfs.ext4", "touch \"$HOME/made\"");
+    home.stand_in("git", &format!("{}; {}", alone("npm publish"), alone("mkfs.ext4 /dev/sda1")));
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    assert_eq!(std::fs::read_to_string(&codes).unwrap(), "0\n126\n");
+    assert!(!home.path("made").exists());
+    let settled: Vec<_> =
+        entries(&home).into_iter().map(|entry| (entry.about, entry.settled_by.unwrap_or_default())).collect();
+    let settled: Vec<_> = settled.iter().map(|(about, by)| (*about, by.as_str())).collect();
+    assert_eq!(settled, [(None, "person"), (Some(1), "above"), (Some(1), "no-one-to-ask")]);
+    // The same by itself.
+    let mut command = home.guard(&["--", "npm", "publish"]);
+    assert_eq!(command.stdin(std::process::Stdio::null()).status().unwrap().code(), Some(126));
+}
