@@ -61,6 +61,10 @@ impl Prepared {
                 let argv = shell_arguments(line, inherited.argv0.as_deref());
                 Self::of(line.shell.clone().into_os_string(), candidates, &argv, environment)
             }
+            // An agent's tool does that itself.
+            Request::Files(_) => {
+                Err(ExecError::NotFound { program: OsString::from("a change of files"), source: error(libc::ENOEXEC) })
+            }
         }
     }
 

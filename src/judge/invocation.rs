@@ -36,6 +36,41 @@ pub enum Request {
     Argv(Vec<OsString>),
     /// A string for a shell.
     Line(Line),
+    /// Files that an agent's own tool changes, with no command.
+    Files(Vec<FileChange>),
+}
+
+/// What is done to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    pub kind: ChangeKind,
+    /// As the tool names it: absolute, or from the working directory.
+    pub path: String,
+}
+
+/// The ways in which a tool changes a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// Its whole content is new.
+    Write,
+    /// A part of its content is new.
+    Edit,
+    Delete,
+    /// It goes elsewhere, and is no longer where it was.
+    Move,
+}
+
+impl ChangeKind {
+    /// `write`, `edit`, `delete`, `move`: the word in front of the path.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Move => "move",
+        }
+    }
 }
 
 /// A command string and the shell that will read it.
@@ -187,6 +222,13 @@ impl Invocation {
                 field(b"positional");
                 line.positional.iter().for_each(|argument| field(argument.as_bytes()));
             }
+            Request::Files(changes) => {
+                field(b"files");
+                for change in changes {
+                    field(change.kind.word().as_bytes());
+                    field(change.path.as_bytes());
+                }
+            }
         }
         field(b"cwd");
         field(self.cwd.as_os_str().as_bytes());
@@ -206,12 +248,17 @@ impl Invocation {
         Digest(hash.finalize().into())
     }
 
-    /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them.
+    /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;
+    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`).
     #[must_use]
     pub fn display(&self) -> String {
         match &self.request {
             Request::Line(line) => String::from_utf8_lossy(&line.text).into_owned(),
             Request::Argv(argv) => argv.iter().map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" "),
+            Request::Files(changes) => {
+                let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
+                changes.iter().map(said).collect::<Vec<_>>().join("; ")
+            }
         }
     }
 }

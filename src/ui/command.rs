@@ -27,6 +27,18 @@ pub fn command_bytes(request: &Request) -> Vec<u8> {
             }
             all
         }
+        Request::Files(changes) => {
+            let mut all = Vec::new();
+            for (number, change) in changes.iter().enumerate() {
+                if number > 0 {
+                    all.extend_from_slice(b"; ");
+                }
+                all.extend_from_slice(change.kind.word().as_bytes());
+                all.push(b' ');
+                quote(change.path.as_bytes(), &mut all);
+            }
+            all
+        }
     }
 }
 

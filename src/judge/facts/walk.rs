@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Facts, Opaque, OpaqueReason, Unknown, Value};
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Taint, Unknown, Value};
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
@@ -16,7 +16,7 @@ use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
 use super::state::{Defined, State};
 use super::streams::{Sink, SinkId, Stream};
-use crate::judge::invocation::{Invocation, Request};
+use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
@@ -63,7 +63,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                 .iter()
                 .map(|word| {
                     let text = word.to_string_lossy();
-                    let length = u32::try_from(crate::judge::invocation::quote(&text).len()).unwrap_or(u32::MAX);
+                    let length = u32::try_from(quote(&text).len()).unwrap_or(u32::MAX);
                     let field = Field::text(text, Span::new(at, at.saturating_add(length)));
                     at = at.saturating_add(length).saturating_add(1);
                     field
@@ -87,6 +87,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                 walker.forget_what_is_the_same(first);
             }
         }
+        Request::Files(changes) => walker.changes(&state, changes),
     }
     walker.finish(&state);
     walker.facts
@@ -139,6 +140,7 @@ impl<'a> Walker<'a> {
         let length = match &invocation.request {
             Request::Line(line) => line.text.len(),
             Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
+            Request::Files(changes) => changes.len(),
         };
         Self {
             invocation,
@@ -161,11 +163,34 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// What an agent's own tool does to files: effects that no command stands behind.
+    fn changes(&mut self, state: &State, changes: &[FileChange]) {
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let mut at: u32 = 0;
+        for change in changes {
+            let start = at.saturating_add(length(change.kind.word())).saturating_add(1);
+            let end = start.saturating_add(length(&quote(&change.path)));
+            at = end.saturating_add(2);
+            let span = Span::new(start, end);
+            if !self.step(span) {
+                return;
+            }
+            let effect = match change.kind {
+                ChangeKind::Write => Effect::Write,
+                ChangeKind::Edit => Effect::Append,
+                ChangeKind::Delete => Effect::Delete,
+                ChangeKind::Move => Effect::Move,
+            };
+            let on = vec![Operand { value: Value::text(change.path.as_str()), span }];
+            self.effect(state, &Frame::default(), effect, on, false, None, span, Taint::default());
+        }
+    }
+
     /// The shell that reads the line, when it is one.
     pub fn shell_path(&self) -> Option<String> {
         match &self.invocation.request {
             Request::Line(line) => line.shell.to_str().map(str::to_owned),
-            Request::Argv(_) => None,
+            Request::Argv(_) | Request::Files(_) => None,
         }
     }
 
