@@ -43,6 +43,16 @@ pub struct Policy {
     pub retention_days: u32,
     /// Set on rules and globally: lets a threshold rise above 3.0.
     pub yolo: bool,
+    pub hook: Hook,
+}
+
+/// What concerns the hooks of agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// What may run is granted to the agent, instead of leaving it to its own permissions.
+    pub grant: bool,
+    /// Seconds after which a hook says no by itself, at the latest.
+    pub deadline: u32,
 }
 
 impl Default for Policy {
@@ -88,6 +98,7 @@ impl Default for Policy {
             record: Record::All,
             retention_days: 365,
             yolo: false,
+            hook: Hook { grant: false, deadline: 3600 },
         }
     }
 }
@@ -247,6 +258,8 @@ pub enum Basis {
     YesInAdvance,
     /// A person said yes.
     Person,
+    /// A hook handed it to its host's own prompt, or got a person's yes, and the host now runs it.
+    Host,
 }
 
 impl Basis {
@@ -255,11 +268,11 @@ impl Basis {
     pub const fn provenance(&self) -> &'static str {
         match self {
             Self::Score | Self::Grant(_) | Self::Support | Self::ModeOff => "rule",
-            Self::Above(_) | Self::YesInAdvance | Self::Person => "human",
+            Self::Above(_) | Self::YesInAdvance | Self::Person | Self::Host => "human",
         }
     }
 
-    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`: who settled it, for the record.
+    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`: who settled it, for the record.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -270,6 +283,7 @@ impl Basis {
             Self::Above(_) => "above",
             Self::YesInAdvance => "yes",
             Self::Person => "person",
+            Self::Host => "host",
         }
     }
 }

@@ -42,6 +42,8 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
+        // A host that asks for itself does not tell what came of it.
+        Settled::Asked => UNANSWERED,
         _ if row.answer_ms.is_some() => UNANSWERED,
         _ => 0,
     };
@@ -95,7 +97,7 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
 
     let since = now.checked_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN).as_millisecond();
     let mut asked = connection.prepare(TIMES)?;
-    for mark in [DENIED_BY_PERSON, ALLOWED_BY_PERSON, UNANSWERED, ALLOWED_BY_PERSON | SECRET] {
+    for mark in [DENIED_BY_PERSON, ALLOWED_BY_PERSON, UNANSWERED, ALLOWED_BY_PERSON | SECRET, UNANSWERED | SECRET] {
         let mut rows = asked.query(params![root, mark, LAST])?;
         while let Some(row) = rows.next()? {
             if row.get::<_, i64>(0)? < since {

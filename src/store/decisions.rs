@@ -112,57 +112,68 @@ impl Store {
 
     fn decision(&self, kind: &'static str, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
-        let (invocation, risk) = (row.invocation, row.risk);
         let digest = key.seal("digest", &row.digest.0);
-        let (command, redacted) = redact(&invocation.display());
-        let session = &invocation.session;
-
-        let mut draft = Draft::default();
-        draft.text("kind", Some(kind));
-        draft.integer("at", row.at.as_millisecond());
+        let mut draft = draft(kind, row, &digest);
         draft.text("scope", row.process.map(waiting));
-        draft.text("command", Some(command));
-        draft.integer("redacted", redacted.then_some(1));
-        draft.blob("digest", &digest);
-        draft.text("cwd", Some(invocation.cwd.to_string_lossy()));
-        draft.text("user", Some(invocation.user.as_str()));
-        draft.text("session", Some(session.id.as_str()));
-        draft.text("root", Some(session.root.as_str()));
-        draft.text("origin", Some(invocation.origin.name()));
-        draft.text("agent", session.agent.as_deref());
-        draft.integer("tier", i64::from(risk.tier.number()));
-        draft.integer("score", i64::from(risk.score.0));
-        draft.text("reversibility", Some(risk.reversibility.name()));
-        draft.text("findings", json(findings(risk)));
-        draft.text("context", json(context(risk)));
-        match row.settled {
-            Settled::Allowed(basis) => {
-                draft.text("decision", Some("allow"));
-                draft.text("settled", Some(basis.name()));
-                draft.text("provenance", Some(basis.provenance()));
-                if let Basis::Grant(grant) = basis {
-                    draft.text("granted", Some(grant.to_string()));
-                }
-                draft.text("words", row.words.map(|words| redact(words).0));
-            }
-            Settled::Refused(refusal) => {
-                draft.text("decision", Some("deny"));
-                draft.text("settled", Some(refusal.kind()));
-                draft.text("provenance", Some(provenance(refusal)));
-                draft.text("words", words(refusal).map(|words| redact(words).0));
-            }
-            Settled::Asked => draft.text("decision", Some("ask")),
-        }
-        draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
-        draft.integer("mark", behaviour::mark(row).map(i64::from));
+        self.append_decision(row, &draft)
+    }
 
+    /// Appends a decision below the guard that waits for it.
+    pub(super) fn append_decision(&self, row: &IntentRow<'_>, draft: &Draft<'_>) -> Result<Receipt, StoreError> {
         let append = |connection: &Connection| {
             let parent = row.parent.map_or(Ok(None), |process| waited_for_by(connection, process))?;
-            chain::append_about(connection, &draft, parent)
+            chain::append_about(connection, draft, parent)
         };
-        let row = if risk.tier >= Tier::High { self.write_durably(append) } else { self.write_alone(append) }?;
+        let durable = row.risk.tier >= Tier::High;
+        let row = if durable { self.write_durably(append) } else { self.write_alone(append) }?;
         Ok(Receipt::Recorded(row))
     }
+}
+
+/// What a row says, without its scope.
+pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8; 32]) -> Draft<'a> {
+    let (invocation, risk) = (row.invocation, row.risk);
+    let (command, redacted) = redact(&invocation.display());
+    let session = &invocation.session;
+
+    let mut draft = Draft::default();
+    draft.text("kind", Some(kind));
+    draft.integer("at", row.at.as_millisecond());
+    draft.text("command", Some(command));
+    draft.integer("redacted", redacted.then_some(1));
+    draft.blob("digest", digest);
+    draft.text("cwd", Some(invocation.cwd.to_string_lossy()));
+    draft.text("user", Some(invocation.user.as_str()));
+    draft.text("session", Some(session.id.as_str()));
+    draft.text("root", Some(session.root.as_str()));
+    draft.text("origin", Some(invocation.origin.name()));
+    draft.text("agent", session.agent.as_deref());
+    draft.integer("tier", i64::from(risk.tier.number()));
+    draft.integer("score", i64::from(risk.score.0));
+    draft.text("reversibility", Some(risk.reversibility.name()));
+    draft.text("findings", json(findings(risk)));
+    draft.text("context", json(context(risk)));
+    match row.settled {
+        Settled::Allowed(basis) => {
+            draft.text("decision", Some("allow"));
+            draft.text("settled", Some(basis.name()));
+            draft.text("provenance", Some(basis.provenance()));
+            if let Basis::Grant(grant) = basis {
+                draft.text("granted", Some(grant.to_string()));
+            }
+            draft.text("words", row.words.map(|words| redact(words).0));
+        }
+        Settled::Refused(refusal) => {
+            draft.text("decision", Some("deny"));
+            draft.text("settled", Some(refusal.kind()));
+            draft.text("provenance", Some(provenance(refusal)));
+            draft.text("words", words(refusal).map(|words| redact(words).0));
+        }
+        Settled::Asked => draft.text("decision", Some("ask")),
+    }
+    draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
+    draft.integer("mark", behaviour::mark(row).map(i64::from));
+    draft
 }
 
 /// The last intent of a guard that waits.

@@ -27,6 +27,7 @@
 //! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the log
 //! is long, and then it is emptied too, because every opening reads it through.
 
+mod advised;
 mod audit;
 mod behaviour;
 mod chain;
@@ -48,6 +49,7 @@ use std::cell::OnceCell;
 
 use self::key::Key;
 
+pub use advised::Handed;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};

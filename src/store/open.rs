@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
     use crate::store::chain::{self, Draft};
-    use crate::store::{behaviour, decisions, grants, prune, rows};
+    use crate::store::{advised, behaviour, decisions, grants, prune, rows};
 
     fn row() -> Draft<'static> {
         let mut draft = Draft::default();
@@ -342,6 +342,8 @@ mod tests {
             rows::NESTED,
             prune::SEAL,
             decisions::WAITING,
+            advised::NEWEST,
+            advised::USED,
             &in_scope,
         ] {
             let plan: Vec<String> = store

@@ -189,6 +189,7 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
             Basis::Above(row) => format!("It runs without asking: it is part of what a person let run (row {row})."),
             Basis::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
             Basis::Person => "It runs: a person said yes.".to_owned(),
+            Basis::Host => "It runs: the agent's own prompt asked a person.".to_owned(),
         }],
         Decision::Ask(prompt) if prompt.tier == Tier::Critical => vec![
             format!(

@@ -1,0 +1,250 @@
+//! What hooks advised, so that a command is asked about once where a hook and guard as the shell both see it.
+//!
+//! A hook that hands a command to its host's own prompt, or gets a person's yes, says so in its row. When the host then
+//! runs that very command with guard as its shell, guard finds the row and uses it: once, soon, for the same session's
+//! process, and never for more than what was asked about. The hook and the shell have different environments, so the two
+//! are not bound by the invocation's digest but by an HMAC over the text, the folder and the process.
+//!
+//! That a row was used is told by the intent that is about it: rows are never changed.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::Store;
+use super::chain;
+use super::decisions::{IntentRow, draft};
+use super::error::StoreError;
+use super::key::Key;
+use crate::judge::approved::Receipt;
+use crate::judge::risk::Tier;
+
+/// How long after the hook's answer the command may begin: as long as a prompt may stand before somebody looks at it.
+const GOOD_FOR: SignedDuration = SignedDuration::from_mins(15);
+
+/// The newest row that handed this command over.
+pub(super) const NEWEST: &str = "SELECT id, at, tier FROM record WHERE scope = ?1 ORDER BY id DESC LIMIT 1";
+
+/// Whether a row was used.
+pub(super) const USED: &str = "SELECT 1 FROM record WHERE about = ?1 LIMIT 1";
+
+/// A command as both the hook and the shell see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Handed<'a> {
+    /// The command as the agent gave it, without what the host puts around it.
+    pub text: &'a [u8],
+    pub cwd: &'a Path,
+    /// The root process of the session: the agent's own.
+    pub root: &'a str,
+}
+
+impl Handed<'_> {
+    /// Under which name the record keeps it. No session of a grant and no waiting guard has such a name.
+    fn scope(&self, key: &Key) -> String {
+        use std::os::unix::ffi::OsStrExt;
+        let mut bytes = Vec::new();
+        for field in [self.text, self.cwd.as_os_str().as_bytes(), self.root.as_bytes()] {
+            bytes.extend_from_slice(&(field.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(field);
+        }
+        let sealed = key.seal("handed", &bytes);
+        let hex: String = sealed.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("handed {hex}")
+    }
+}
+
+impl Store {
+    /// Writes down an answer to a host that lets a person decide about this command, or tells that one did.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn advised_and_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Receipt, StoreError> {
+        let key = Key::read_or_make(&self.paths.key())?;
+        let digest = key.seal("digest", &row.digest.0);
+        let mut draft = draft("advised", row, &digest);
+        draft.text("scope", Some(handed.scope(&key)));
+        self.append_decision(row, &draft)
+    }
+
+    /// Whether a hook handed this command over and nothing has used it yet. It stays unused.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn is_handed(&self, handed: &Handed<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
+        if tier == Tier::Critical {
+            return Ok(false);
+        }
+        let key = Key::read_or_make(&self.paths.key())?;
+        let scope = handed.scope(&key);
+        Ok(self.persist(|connection| unused(connection, &scope, tier, now))?.is_some())
+    }
+
+    /// Writes down that a command runs because a hook handed it over, which uses that up. `None`, and nothing written,
+    /// when none did: then somebody is to be asked.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn intent_of_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Option<Receipt>, StoreError> {
+        if row.risk.tier == Tier::Critical {
+            return Ok(None);
+        }
+        let key = Key::read_or_make(&self.paths.key())?;
+        let digest = key.seal("digest", &row.digest.0);
+        let draft = draft("intent", row, &digest);
+        let scope = handed.scope(&key);
+        // Looking and using are one transaction: of two that come at once, one finds it used.
+        let written = self.write_durably(|connection| {
+            let Some(advice) = unused(connection, &scope, row.risk.tier, row.at)? else { return Ok(None) };
+            chain::append_about(connection, &draft, Some(advice)).map(Some)
+        })?;
+        Ok(written.map(Receipt::Recorded))
+    }
+}
+
+/// The row that handed a command over, when it is the newest of its kind, still good, for this tier or above, and unused.
+fn unused(connection: &Connection, scope: &str, tier: Tier, now: Timestamp) -> rusqlite::Result<Option<i64>> {
+    let newest = connection.query_row(NEWEST, [scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+    let Some((row, at, advised)): Option<(i64, i64, u8)> = newest else { return Ok(None) };
+    let now = now.as_millisecond();
+    let good_for = i64::try_from(GOOD_FOR.as_millis()).unwrap_or(0);
+    let good = at <= now && now - at <= good_for && tier.number() <= advised;
+    if !good || connection.query_row(USED, [row], |_| Ok(())).optional()?.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::Settled;
+    use super::super::sample::{Sample, invocation, risk};
+    use super::*;
+    use crate::judge::policy::Basis;
+
+    const NOON: i64 = 1_800_000_000;
+
+    fn handed<'a>(text: &'a str, cwd: &'a str, root: &'a str) -> Handed<'a> {
+        Handed { text: text.as_bytes(), cwd: Path::new(cwd), root }
+    }
+
+    fn push() -> Handed<'static> {
+        handed("git push --force", "/p", "r")
+    }
+
+    /// Hands over a command of this tier, so many seconds after noon.
+    fn advise(sample: &Sample, handed: &Handed<'_>, tier: Tier, after: i64) {
+        write(tier, after, Settled::Asked, |row| sample.store.advised_and_handed(row, handed).unwrap().row());
+    }
+
+    /// Runs it, if it was handed over.
+    fn run(sample: &Sample, handed: &Handed<'_>, tier: Tier, after: i64) -> bool {
+        let settled = Settled::Allowed(&Basis::Host);
+        write(tier, after, settled, |row| sample.store.intent_of_handed(row, handed).unwrap()?.row()).is_some()
+    }
+
+    fn write(
+        tier: Tier,
+        after: i64,
+        settled: Settled<'_>,
+        with: impl Fn(&IntentRow<'_>) -> Option<i64>,
+    ) -> Option<i64> {
+        let invocation = invocation(&["tool", "x"], "r");
+        with(&IntentRow {
+            at: Timestamp::from_second(NOON + after).unwrap(),
+            invocation: &invocation,
+            digest: invocation.digest(&BTreeSet::new()),
+            risk: &risk("x.y", tier, &[]),
+            settled,
+            answer_ms: None,
+            words: None,
+            parent: None,
+            process: None,
+        })
+    }
+
+    #[test]
+    fn what_a_hook_handed_over_runs_once() {
+        let sample = Sample::new();
+        assert!(!run(&sample, &push(), Tier::High, 0));
+        advise(&sample, &push(), Tier::High, 0);
+        assert!(sample.store.is_handed(&push(), Tier::High, Timestamp::from_second(NOON + 1).unwrap()).unwrap());
+        assert!(run(&sample, &push(), Tier::High, 5));
+        assert!(!run(&sample, &push(), Tier::High, 6));
+        assert!(!sample.store.is_handed(&push(), Tier::High, Timestamp::from_second(NOON + 7).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn an_older_yes_that_was_not_used_does_not_outlive_a_newer_one() {
+        let sample = Sample::new();
+        advise(&sample, &push(), Tier::High, 0);
+        advise(&sample, &push(), Tier::High, 1);
+        assert!(run(&sample, &push(), Tier::High, 2));
+        assert!(!run(&sample, &push(), Tier::High, 3));
+    }
+
+    #[test]
+    fn another_text_folder_or_process_is_another_command() {
+        let sample = Sample::new();
+        advise(&sample, &push(), Tier::High, 0);
+        let others =
+            [("git push --force ", "/p", "r"), ("git push --force", "/p/q", "r"), ("git push --force", "/p", "s")];
+        for (text, cwd, root) in others {
+            assert!(!run(&sample, &handed(text, cwd, root), Tier::High, 1), "{text} {cwd} {root}");
+        }
+        assert!(run(&sample, &push(), Tier::High, 1));
+    }
+
+    #[test]
+    fn it_holds_for_a_while_and_never_for_more_than_was_asked_about() {
+        let sample = Sample::new();
+        advise(&sample, &push(), Tier::Medium, 0);
+        assert!(!run(&sample, &push(), Tier::High, 1));
+        assert!(!run(&sample, &push(), Tier::Medium, -1));
+        assert!(!run(&sample, &push(), Tier::Medium, 15 * 60 + 1));
+        assert!(run(&sample, &push(), Tier::Medium, 15 * 60));
+        advise(&sample, &push(), Tier::Critical, 16 * 60);
+        assert!(!run(&sample, &push(), Tier::Critical, 16 * 60));
+    }
+
+    #[test]
+    fn of_many_that_come_at_once_one_runs() {
+        let sample = Sample::new();
+        advise(&sample, &push(), Tier::High, 0);
+        let ran = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let store = Store::open(&super::super::Paths::new(sample.folder.path())).unwrap();
+                        let settled = Settled::Allowed(&Basis::Host);
+                        write(Tier::High, 1, settled, |row| store.intent_of_handed(row, &push()).unwrap()?.row())
+                    })
+                })
+                .collect();
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).count()
+        });
+        assert_eq!(ran, 1);
+    }
+
+    #[test]
+    fn a_host_that_asks_counts_as_a_prompt() {
+        let sample = Sample::new();
+        advise(&sample, &push(), Tier::High, 0);
+        let now = Timestamp::from_second(NOON + 10).unwrap();
+        assert_eq!(sample.store.standing("r", now).unwrap().prompts_last_hour, 1);
+    }
+
+    #[test]
+    fn the_record_does_not_tell_what_was_handed_over() {
+        let sample = Sample::new();
+        let secret = handed("deploy --token hunter2", "/p", "r");
+        advise(&sample, &secret, Tier::High, 0);
+        sample.store.write(|connection| connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")).ok();
+        for file in std::fs::read_dir(sample.folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"));
+        }
+    }
+}
