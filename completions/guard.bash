@@ -34,6 +34,9 @@ _guard() {
             guard,help)
                 cmd="guard__subcmd__help"
                 ;;
+            guard,hook)
+                cmd="guard__subcmd__hook"
+                ;;
             guard,install)
                 cmd="guard__subcmd__install"
                 ;;
@@ -111,6 +114,9 @@ _guard() {
                 ;;
             guard__subcmd__help,help)
                 cmd="guard__subcmd__help__subcmd__help"
+                ;;
+            guard__subcmd__help,hook)
+                cmd="guard__subcmd__help__subcmd__hook"
                 ;;
             guard__subcmd__help,install)
                 cmd="guard__subcmd__help__subcmd__install"
@@ -215,7 +221,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --help --version check explain config log verify allow patterns install demo help"
+            opts="-c -h -V --yes --help --version check explain config log verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -539,7 +545,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log verify allow patterns install demo help"
+            opts="check explain config log verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -720,6 +726,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__hook)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__install)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -853,6 +873,28 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__hook)
+            opts="-h --agent --timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --agent)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

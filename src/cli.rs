@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, check, config, explain, install, log, patterns, verify};
+use crate::app::{allow, check, config, explain, hook, install, log, patterns, verify};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub enum Call {
 pub enum Wrong {
     Clap(clap::Error),
     Shell(ShellCallError),
+    /// A hook is set up wrongly: that must not let a command run.
+    Hook(clap::Error),
     /// `--` without a command.
     NoCommand,
 }
@@ -81,6 +83,8 @@ pub enum Verb {
     Patterns(patterns::PatternsArgs),
     /// Change an agent's configuration so that it asks guard before each command
     Install(install::InstallArgs),
+    /// Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out
+    Hook(hook::HookArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }
@@ -135,6 +139,14 @@ fn with_clap(arguments: &[OsString]) -> Call {
     let verb = match named {
         Some("check") => one("guard check", rest, Verb::Check),
         Some("explain") => one("guard explain", rest, Verb::Explain),
+        // Most agents run the command when their hook fails with any code but one.
+        Some("hook") => {
+            return match one("guard hook", rest, Verb::Hook) {
+                Err(error) if error.use_stderr() => Call::Wrong(Wrong::Hook(error)),
+                Err(error) => Call::Wrong(Wrong::Clap(error)),
+                Ok(verb) => Call::Verb(Box::new(verb)),
+            };
+        }
         _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
             .and_then(|cli| cli.verb.ok_or_else(missing_verb)),
     };
@@ -166,6 +178,7 @@ impl Cli {
     fn command_for_about(name: &str) -> &'static str {
         match name {
             "guard check" => "Judge a command without running it: exit 0 allow, 1 ask, 2 deny",
+            "guard hook" => "Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out",
             _ => "Judge a command and draw how: the parts, what each does, which rule, why this score",
         }
     }

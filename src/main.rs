@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
-use guard::app::{allow, check, config, demo, exit, explain, install, log, patterns, run, verify};
+use guard::app::{allow, check, config, demo, exit, explain, hook, install, log, patterns, run, verify};
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
@@ -45,6 +45,7 @@ fn do_verb(verb: &Verb) -> u8 {
             patterns::run(args, &shelf).map_err(|error| error.to_string())
         }),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
+        Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))
@@ -66,6 +67,10 @@ fn explain_wrong(wrong: &Wrong) -> u8 {
             if error.use_stderr() { exit::FAILED } else { exit::ALLOW }
         }
         Wrong::Shell(error) => run::failed(&error.to_string()),
+        Wrong::Hook(error) => {
+            let _ = run::failed(&error.to_string());
+            hook::DENIED
+        }
         Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
     }
 }

@@ -20,6 +20,8 @@ mod facts;
 mod git;
 #[path = "promises/harness/mod.rs"]
 mod harness;
+#[path = "promises/hooks.rs"]
+mod hooks;
 #[path = "promises/identity.rs"]
 mod identity;
 #[path = "promises/install.rs"]

@@ -7,6 +7,7 @@ pub mod config;
 pub mod demo;
 pub mod exit;
 pub mod explain;
+pub mod hook;
 pub mod install;
 pub mod log;
 pub mod moment;

@@ -64,6 +64,8 @@ pub fn fail_closed(policy: &mut Policy) {
     }
     policy.mode = Mode::Manual;
     policy.yolo = false;
+    policy.hook.grant = false;
+    policy.hook.deadline = policy.hook.deadline.min(built_in.hook.deadline);
     policy.record = Record::All;
     policy.retention_days = policy.retention_days.max(built_in.retention_days);
     policy.weights.insert(CircumstanceFact::TrustedFolder, Weight(0));

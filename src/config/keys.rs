@@ -44,6 +44,8 @@ pub enum Key {
     Record,
     RetentionDays,
     Yolo,
+    HookGrant,
+    HookDeadline,
     Support,
     Grant,
     Locked,
@@ -223,6 +225,10 @@ pub const KEYS: &[Entry] = &[
          guard log prune."),
     row(Key::Yolo, "yolo", Kind::Flag, Lower,
         "Lets a threshold rise above 3.0. Tier 3 and 4 are asked all the same."),
+    row(Key::HookGrant, "hook.grant", Kind::Flag, Lower,
+        "Commands that guard lets run are granted to the agent whose hook asked, so that the agent does not ask itself."),
+    row(Key::HookDeadline, "hook.deadline", SECONDS, Lower,
+        "At the latest after this time guard hook says no by itself; sooner where the agent waits for less."),
     row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
         "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
     row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
@@ -234,7 +240,7 @@ pub const KEYS: &[Entry] = &[
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
-pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts"];
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook"];
 
 impl Key {
     /// The row of this key.

@@ -55,6 +55,8 @@ impl Key {
             },
             Self::RetentionDays => policy.retention_days.into(),
             Self::Yolo => policy.yolo.into(),
+            Self::HookGrant => policy.hook.grant.into(),
+            Self::HookDeadline => policy.hook.deadline.into(),
             _ => return None,
         })
     }
@@ -85,6 +87,8 @@ impl Key {
             Self::Record => policy.record = if value == 0 { Record::Flagged } else { Record::All },
             Self::RetentionDays => policy.retention_days = whole,
             Self::Yolo => policy.yolo = value != 0,
+            Self::HookGrant => policy.hook.grant = value != 0,
+            Self::HookDeadline => policy.hook.deadline = whole,
             _ => {}
         }
     }

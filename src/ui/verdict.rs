@@ -3,13 +3,48 @@
 use super::style::{Line, Style};
 use super::visible;
 use crate::judge::policy::{Decision, Refusal};
-use crate::judge::risk::Risk;
+use crate::judge::risk::{Finding, Risk};
 
 /// The line on stderr when a command is refused. It begins with the kind of refusal, so that a caller can tell a rule
 /// from a person from silence.
 #[must_use]
 pub fn refusal(refusal: &Refusal) -> Line {
     Line::of(Style::Strong, "guard: refused: ").with(Style::Plain, refusal.to_string())
+}
+
+/// A refusal in full, as one line of plain text: its kind, the worst finding, and what to do instead.
+#[must_use]
+pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
+    let mut line = format!("guard: refused: {refusal}");
+    if let Some(finding) = worst(risk) {
+        if !matches!(refusal, Refusal::Rule { .. }) {
+            line.push_str(&format!(" [{}, tier {}: {}]", finding.rule, finding.tier.number(), finding.reason));
+        }
+        if let Some(instead) = &finding.instead {
+            line.push_str(&format!(" Instead: {instead}"));
+        }
+    }
+    visible::text(&line).into_owned()
+}
+
+/// What a person is asked about where somebody else shows the command, as one line of plain text.
+#[must_use]
+pub fn question(risk: &Risk) -> String {
+    let mut line = format!("guard asks: {} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score);
+    if let Some(finding) = worst(risk) {
+        line.push_str(&format!(": {} [{}]", finding.reason, finding.rule));
+        if !finding.touches.is_empty() {
+            line.push_str(&format!(" Touches {}.", finding.touches.join(", ")));
+        }
+        if let Some(instead) = &finding.instead {
+            line.push_str(&format!(" Safer: {instead}"));
+        }
+    }
+    visible::text(&line).into_owned()
+}
+
+fn worst(risk: &Risk) -> Option<&Finding> {
+    risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight))
 }
 
 /// What would happen with a command, and the worst reason, in one line.

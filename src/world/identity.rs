@@ -91,6 +91,30 @@ impl Caller {
         system::process(unistd::getpid().as_raw())?.unique_name()
     }
 
+    /// Whether a known agent is among the ancestors; marks in the environment do not count.
+    #[must_use]
+    pub fn has_agent_above(&self) -> bool {
+        agent_above(&self.ancestors).is_some()
+    }
+
+    /// Whether a known agent itself started this process: directly, or by a shell that was told to do nothing else. A
+    /// command of the agent's that starts guard in a script or a pipe does not pass for the agent.
+    #[must_use]
+    pub fn is_called_by_agent(&self) -> bool {
+        let is_agent = |process: &Process| agent_above(std::slice::from_ref(process)).is_some();
+        match self.ancestors.as_slice() {
+            [parent, ..] if is_agent(parent) => true,
+            [shell, agent, ..] if is_agent(agent) => {
+                let arguments = system::arguments(shell.pid);
+                let plain = |command: &String| {
+                    command.contains(" hook ") && !command.contains([';', '|', '&', '<', '>', '(', '`', '$', '\n'])
+                };
+                arguments.len() >= 3 && arguments.last().is_some_and(plain)
+            }
+            _ => false,
+        }
+    }
+
     /// The nearest guard among the ancestors: the same file, by device and inode.
     #[must_use]
     pub fn guard_above(&self) -> Option<&Process> {

@@ -1,0 +1,219 @@
+//! What a host says and what it is told, in no dialect: the values between the dialects and the road.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::judge::invocation::{ChangeKind, FileChange};
+
+/// One call of a tool that a host asks about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub event: Event,
+    pub what: What,
+    /// The working directory, where the host names one.
+    pub cwd: Option<PathBuf>,
+    /// The host's name for its session.
+    pub session: Option<String>,
+    /// Whether the host's own prompt is sure to reach a person here.
+    pub asks: bool,
+}
+
+/// At which of its moments a host asks. It decides how the answer must look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Before a tool is used; also where the event is not known.
+    Tool,
+    /// Before the host would ask its user, or weighs its own permissions.
+    Permission,
+}
+
+/// What the tool would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Nothing that guard judges.
+    Other,
+    /// Commands for a shell.
+    Line(String),
+    /// A program and its arguments.
+    Argv(Vec<String>),
+    /// Code for PowerShell.
+    PowerShell(String),
+    /// Changes of files.
+    Files(Vec<FileChange>),
+}
+
+/// What a host is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// guard has nothing against it and leaves the rest to the host's own permissions.
+    NoOpinion,
+    /// It may run, and the host need not ask.
+    Allow,
+    /// The host is to ask its user.
+    Ask { reason: String },
+    /// It must not run.
+    Deny { reason: String },
+}
+
+/// What is printed, and the exit code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: u8,
+}
+
+impl Reply {
+    /// Nothing at all.
+    pub const SILENCE: Self = Self { stdout: String::new(), stderr: String::new(), code: 0 };
+
+    /// One line of JSON, and success.
+    #[must_use]
+    pub fn json(value: &Value) -> Self {
+        Self { stdout: format!("{value}\n"), ..Self::SILENCE }
+    }
+
+    /// The denial that most hosts share: exit code 2, the reason on standard error, nothing on standard output.
+    #[must_use]
+    pub fn exit_2(reason: &str) -> Self {
+        Self { stderr: format!("{reason}\n"), code: 2, ..Self::SILENCE }
+    }
+}
+
+/// Why an input is denied unjudged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    pub event: Event,
+    pub why: String,
+}
+
+impl Wrong {
+    /// At a tool's use.
+    #[must_use]
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { event: Event::Tool, why: why.into() }
+    }
+
+    /// An event that guard has no answer for.
+    #[must_use]
+    pub fn event(name: Option<&str>) -> Self {
+        match name {
+            Some(name) => Self::new(format!("the event {name:?} is none that guard answers")),
+            None => Self::new("the input names no event: is this agent's name right?"),
+        }
+    }
+
+    /// A tool whose input is not what the tool takes.
+    #[must_use]
+    pub fn input(tool: &str, expected: &str) -> Self {
+        Self::new(format!("the call of {tool} holds no {expected}: guard cannot tell what it would do"))
+    }
+
+    /// The same, at another event.
+    #[must_use]
+    pub fn at(self, event: Event) -> Self {
+        Self { event, ..self }
+    }
+}
+
+/// A text in an object, under the first of these names that is there.
+#[must_use]
+pub fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| value.get(name)?.as_str())
+}
+
+/// The same as a path, where it is not empty.
+#[must_use]
+pub fn folder(value: &Value, names: &[&str]) -> Option<PathBuf> {
+    names.iter().find_map(|name| value.get(name)?.as_str().filter(|path| !path.is_empty())).map(PathBuf::from)
+}
+
+/// The first entry of a list of folders, be they texts or objects with a path.
+#[must_use]
+pub fn first_folder(value: &Value, name: &str) -> Option<PathBuf> {
+    let first = value.get(name)?.as_array()?.first()?;
+    first.as_str().or_else(|| text(first, &["path"])).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// A session's name.
+#[must_use]
+pub fn session(value: &Value, names: &[&str]) -> Option<String> {
+    text(value, names).filter(|id| !id.is_empty()).map(ToOwned::to_owned)
+}
+
+/// A command: a text for a shell, or a list: of one program's arguments.
+///
+/// # Errors
+/// There is neither.
+pub fn command(tool: &str, input: &Value, names: &[&str]) -> Result<What, Wrong> {
+    let Some(found) = names.iter().find_map(|name| input.get(name)) else { return Err(Wrong::input(tool, "command")) };
+    if let Some(text) = found.as_str() {
+        return Ok(What::Line(text.to_owned()));
+    }
+    match words(found) {
+        Some(words) if !words.is_empty() => Ok(What::Argv(words)),
+        _ => Err(Wrong::input(tool, "command")),
+    }
+}
+
+/// A list of texts.
+#[must_use]
+pub fn words(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|word| word.as_str().map(ToOwned::to_owned)).collect()
+}
+
+/// One file that a tool changes.
+///
+/// # Errors
+/// The call names none.
+pub fn file(tool: &str, input: &Value, names: &[&str], kind: ChangeKind) -> Result<What, Wrong> {
+    match text(input, names) {
+        Some(path) if !path.is_empty() => Ok(What::Files(vec![FileChange { kind, path: path.to_owned() }])),
+        _ => Err(Wrong::input(tool, "file name")),
+    }
+}
+
+/// The files that a patch in the form `*** Begin Patch` changes.
+///
+/// # Errors
+/// It names none: then it is no such patch.
+pub fn patch(tool: &str, text: &str) -> Result<What, Wrong> {
+    let change = |kind, path: &str| FileChange { kind, path: path.trim().to_owned() };
+    let mut changes: Vec<FileChange> = Vec::new();
+    for line in text.lines() {
+        let Some(rest) = line.trim_start().strip_prefix("*** ") else { continue };
+        if let Some(path) = rest.strip_prefix("Add File:") {
+            changes.push(change(ChangeKind::Write, path));
+        } else if let Some(path) = rest.strip_prefix("Update File:") {
+            changes.push(change(ChangeKind::Edit, path));
+        } else if let Some(path) = rest.strip_prefix("Delete File:") {
+            changes.push(change(ChangeKind::Delete, path));
+        } else if let Some(path) = rest.strip_prefix("Move to:") {
+            if let Some(last) = changes.last_mut() {
+                last.kind = ChangeKind::Move;
+            }
+            changes.push(change(ChangeKind::Write, path));
+        }
+    }
+    if changes.is_empty() { Err(Wrong::input(tool, "patch that names a file")) } else { Ok(What::Files(changes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_tells_its_files_and_where_they_go() {
+        let text = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** Update File: b.txt\n*** Move to: c.txt\n@@\n-x\n+y\n\
+                    *** Delete File: d e.txt\n*** End Patch\n";
+        let Ok(What::Files(changes)) = patch("apply_patch", text) else { panic!("no files") };
+        let said: Vec<_> = changes.iter().map(|change| format!("{} {}", change.kind.word(), change.path)).collect();
+        assert_eq!(said, ["write a.txt", "move b.txt", "write c.txt", "delete d e.txt"]);
+    }
+
+    #[test]
+    fn a_patch_that_names_no_file_is_not_passed_over() {
+        assert!(patch("apply_patch", "--- a\n+++ b\n").is_err());
+    }
+}

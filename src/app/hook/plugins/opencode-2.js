@@ -1,0 +1,59 @@
+// guard judges each command and each change of a file before OpenCode (2.x) carries it out.
+// Whatever goes wrong on the way to a clear answer is a denial.
+import { spawn } from "node:child_process";
+
+const GUARD = "guard";
+// Seconds for which guard may think, or wait for a person.
+const WAITS = 600;
+// What OpenCode weighs, and the tool that guard knows it as.
+const JUDGED = { bash: "bash", shell: "bash", write: "write", edit: "edit", patch: "edit" };
+
+function ask(call) {
+  return new Promise((resolve) => {
+    let said = "";
+    let errors = "";
+    let timer;
+    const end = (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    const deny = (reason) => end({ decision: "deny", reason: `guard: ${reason}` });
+    const child = spawn(GUARD, ["hook", "--agent", "opencode", "--timeout", String(WAITS)]);
+    timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      deny("it did not answer in time");
+    }, WAITS * 1000);
+    child.on("error", (error) => deny(`it could not be started: ${error.message}`));
+    child.stdin.on("error", () => {});
+    child.stdout.on("data", (chunk) => (said += chunk));
+    child.stderr.on("data", (chunk) => (errors += chunk));
+    child.on("close", (code) => {
+      if (code !== 0) return deny(errors.trim() || `it ended with ${code}`);
+      let answer;
+      try {
+        answer = JSON.parse(said);
+      } catch {
+        return deny("its answer cannot be read");
+      }
+      const known = ["none", "allow", "ask", "deny"].includes(answer?.decision);
+      return known ? end(answer) : deny("its answer holds no decision");
+    });
+    child.stdin.end(JSON.stringify(call));
+  });
+}
+
+export default {
+  id: "guard",
+  async setup(ctx) {
+    await ctx.permission.hook("evaluate", async (event) => {
+      const tool = JUDGED[event.action];
+      if (tool === undefined || event.effect === "deny") return;
+      const args = tool === "bash" ? { command: event.resource } : { filePath: event.resource };
+      const cwd = ctx.directory || process.cwd();
+      const answer = await ask({ tool, args, cwd, session: event.sessionID, asks: true });
+      if (answer.decision === "none") return;
+      event.effect = answer.decision;
+      if (answer.reason) event.message = answer.reason;
+    });
+  },
+};

@@ -1,0 +1,53 @@
+// guard judges each command and each change of a file before OpenCode (1.x) carries it out.
+// Whatever goes wrong on the way to a clear answer is a denial.
+import { spawn } from "node:child_process";
+
+const GUARD = "guard";
+// Seconds for which guard may think, or wait for a person.
+const WAITS = 600;
+const JUDGED = new Set(["bash", "write", "edit", "multiedit", "patch", "apply_patch"]);
+
+function ask(call) {
+  return new Promise((resolve) => {
+    let said = "";
+    let errors = "";
+    let timer;
+    const end = (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
+    const deny = (reason) => end({ decision: "deny", reason: `guard: ${reason}` });
+    const child = spawn(GUARD, ["hook", "--agent", "opencode", "--timeout", String(WAITS)]);
+    timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      deny("it did not answer in time");
+    }, WAITS * 1000);
+    child.on("error", (error) => deny(`it could not be started: ${error.message}`));
+    child.stdin.on("error", () => {});
+    child.stdout.on("data", (chunk) => (said += chunk));
+    child.stderr.on("data", (chunk) => (errors += chunk));
+    child.on("close", (code) => {
+      if (code !== 0) return deny(errors.trim() || `it ended with ${code}`);
+      let answer;
+      try {
+        answer = JSON.parse(said);
+      } catch {
+        return deny("its answer cannot be read");
+      }
+      const known = ["none", "allow", "ask", "deny"].includes(answer?.decision);
+      return known ? end(answer) : deny("its answer holds no decision");
+    });
+    child.stdin.end(JSON.stringify(call));
+  });
+}
+
+// The only export: OpenCode calls each of them.
+export const Guard = async ({ directory }) => ({
+  "tool.execute.before": async (input, output) => {
+    if (!JUDGED.has(input.tool)) return;
+    const call = { tool: input.tool, args: output.args, cwd: directory, session: input.sessionID };
+    const answer = await ask(call);
+    if (answer.decision === "none" || answer.decision === "allow") return;
+    throw new Error(answer.reason || "guard: denied");
+  },
+});

@@ -1,0 +1,112 @@
+//! The deadline: a thread that says no when it passes, whatever else hangs.
+//!
+//! A host that gives up on a hook lets the command run. So the answer that would be given is laid ready before anything
+//! is read, and whoever comes first, guard or the deadline, gives the one answer and ends the process.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::call::Reply;
+
+/// The deadline, and what is said when it passes.
+pub struct Watchdog {
+    shared: Arc<Shared>,
+    begun: Instant,
+}
+
+struct Shared {
+    laid: Mutex<Laid>,
+    changed: Condvar,
+    answered: AtomicBool,
+}
+
+struct Laid {
+    until: Instant,
+    reply: Reply,
+}
+
+impl Watchdog {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn begin(time: Duration, reply: Reply) -> std::io::Result<Self> {
+        let begun = Instant::now();
+        let shared = Arc::new(Shared {
+            laid: Mutex::new(Laid { until: begun + time, reply }),
+            changed: Condvar::new(),
+            answered: AtomicBool::new(false),
+        });
+        let watched = Arc::clone(&shared);
+        thread::Builder::new().name("deadline".to_owned()).spawn(move || watched.watch())?;
+        Ok(Self { shared, begun })
+    }
+
+    /// What is said when the deadline passes, from now on.
+    pub fn lay(&self, reply: Reply) {
+        self.shared.laid().reply = reply;
+    }
+
+    /// Sets the deadline to so long after the beginning, when that is earlier.
+    pub fn shorten(&self, time: Duration) {
+        let mut laid = self.shared.laid();
+        laid.until = laid.until.min(self.begun + time);
+        self.shared.changed.notify_one();
+    }
+
+    /// What is left.
+    pub fn left(&self) -> Duration {
+        self.shared.laid().until.saturating_duration_since(Instant::now())
+    }
+
+    /// Gives the answer. The exit code is returned; where the deadline came first, this does not return.
+    pub fn answer(&self, reply: &Reply) -> u8 {
+        self.shared.give(reply)
+    }
+
+    /// The same from a panic, which may come at any time in any thread.
+    pub fn on_panic(&self, reply: Reply) {
+        let shared = Arc::clone(&self.shared);
+        std::panic::set_hook(Box::new(move |_| {
+            let code = shared.give(&reply);
+            std::process::exit(i32::from(code));
+        }));
+    }
+}
+
+impl Shared {
+    /// What is laid ready. Nobody can have left it half changed: a lock that a panic poisoned is as good.
+    fn laid(&self) -> std::sync::MutexGuard<'_, Laid> {
+        self.laid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn watch(&self) {
+        let mut laid = self.laid();
+        loop {
+            let left = laid.until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let code = self.give(&laid.reply);
+                std::process::exit(i32::from(code));
+            }
+            laid = self.changed.wait_timeout(laid, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn give(&self, reply: &Reply) -> u8 {
+        if self.answered.swap(true, Ordering::SeqCst) {
+            // The other one is giving its answer, and ends the process.
+            loop {
+                thread::park();
+            }
+        }
+        // The reason first: with an exit code of 2 and no reason, some hosts run the command. What cannot be written has
+        // no reader.
+        let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
+        let mut out = std::io::stdout();
+        let _ = out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush());
+        reply.code
+    }
+}

@@ -1,0 +1,11 @@
+//! What a hook is told is what the agent understands: the real program, fed as each agent feeds it.
+//!
+//! Each dialect has a file of exchanges beside this one. `GUARD_UPDATE=1 cargo test hooks` writes the answers anew; look
+//! at what changed.
+
+#[path = "hooks/exchanges.rs"]
+mod exchanges;
+#[path = "hooks/failing.rs"]
+mod failing;
+#[path = "hooks/stage.rs"]
+mod stage;

@@ -1,0 +1,97 @@
+//! Inputs as each agent writes them, and the answers to the byte.
+
+use std::fs;
+use std::path::PathBuf;
+
+use guard::app::hook::hosts::HOSTS;
+
+use super::stage::{hook, said};
+use crate::harness::home::Home;
+
+/// One call and its answer.
+#[derive(Default)]
+struct Exchange {
+    what: String,
+    input: String,
+    out: String,
+    err: String,
+    code: i32,
+}
+
+fn file(agent: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/promises/hooks").join(format!("{agent}.txt"))
+}
+
+fn read(text: &str) -> Vec<Exchange> {
+    let mut all: Vec<Exchange> = Vec::new();
+    for line in text.lines() {
+        if let Some(what) = line.strip_prefix("== ") {
+            all.push(Exchange { what: what.to_owned(), ..Exchange::default() });
+        }
+        let Some(last) = all.last_mut() else { continue };
+        if let Some(rest) = line.strip_prefix("in   ") {
+            last.input = rest.to_owned();
+        } else if let Some(rest) = line.strip_prefix("out  ") {
+            last.out = rest.to_owned();
+        } else if let Some(rest) = line.strip_prefix("err  ") {
+            last.err = rest.to_owned();
+        } else if let Some(rest) = line.strip_prefix("exit ") {
+            last.code = rest.parse().unwrap();
+        }
+    }
+    all
+}
+
+fn written(exchange: &Exchange) -> String {
+    let Exchange { what, input, out, err, code } = exchange;
+    format!("== {what}\nin   {input}\nout  {out}\nerr  {err}\nexit {code}\n").replace("  \n", "\n")
+}
+
+/// Plays a file against guard, and compares all that it says.
+fn play(agent: &str) {
+    let path = file(agent);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{agent}: {error}"));
+    let asked = read(&text);
+    assert!(asked.len() >= 5, "{agent}: {} exchanges", asked.len());
+    let mut answered = String::new();
+    for exchange in &asked {
+        // Each has a record of its own: denials in a row change the answer.
+        let home = Home::new();
+        let folder = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let output = hook(&home, agent, &exchange.input.replace("$HERE", &folder));
+        let (out, err) = said(&output);
+        assert!(out.lines().count() <= 1 && err.lines().count() <= 1, "{agent}, {}: {out}{err}", exchange.what);
+        let said = |text: &str| text.trim_end().replace(&folder, "$HERE");
+        let answer = Exchange {
+            what: exchange.what.clone(),
+            input: exchange.input.clone(),
+            out: said(&out),
+            err: said(&err),
+            code: output.status.code().unwrap(),
+        };
+        answered.push_str(&written(&answer));
+    }
+    if std::env::var_os("GUARD_UPDATE").is_some() {
+        fs::write(&path, &answered).unwrap();
+    }
+    let kept: String = read(&fs::read_to_string(&path).unwrap()).iter().map(written).collect();
+    assert_eq!(kept, answered, "{agent}");
+}
+
+#[test]
+fn every_agent_with_hooks_has_exchanges() {
+    for host in HOSTS {
+        assert!(file(host.name).exists(), "{}", host.name);
+    }
+}
+
+macro_rules! dialects {
+    ($($name:ident)*) => { $(
+        #[test]
+        fn $name() {
+            play(stringify!($name));
+        }
+    )* };
+}
+
+dialects! { claude codex gemini antigravity cursor copilot opencode windsurf droid kimi qwen grok goose cline hermes amp }

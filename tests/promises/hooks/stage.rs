@@ -1,0 +1,45 @@
+//! A home with a guard in it, and hosts that call its hook.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use crate::harness::home::Home;
+
+/// Starts a command, writes this to it, and takes what it says.
+pub fn fed(command: &mut Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().unwrap();
+    // Who answers early need not read all of it.
+    let _ = writer.join().unwrap();
+    output
+}
+
+/// What guard answers to this agent's input.
+pub fn hook(home: &Home, agent: &str, input: &str) -> Output {
+    fed(&mut home.guard(&["hook", "--agent", agent]), input.as_bytes())
+}
+
+/// An input for Claude Code's hook before a shell command.
+pub fn bash(home: &Home, command: &str) -> String {
+    serde_json::json!({
+        "session_id": "s1",
+        "transcript_path": home.path("home/t.jsonl"),
+        "cwd": home.path("work"),
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": { "command": command },
+        "tool_use_id": "toolu_01",
+    })
+    .to_string()
+}
+
+/// Standard output and standard error as text.
+pub fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
