@@ -259,7 +259,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn any_edit_of_any_column_is_found(row in 1_i64..=5, column in 0_usize..64, text in "[a-z]{1,8}", number in 1000_i64..) {
+        fn any_edit_of_any_column_is_found(row in 1_i64..=5, column in 0_usize..64, text in "[a-z]{2,8}x", number in 1000_i64..) {
             let sample = five();
             let columns: Vec<(String, String)> = sample.store.persist(|connection| {
                 let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info('record') WHERE name <> 'id'")?;
