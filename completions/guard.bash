@@ -19,6 +19,9 @@ _guard() {
             guard,allow)
                 cmd="guard__subcmd__allow"
                 ;;
+            guard,approve)
+                cmd="guard__subcmd__approve"
+                ;;
             guard,check)
                 cmd="guard__subcmd__check"
                 ;;
@@ -27,6 +30,9 @@ _guard() {
                 ;;
             guard,demo)
                 cmd="guard__subcmd__demo"
+                ;;
+            guard,deny)
+                cmd="guard__subcmd__deny"
                 ;;
             guard,explain)
                 cmd="guard__subcmd__explain"
@@ -46,8 +52,14 @@ _guard() {
             guard,patterns)
                 cmd="guard__subcmd__patterns"
                 ;;
+            guard,pending)
+                cmd="guard__subcmd__pending"
+                ;;
             guard,verify)
                 cmd="guard__subcmd__verify"
+                ;;
+            guard,wait)
+                cmd="guard__subcmd__wait"
                 ;;
             guard__subcmd__allow,add)
                 cmd="guard__subcmd__allow__subcmd__add"
@@ -100,6 +112,9 @@ _guard() {
             guard__subcmd__help,allow)
                 cmd="guard__subcmd__help__subcmd__allow"
                 ;;
+            guard__subcmd__help,approve)
+                cmd="guard__subcmd__help__subcmd__approve"
+                ;;
             guard__subcmd__help,check)
                 cmd="guard__subcmd__help__subcmd__check"
                 ;;
@@ -108,6 +123,9 @@ _guard() {
                 ;;
             guard__subcmd__help,demo)
                 cmd="guard__subcmd__help__subcmd__demo"
+                ;;
+            guard__subcmd__help,deny)
+                cmd="guard__subcmd__help__subcmd__deny"
                 ;;
             guard__subcmd__help,explain)
                 cmd="guard__subcmd__help__subcmd__explain"
@@ -127,8 +145,14 @@ _guard() {
             guard__subcmd__help,patterns)
                 cmd="guard__subcmd__help__subcmd__patterns"
                 ;;
+            guard__subcmd__help,pending)
+                cmd="guard__subcmd__help__subcmd__pending"
+                ;;
             guard__subcmd__help,verify)
                 cmd="guard__subcmd__help__subcmd__verify"
+                ;;
+            guard__subcmd__help,wait)
+                cmd="guard__subcmd__help__subcmd__wait"
                 ;;
             guard__subcmd__help__subcmd__allow,add)
                 cmd="guard__subcmd__help__subcmd__allow__subcmd__add"
@@ -221,7 +245,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --help --version check explain config log verify allow patterns install hook demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve deny wait verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -365,6 +389,20 @@ _guard() {
         guard__subcmd__allow__subcmd__remove)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approve)
+            opts="-h --all --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -530,6 +568,28 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__deny)
+            opts="-r -h --all --reason --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__explain)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -545,7 +605,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log verify allow patterns install hook demo help"
+            opts="check explain config log pending approve deny wait verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -603,6 +663,20 @@ _guard() {
         guard__subcmd__help__subcmd__allow__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__approve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -685,6 +759,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__deny)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -866,7 +954,35 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__pending)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__wait)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1220,6 +1336,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__pending)
+            opts="-h --all --watch --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__verify)
             opts="-h --head --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1228,6 +1358,24 @@ _guard() {
             fi
             case "${prev}" in
                 --head)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__wait)
+            opts="-h --timeout --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

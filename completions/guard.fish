@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_guard_global_optspecs
-    string join \n yes c= h/help V/version
+    string join \n yes no-wait c= h/help V/version
 end
 
 function __fish_guard_needs_command
@@ -26,12 +26,17 @@ end
 
 complete -c guard -n "__fish_guard_needs_command" -s c -d 'A command string; the shell\'s other options (-l, -e, -o pipefail, …) may stand in front of it' -r
 complete -c guard -n "__fish_guard_needs_command" -l yes -d 'Your own yes in advance, up to tier 3 and only from your own terminal'
+complete -c guard -n "__fish_guard_needs_command" -l no-wait -d 'Where nobody sits at the terminal, do not wait for an answer: exit 75 and say the request\'s name'
 complete -c guard -n "__fish_guard_needs_command" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_needs_command" -s V -l version -d 'Print version'
 complete -c guard -n "__fish_guard_needs_command" -a "check" -d 'Judge a command without running it: exit 0 allow, 1 ask, 2 deny'
 complete -c guard -n "__fish_guard_needs_command" -a "explain" -d 'Judge a command and draw how: the parts, what each does, which rule, why this score'
 complete -c guard -n "__fish_guard_needs_command" -a "config" -d 'Show and check the configuration'
 complete -c guard -n "__fish_guard_needs_command" -a "log" -d 'Show what was decided, by whom, and what came of it'
+complete -c guard -n "__fish_guard_needs_command" -a "pending" -d 'Show the commands that wait for an answer'
+complete -c guard -n "__fish_guard_needs_command" -a "approve" -d 'Let commands run that wait, each shown in full'
+complete -c guard -n "__fish_guard_needs_command" -a "deny" -d 'Refuse commands that wait'
+complete -c guard -n "__fish_guard_needs_command" -a "wait" -d 'Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet'
 complete -c guard -n "__fish_guard_needs_command" -a "verify" -d 'Check that the record is as it was written: exit 0 when it is, 1 when not'
 complete -c guard -n "__fish_guard_needs_command" -a "allow" -d 'List, give and take back standing grants'
 complete -c guard -n "__fish_guard_needs_command" -a "patterns" -d 'List, show and test the rules, or begin a pattern file of your own'
@@ -81,6 +86,17 @@ complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcomm
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand pending" -l all -d 'What was settled in the last days too'
+complete -c guard -n "__fish_guard_using_subcommand pending" -l watch -d 'Show it anew whenever it changes, until interrupted'
+complete -c guard -n "__fish_guard_using_subcommand pending" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand pending" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand approve" -l all -d 'All that wait now: one question for tier 2 and below, one for each of tier 3; tier 4 is left out'
+complete -c guard -n "__fish_guard_using_subcommand approve" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand deny" -s r -l reason -d 'What the one who asked is told' -r
+complete -c guard -n "__fish_guard_using_subcommand deny" -l all -d 'All that wait now'
+complete -c guard -n "__fish_guard_using_subcommand deny" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand wait" -l timeout -d 'Wait at most so many seconds; without, until it can be answered no more' -r
+complete -c guard -n "__fish_guard_using_subcommand wait" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand verify" -l head -d 'A head that was kept elsewhere: it must still be part of the chain' -r
 complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand verify" -s h -l help -d 'Print help'
@@ -137,17 +153,21 @@ complete -c guard -n "__fish_guard_using_subcommand hook" -l agent -d 'The agent
 complete -c guard -n "__fish_guard_using_subcommand hook" -l timeout -d 'For how long the agent waits, where its configuration says other than the agent\'s default' -r
 complete -c guard -n "__fish_guard_using_subcommand hook" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "check" -d 'Judge a command without running it: exit 0 allow, 1 ask, 2 deny'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "explain" -d 'Judge a command and draw how: the parts, what each does, which rule, why this score'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "config" -d 'Show and check the configuration'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "log" -d 'Show what was decided, by whom, and what came of it'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "verify" -d 'Check that the record is as it was written: exit 0 when it is, 1 when not'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "allow" -d 'List, give and take back standing grants'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "patterns" -d 'List, show and test the rules, or begin a pattern file of your own'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "install" -d 'Change an agent\'s configuration so that it asks guard before each command'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "hook" -d 'Answer an agent that asks before it runs a command: JSON in, the agent\'s own dialect out'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "demo" -d 'Show the main job on real commands, in a scratch project that is made for it'
-complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log verify allow patterns install hook demo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "check" -d 'Judge a command without running it: exit 0 allow, 1 ask, 2 deny'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "explain" -d 'Judge a command and draw how: the parts, what each does, which rule, why this score'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "config" -d 'Show and check the configuration'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "log" -d 'Show what was decided, by whom, and what came of it'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "pending" -d 'Show the commands that wait for an answer'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "approve" -d 'Let commands run that wait, each shown in full'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "deny" -d 'Refuse commands that wait'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "wait" -d 'Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "verify" -d 'Check that the record is as it was written: exit 0 when it is, 1 when not'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "allow" -d 'List, give and take back standing grants'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "patterns" -d 'List, show and test the rules, or begin a pattern file of your own'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "install" -d 'Change an agent\'s configuration so that it asks guard before each command'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "hook" -d 'Answer an agent that asks before it runs a command: JSON in, the agent\'s own dialect out'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "demo" -d 'Show the main job on real commands, in a scratch project that is made for it'
+complete -c guard -n "__fish_guard_using_subcommand help; and not __fish_seen_subcommand_from check explain config log pending approve deny wait verify allow patterns install hook demo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Show every key with its value and the file it comes from'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Show where configuration is read from'

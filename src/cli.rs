@@ -8,16 +8,17 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::app::run::Manner;
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, check, config, explain, hook, install, log, patterns, verify};
+use crate::app::{allow, answer, check, config, explain, hook, install, log, patterns, pending, verify, wait};
 
 /// What guard is asked to do.
 #[derive(Debug)]
 pub enum Call {
-    /// `guard [--yes] -- program arguments…`
-    Run { argv: Vec<OsString>, yes: bool },
-    /// `guard [--yes] -c 'commands'`, with a shell's other options.
-    Shell { call: ShellCall, yes: bool },
+    /// `guard [--yes] [--no-wait] -- program arguments…`
+    Run { argv: Vec<OsString>, manner: Manner },
+    /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options.
+    Shell { call: ShellCall, manner: Manner },
     /// A verb.
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
@@ -38,22 +39,28 @@ pub enum Wrong {
 }
 
 const AFTER_HELP: &str = "\
-Exit codes: the command's own when it ran; 126 refused, 127 not found, 125 guard itself failed.
+Exit codes: the command's own when it ran; 126 refused, 127 not found, 125 guard itself failed,
+75 queued without waiting.
 guard check: 0 allow, 1 ask, 2 deny.
 
 Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml and .guard/patterns/ in a
-project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db.";
+project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db (the record) and queue.db (what waits).
+
+Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
 #[derive(Debug, Parser)]
 #[command(name = "guard", version, after_help = AFTER_HELP, arg_required_else_help = false)]
-#[command(override_usage = "guard [--yes] -- PROGRAM [ARGUMENT]...\n       \
-                            guard [--yes] [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       \
+#[command(override_usage = "guard [--yes] [--no-wait] -- PROGRAM [ARGUMENT]...\n       \
+                            guard [--yes] [--no-wait] [SHELL OPTION]... -c 'COMMANDS' [ARGUMENT]...\n       \
                             guard VERB")]
 pub struct Cli {
     /// Your own yes in advance, up to tier 3 and only from your own terminal
     #[arg(long)]
     pub yes: bool,
+    /// Where nobody sits at the terminal, do not wait for an answer: exit 75 and say the request's name
+    #[arg(long)]
+    pub no_wait: bool,
     /// A command string; the shell's other options (-l, -e, -o pipefail, …) may stand in front of it
     #[arg(short = 'c', value_name = "COMMANDS", allow_hyphen_values = true)]
     pub commands: Option<OsString>,
@@ -75,6 +82,14 @@ pub enum Verb {
     Config(config::ConfigArgs),
     /// Show what was decided, by whom, and what came of it
     Log(log::LogArgs),
+    /// Show the commands that wait for an answer
+    Pending(pending::PendingArgs),
+    /// Let commands run that wait, each shown in full
+    Approve(answer::ApproveArgs),
+    /// Refuse commands that wait
+    Deny(answer::DenyArgs),
+    /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
+    Wait(wait::WaitArgs),
     /// Check that the record is as it was written: exit 0 when it is, 1 when not
     Verify(verify::VerifyArgs),
     /// List, give and take back standing grants
@@ -104,21 +119,29 @@ guard demo shows it in a scratch project. guard --help lists everything.
 /// Reads the arguments after guard's own name.
 #[must_use]
 pub fn read(arguments: &[OsString]) -> Call {
-    let (yes, rest) = match arguments.split_first() {
-        None => return Call::ShortHelp,
-        Some((first, rest)) if first == "--yes" => (true, rest),
-        Some(_) => (false, arguments),
-    };
+    if arguments.is_empty() {
+        return Call::ShortHelp;
+    }
+    let mut manner = Manner::default();
+    let mut rest = arguments;
+    while let Some((first, more)) = rest.split_first() {
+        match first.as_encoded_bytes() {
+            b"--yes" => manner.yes = true,
+            b"--no-wait" => manner.no_wait = true,
+            _ => break,
+        }
+        rest = more;
+    }
     let Some(first) = rest.first() else { return with_clap(arguments) };
     if first == "--" {
         return match rest.get(1..) {
-            Some(argv) if !argv.is_empty() => Call::Run { argv: argv.to_vec(), yes },
+            Some(argv) if !argv.is_empty() => Call::Run { argv: argv.to_vec(), manner },
             _ => Call::Wrong(Wrong::NoCommand),
         };
     }
     if is_shell_option(first) {
         return match ShellCall::read(rest) {
-            Ok(call) => Call::Shell { call, yes },
+            Ok(call) => Call::Shell { call, manner },
             Err(error) => Call::Wrong(Wrong::Shell(error)),
         };
     }
@@ -128,7 +151,7 @@ pub fn read(arguments: &[OsString]) -> Call {
 /// Whether a first argument is a shell's option rather than guard's own.
 fn is_shell_option(word: &OsStr) -> bool {
     let bytes = word.as_encoded_bytes();
-    let own = matches!(bytes, b"-h" | b"--help" | b"-V" | b"--version" | b"--yes");
+    let own = matches!(bytes, b"-h" | b"--help" | b"-V" | b"--version" | b"--yes" | b"--no-wait");
     !own && bytes.len() > 1 && matches!(bytes[0], b'-' | b'+')
 }
 

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
-use guard::app::{allow, check, config, demo, exit, explain, hook, install, log, patterns, run, verify};
+use guard::app::{
+    allow, answer, check, config, demo, exit, explain, hook, install, log, patterns, pending, run, verify, wait,
+};
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
@@ -14,8 +16,8 @@ fn main() -> ExitCode {
     let inherited = preserve::capture_at_start();
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let code = match cli::read(&arguments) {
-        Call::Run { argv, yes } => run::run(Wanted::Argv(argv), yes, inherited),
-        Call::Shell { call, yes } => run::run(Wanted::Line(call), yes, inherited),
+        Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
+        Call::Shell { call, manner } => run::run(Wanted::Line(call), manner, inherited),
         Call::Verb(verb) => do_verb(&verb),
         Call::ShortHelp => printed(cli::SHORT_HELP),
         Call::Wrong(wrong) => explain_wrong(&wrong),
@@ -33,6 +35,10 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
         Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
         Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),
+        Verb::Pending(args) => pending::run(args).map_err(|error| error.to_string()),
+        Verb::Approve(args) => answer::approve(args).map_err(|error| error.to_string()),
+        Verb::Deny(args) => answer::deny(args).map_err(|error| error.to_string()),
+        Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Road::open().map_err(|error| error.to_string()).and_then(|road| {
             // The account's own folder comes first; the one that HOME names is a user's too where the account has none.
             let own = road

@@ -38,6 +38,8 @@ mod nesting;
 mod patterns;
 #[path = "promises/pruning.rs"]
 mod pruning;
+#[path = "promises/queue.rs"]
+mod queue;
 #[path = "promises/record.rs"]
 mod record;
 #[path = "promises/repositories.rs"]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::queue;
 use super::road::Road;
 use crate::channel::terminal::{self, Answer, Closed};
 use crate::judge::Judgment;
@@ -26,12 +27,18 @@ use crate::world::{World, evidence};
 pub enum Asked {
     Yes {
         grant: Option<Offer>,
+        /// Who answered, where that was not at this terminal: for the record.
+        by: Option<String>,
     },
     No(Refusal),
     /// A signal came while asking: it is recorded, then guard dies of it.
     Killed {
         refusal: Refusal,
         signal: i32,
+    },
+    /// It waits in the queue under this name, and nobody waits for it here.
+    Queued {
+        request: String,
     },
 }
 
@@ -42,15 +49,64 @@ pub struct Offer {
     pub words: String,
 }
 
-/// Asks, where a person sits.
-pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Asked {
+/// Asks where a person sits; elsewhere the command waits in the queue.
+pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, no_wait: bool) -> Asked {
     let situation = &road.caller.terminal;
     // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
-    if !situation.is_person_here() && *situation != Situation::ForeignRawMode {
+    let why = if situation.is_person_here() || *situation == Situation::ForeignRawMode {
+        match at_the_terminal(road, invocation, judgment, prompt) {
+            Err(why) => why.to_string(),
+            Ok(asked) => return asked,
+        }
+    } else {
         let why = situation.to_string();
-        let why = why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned();
-        return Asked::No(Refusal::NoOne { why });
-    }
+        why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
+    };
+    queue::ask(road, invocation, judgment, prompt, &queue::Wait::of(road, invocation, no_wait, why))
+}
+
+/// Asks on the card. The card's own end is an answer; that there could be none is not.
+fn at_the_terminal(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+) -> Result<Asked, Closed> {
+    let may_grant = prompt.may_grant && judgment.may_grant;
+    let Card { view, explained, look, runtime, session, always } = card(road, invocation, judgment, prompt);
+    let yes = |grant| Asked::Yes { grant, by: None };
+    Ok(match terminal::ask(&view, prompt, &explained, look, runtime) {
+        Answer::Once => yes(None),
+        Answer::Session => yes(session.filter(|_| may_grant)),
+        Answer::Always => yes(always.filter(|_| may_grant)),
+        Answer::No { words } => Asked::No(Refusal::Person { words }),
+        Answer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
+        Answer::Closed(Closed::Interrupted(signal)) => {
+            Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
+        }
+        Answer::Closed(Closed::Signal(signal)) => Asked::Killed {
+            refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
+            signal: signal as i32,
+        },
+        Answer::Closed(closed @ (Closed::NoTerminal(_) | Closed::Unattended | Closed::Background | Closed::Busy)) => {
+            return Err(closed);
+        }
+        Answer::Closed(closed) => Asked::No(Refusal::NoOne { why: closed.to_string() }),
+    })
+}
+
+/// Everything that asking on the card takes.
+pub(super) struct Card {
+    pub view: CardView,
+    pub explained: ExplainView,
+    pub look: Look,
+    pub runtime: Option<PathBuf>,
+    pub session: Option<Offer>,
+    pub always: Option<Offer>,
+}
+
+/// The card of a command.
+pub(super) fn card(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Card {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let offer = |until: Until| may_grant.then(|| offer(invocation, until));
     let session = offer(Until::Session { id: invocation.session.id.clone() });
@@ -68,24 +124,10 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         outcome: explain::outcome(&crate::judge::policy::Decision::Ask(prompt.clone())),
         card: view.clone(),
     };
-    let variable = |name: &str| invocation.env.get(name).map(ToOwned::to_owned);
+    let variable = |name: &str| std::env::var(name).ok();
     let look = Look::from_environment(variable, true);
-    let runtime = invocation.env.get("XDG_RUNTIME_DIR").map(PathBuf::from);
-    match terminal::ask(&view, prompt, &explained, look, runtime) {
-        Answer::Once => Asked::Yes { grant: None },
-        Answer::Session => Asked::Yes { grant: session },
-        Answer::Always => Asked::Yes { grant: always },
-        Answer::No { words } => Asked::No(Refusal::Person { words }),
-        Answer::TimedOut { seconds } => Asked::No(Refusal::Timeout { seconds }),
-        Answer::Closed(Closed::Interrupted(signal)) => {
-            Asked::Killed { refusal: Refusal::Person { words: None }, signal: signal as i32 }
-        }
-        Answer::Closed(Closed::Signal(signal)) => Asked::Killed {
-            refusal: Refusal::NoOne { why: format!("guard was ended by {signal} while asking") },
-            signal: signal as i32,
-        },
-        Answer::Closed(closed) => Asked::No(Refusal::NoOne { why: closed.to_string() }),
-    }
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    Card { view, explained, look, runtime, session, always }
 }
 
 /// What is known of what it would touch, and what is wrong with the configuration. For the card, never for the verdict.

@@ -8,6 +8,8 @@ pub const ALLOW: u8 = 0;
 pub const ASK: u8 = 1;
 /// It would be refused (`guard check`).
 pub const DENY: u8 = 2;
+/// It waits in the queue, and nobody waits for it.
+pub const QUEUED: u8 = 75;
 /// guard itself failed, or was called wrongly.
 pub const FAILED: u8 = 125;
 /// Refused, or found and not executable.

@@ -1,6 +1,7 @@
 //! One file per verb: the only floor that knows the order of things.
 
 pub mod allow;
+pub mod answer;
 pub mod ask;
 pub mod check;
 pub mod config;
@@ -12,7 +13,10 @@ pub mod install;
 pub mod log;
 pub mod moment;
 pub mod patterns;
+pub mod pending;
+pub mod queue;
 pub mod road;
 pub mod run;
 pub mod shell;
 pub mod verify;
+pub mod wait;

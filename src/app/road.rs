@@ -75,7 +75,12 @@ impl Road {
         if nix::unistd::getuid() != nix::unistd::geteuid() || nix::unistd::getgid() != nix::unistd::getegid() {
             return Err(RoadError::Setuid);
         }
-        let caller = Caller::of_this_process()?;
+        Ok(Self::of(Caller::of_this_process()?))
+    }
+
+    /// The road of a caller: the configuration and the rules that hold where they stand.
+    #[must_use]
+    pub fn of(caller: Caller) -> Self {
         let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
         let mut config = config::load(&roots);
         let (catalog, unreadable) = catalog(&config);
@@ -86,7 +91,7 @@ impl Road {
             config.fail_closed();
         }
         let (patterns, store, shell) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Ok(Self { caller, catalog, config, unreadable, patterns, store, shell })
+        Self { caller, catalog, config, unreadable, patterns, store, shell }
     }
 
     /// The configuration as it holds: tightened, as far as it is known, when anything is wrong.

@@ -29,9 +29,18 @@ pub enum Wanted {
     Line(super::shell::ShellCall),
 }
 
+/// What the caller said beside the command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Their own yes in advance.
+    pub yes: bool,
+    /// Where nobody sits at the terminal: file the command and return at once.
+    pub no_wait: bool,
+}
+
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
 #[must_use]
-pub fn run(wanted: Wanted, yes: bool, mut inherited: Inherited) -> u8 {
+pub fn run(wanted: Wanted, manner: Manner, mut inherited: Inherited) -> u8 {
     let (road, request) = match prepare(wanted) {
         Ok(ready) => ready,
         Err(error) => return failed(&error.to_string()),
@@ -43,13 +52,13 @@ pub fn run(wanted: Wanted, yes: bool, mut inherited: Inherited) -> u8 {
             let approved = Approved::by_policy(invocation, &judgment, &cleared);
             start(&road, approved, &judgment.risk, &inherited)
         }
-        Decision::Ask(prompt) if yes && yes_in_advance(&invocation, &prompt).is_some() => {
+        Decision::Ask(prompt) if manner.yes && yes_in_advance(&invocation, &prompt).is_some() => {
             match Approved::by_person(invocation, &judgment, &judgment, Basis::YesInAdvance) {
                 Ok(approved) => start(&road, approved, &judgment.risk, &inherited),
                 Err(refusal) => say(&refusal, &judgment.risk),
             }
         }
-        Decision::Ask(prompt) => with_a_person(&road, invocation, &judgment, &prompt, &mut inherited),
+        Decision::Ask(prompt) => with_a_person(&road, invocation, &judgment, &prompt, manner, &mut inherited),
         Decision::Refuse(refusal) => refuse(&road, &invocation, &judgment, &refusal, None),
     }
 }
@@ -69,7 +78,7 @@ fn prepare(wanted: Wanted) -> Result<(Road, Request), RoadError> {
 /// Writes down that nobody need be asked, and becomes the command.
 fn start(road: &Road, approved: Approved, risk: &Risk, inherited: &Inherited) -> u8 {
     let settled = Settled::Allowed(approved.basis());
-    match record(road, approved.invocation(), risk, approved.digest(), settled, None, None) {
+    match record(road, approved.invocation(), risk, approved.digest(), settled, None, None, None) {
         Ok(receipt) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Err(refusal) => say(&refusal, risk),
     }
@@ -81,17 +90,28 @@ fn with_a_person(
     invocation: Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
+    manner: Manner,
     inherited: &mut Inherited,
 ) -> u8 {
-    let folder = folder_identity(&invocation);
+    let folder = folder_identity(&invocation.cwd);
     let begun = Instant::now();
     inherited.hold_alarm();
-    let asked = ask::ask(road, &invocation, judgment, prompt);
+    let asked = ask::ask(road, &invocation, judgment, prompt, manner.no_wait);
     let answer = Some(begun.elapsed());
-    let grant = match asked {
-        Asked::Yes { grant } => grant,
+    let (grant, by) = match asked {
+        Asked::Yes { grant, by } => (grant, by),
+        Asked::Queued { request } => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "guard: queued: request {request} waits for a person; guard wait {request} waits for the answer, and \
+                 the same command in the same folder then uses it, once"
+            );
+            return exit::QUEUED;
+        }
         // Where nobody could be asked, nobody took time to answer.
-        Asked::No(refusal @ Refusal::NoOne { .. }) => return refuse(road, &invocation, judgment, &refusal, None),
+        Asked::No(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+            return refuse(road, &invocation, judgment, &refusal, None);
+        }
         Asked::No(refusal) => return refuse(road, &invocation, judgment, &refusal, answer),
         Asked::Killed { refusal, signal } => {
             let _ = refuse(road, &invocation, judgment, &refusal, answer);
@@ -101,7 +121,7 @@ fn with_a_person(
     // Time has passed: what was approved must still be what would run.
     let mut fresh = road.work_out(&invocation);
     fresh.risk = behaviour::weigh(fresh.risk, &road.standing(&invocation), road.policy());
-    if folder != folder_identity(&invocation) {
+    if folder != folder_identity(&invocation.cwd) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
         return refuse(road, &invocation, judgment, &refusal, answer);
     }
@@ -112,7 +132,9 @@ fn with_a_person(
     let settled = Settled::Allowed(approved.basis());
     let process = Caller::unique_name();
     let waits = process.as_deref();
-    let receipt = match record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer, waits) {
+    let words = by.as_deref();
+    let receipt = record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer, words, waits);
+    let receipt = match receipt {
         Ok(receipt) => receipt,
         Err(refusal) => return say(&refusal, &judgment.risk),
     };
@@ -156,7 +178,7 @@ fn refuse(
     for problem in road.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
-    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None);
+    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None, None);
     keep_to_retention(road);
     code
 }
@@ -169,10 +191,11 @@ fn keep_to_retention(road: &Road) {
     }
 }
 
-/// Writes the intent. `process` names this guard where it will wait for the command.
+/// Writes the intent. `words` are what goes with a yes, and `process` names this guard where it will wait for the command.
 ///
 /// # Errors
 /// It could not be written, and the command is of tier 2 or above.
+#[expect(clippy::too_many_arguments, reason = "a row has many parts")]
 fn record(
     road: &Road,
     invocation: &Invocation,
@@ -180,6 +203,7 @@ fn record(
     digest: crate::judge::invocation::Digest,
     settled: Settled<'_>,
     answer: Option<Duration>,
+    words: Option<&str>,
     process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
     let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
@@ -194,7 +218,7 @@ fn record(
         risk,
         settled,
         answer_ms: answer.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-        words: None,
+        words,
         parent: parent.as_deref(),
         process,
     };
@@ -236,8 +260,8 @@ pub fn failed(why: &str) -> u8 {
 }
 
 /// Device and inode of the working directory.
-fn folder_identity(invocation: &Invocation) -> Option<(u64, u64)> {
+pub(super) fn folder_identity(folder: &std::path::Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    let facts = std::fs::metadata(&invocation.cwd).ok()?;
+    let facts = std::fs::metadata(folder).ok()?;
     Some((facts.dev(), facts.ino()))
 }

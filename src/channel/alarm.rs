@@ -94,11 +94,11 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Blocks and watches the signals and starts the alarm, once a second.
+    /// Blocks and watches the signals and starts the alarm, once every so many seconds; 0: never.
     ///
     /// # Errors
     /// When the system refuses, which POSIX does not foresee for these calls.
-    pub(super) fn begin() -> nix::Result<Self> {
+    pub(super) fn begin(every: libc::time_t) -> nix::Result<Self> {
         let mut blocked: SigSet = WATCHED.into_iter().collect();
         // In the background, reading and writing the terminal fails instead of stopping the process.
         blocked.add(Signal::SIGTTIN);
@@ -131,7 +131,7 @@ impl Watch {
                 watch.actions.push((signal, before));
             }
         }
-        watch.alarm = set_timer(&timer(1))?;
+        watch.alarm = set_timer(&timer(every))?;
         Ok(watch)
     }
 

@@ -5,6 +5,7 @@
 
 mod alarm;
 mod asking;
+pub mod bell;
 pub mod confirm;
 mod dialog;
 mod keys;

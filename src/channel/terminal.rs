@@ -140,6 +140,6 @@ fn try_ask(
     // Whoever held the lock had the terminal in its own modes: whose it is now counts.
     check(&tty)?;
     let word = if prompt.word { Some(word::random().map_err(failed)?) } else { None };
-    let watch = Watch::begin().map_err(failed)?;
+    let watch = Watch::begin(1).map_err(failed)?;
     Asking::new(Question { view, prompt, explained, look }, word, &tty, &watch, &lock).ask()
 }

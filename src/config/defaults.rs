@@ -67,6 +67,8 @@ pub fn fail_closed(policy: &mut Policy) {
     policy.hook.grant = false;
     policy.hook.deadline = policy.hook.deadline.min(built_in.hook.deadline);
     policy.record = Record::All;
+    policy.queue_wait = policy.queue_wait.min(built_in.queue_wait);
+    policy.queue_pending = policy.queue_pending.min(built_in.queue_pending);
     policy.retention_days = policy.retention_days.max(built_in.retention_days);
     policy.weights.insert(CircumstanceFact::TrustedFolder, Weight(0));
     policy.trusted_folders.clear();

@@ -36,6 +36,8 @@ pub enum Key {
     TimeoutCriticalFinish,
     PromptsPerHour,
     BreakerAfter,
+    QueueWait,
+    QueuePending,
     TrustedFolders,
     ProtectedBranches,
     Production,
@@ -208,6 +210,10 @@ pub const KEYS: &[Entry] = &[
         "Prompts an hour for agents and the HTTP interface; beyond it they are refused unasked."),
     row(Key::BreakerAfter, "breaker_after", Kind::Whole(1, 100, "denials"), Lower,
         "Denials in a row after which a session is refused unasked until a person resumes it."),
+    row(Key::QueueWait, "queue.wait", Kind::Whole(0, 86400, "seconds"), Lower,
+        "How long a command waits in the queue where nobody sits at its terminal. 0: it is refused at once."),
+    row(Key::QueuePending, "queue.pending", Kind::Whole(0, 1000, "commands"), Lower,
+        "Commands of one session that may wait at once; beyond it they are refused unasked."),
     row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
         "Folders, by glob, where tier 2 and below counts for less."),
     row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
@@ -240,7 +246,7 @@ pub const KEYS: &[Entry] = &[
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
-pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook"];
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue"];
 
 impl Key {
     /// The row of this key.

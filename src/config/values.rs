@@ -49,6 +49,8 @@ impl Key {
             Self::TimeoutCriticalFinish => policy.timeouts.critical_finish.into(),
             Self::PromptsPerHour => policy.prompts_per_hour.into(),
             Self::BreakerAfter => policy.breaker_after.into(),
+            Self::QueueWait => policy.queue_wait.into(),
+            Self::QueuePending => policy.queue_pending.into(),
             Self::Record => match policy.record {
                 Record::Flagged => 0,
                 Record::All => 1,
@@ -84,6 +86,8 @@ impl Key {
             Self::TimeoutCriticalFinish => policy.timeouts.critical_finish = whole,
             Self::PromptsPerHour => policy.prompts_per_hour = whole,
             Self::BreakerAfter => policy.breaker_after = whole,
+            Self::QueueWait => policy.queue_wait = whole,
+            Self::QueuePending => policy.queue_pending = whole,
             Self::Record => policy.record = if value == 0 { Record::Flagged } else { Record::All },
             Self::RetentionDays => policy.retention_days = whole,
             Self::Yolo => policy.yolo = value != 0,

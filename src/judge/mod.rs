@@ -18,6 +18,7 @@ use rules::catalog::Catalog;
 
 pub mod approved;
 pub mod behaviour;
+pub mod bindings;
 pub mod context;
 pub mod facts;
 pub mod invocation;

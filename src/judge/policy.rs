@@ -26,6 +26,10 @@ pub struct Policy {
     pub prompts_per_hour: u32,
     /// Denials in a row after which the breaker opens.
     pub breaker_after: u32,
+    /// Seconds that a command waits in the queue where nobody sits at its terminal; 0: it does not wait.
+    pub queue_wait: u32,
+    /// Commands of one session that may wait at once.
+    pub queue_pending: u32,
     /// Globs over absolute folders that are trusted.
     pub trusted_folders: Vec<String>,
     /// Branch names, by glob, that are protected.
@@ -89,6 +93,8 @@ impl Default for Policy {
             timeouts: Timeouts { medium: 60, high: 30, critical: 10, critical_finish: 20 },
             prompts_per_hour: 10,
             breaker_after: 3,
+            queue_wait: 300,
+            queue_pending: 20,
             trusted_folders: Vec::new(),
             protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),
             production: words(&["prod", "production", "prd", "live"]),
@@ -311,8 +317,12 @@ pub enum Refusal {
     Person { words: Option<String> },
     /// Nobody answered in time.
     Timeout { seconds: u32 },
+    /// Nobody answered a request of the queue in time. It can still be approved, where `late` says so.
+    Unanswered { request: String, seconds: u32, late: bool },
     /// Too many prompts in the hour.
     RateLimited { per_hour: u32 },
+    /// Too many commands of the session wait already.
+    Crowded { waiting: u32 },
     /// Too many denials in a row.
     Breaker { denials: u32 },
     /// Nobody can be asked, and why.
@@ -321,6 +331,8 @@ pub enum Refusal {
     Unrecorded { why: String },
     /// What was approved is not what would run.
     Changed { what: String },
+    /// An answer that was given from where none may be given.
+    Attempt { why: String },
 }
 
 impl Refusal {
@@ -330,12 +342,13 @@ impl Refusal {
         match self {
             Self::Rule { .. } => "rule",
             Self::Person { .. } => "person",
-            Self::Timeout { .. } => "timeout",
-            Self::RateLimited { .. } => "rate-limit",
+            Self::Timeout { .. } | Self::Unanswered { .. } => "timeout",
+            Self::RateLimited { .. } | Self::Crowded { .. } => "rate-limit",
             Self::Breaker { .. } => "breaker",
             Self::NoOne { .. } => "no-one-to-ask",
             Self::Unrecorded { .. } => "unrecorded",
             Self::Changed { .. } => "changed",
+            Self::Attempt { .. } => "attempt",
         }
     }
 }
@@ -347,6 +360,17 @@ impl std::fmt::Display for Refusal {
             Self::Person { words: Some(words) } => write!(f, "denied by a person: {words}"),
             Self::Person { words: None } => f.write_str("denied by a person"),
             Self::Timeout { seconds } => write!(f, "timed out: nobody answered within {seconds} s"),
+            Self::Unanswered { request, seconds, late: true } => write!(
+                f,
+                "timed out: nobody answered request {request} within {seconds} s; once a person approves it, the same \
+                 command in the same folder runs once"
+            ),
+            Self::Unanswered { request, seconds, late: false } => {
+                write!(f, "timed out: nobody answered request {request} within {seconds} s")
+            }
+            Self::Crowded { waiting } => {
+                write!(f, "rate limited: {waiting} commands of this session are waiting already; nobody was asked")
+            }
             Self::RateLimited { per_hour } => {
                 write!(f, "rate limited: {per_hour} prompts in the last hour; nobody was asked")
             }
@@ -356,6 +380,7 @@ impl std::fmt::Display for Refusal {
             Self::NoOne { why } => write!(f, "no one to ask: {why}"),
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
+            Self::Attempt { why } => write!(f, "no answer is taken from here: {why}"),
         }
     }
 }

@@ -23,6 +23,8 @@ const DENIED_BY_PERSON: u8 = 2;
 const ALLOWED_BY_PERSON: u8 = 3;
 /// A person was asked, and no answer came of it.
 const UNANSWERED: u8 = 4;
+/// A person resumed the session.
+pub(super) const RESUMED: u8 = 5;
 /// Added to the others, or alone: it may have read credentials.
 const SECRET: u8 = 8;
 
@@ -70,7 +72,7 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
     let mut standing = Standing { secrets_read: highest >= SECRET, ..Standing::default() };
     let mut approved = connection.prepare(LAST_OF)?;
     let mut last_yes = 0;
-    for mark in [ALLOWED_BY_PERSON, ALLOWED_BY_PERSON | SECRET] {
+    for mark in [ALLOWED_BY_PERSON, ALLOWED_BY_PERSON | SECRET, RESUMED] {
         let id: Option<i64> = approved.query_row(params![root, mark], |row| row.get(0)).optional()?.flatten();
         last_yes = last_yes.max(id.unwrap_or(0));
     }

@@ -216,6 +216,9 @@ const fn provenance(refusal: &Refusal) -> &'static str {
         | Refusal::Breaker { .. }
         | Refusal::NoOne { .. }
         | Refusal::Unrecorded { .. }
+        | Refusal::Unanswered { .. }
+        | Refusal::Crowded { .. }
+        | Refusal::Attempt { .. }
         | Refusal::Changed { .. } => "rule",
     }
 }
@@ -227,7 +230,11 @@ fn words(refusal: &Refusal) -> Option<&str> {
         Refusal::NoOne { why } | Refusal::Unrecorded { why } => Some(why),
         Refusal::Changed { what } => Some(what),
         Refusal::Rule { rule, .. } => Some(rule),
-        Refusal::Timeout { .. } | Refusal::RateLimited { .. } | Refusal::Breaker { .. } => None,
+        Refusal::Attempt { why } => Some(why),
+        Refusal::Unanswered { request, .. } => Some(request),
+        Refusal::Timeout { .. } | Refusal::RateLimited { .. } | Refusal::Crowded { .. } | Refusal::Breaker { .. } => {
+            None
+        }
     }
 }
 

@@ -24,10 +24,14 @@
 //! Most guards write one row and become another program. They take the record for themselves for that moment
 //! (`write_alone`), which spares the shared memory; where somebody else has it open, they share it like everybody.
 //!
+//! The queue is another file ([`queue`]): its rows change, and what was exact in them is erased, while rows of the record
+//! do neither; and the schema of the record, which every command reads, stays as short as it is.
+//!
 //! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the log
 //! is long, and then it is emptied too, because every opening reads it through.
 
 mod advised;
+mod answers;
 mod audit;
 mod behaviour;
 mod chain;
@@ -40,6 +44,7 @@ mod migrations;
 mod open;
 mod paths;
 mod prune;
+pub mod queue;
 mod redact;
 mod rows;
 #[cfg(test)]
@@ -50,6 +55,7 @@ use std::cell::OnceCell;
 use self::key::Key;
 
 pub use advised::Handed;
+pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};

@@ -16,13 +16,21 @@ const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     folder: PathBuf,
+    /// Of the SQLite file.
+    name: &'static str,
 }
 
 impl Paths {
     /// The record in this folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        Self { folder: folder.into(), name: "guard.db" }
+    }
+
+    /// The queue beside the record.
+    #[must_use]
+    pub fn queue(&self) -> Self {
+        Self { folder: self.folder.clone(), name: "queue.db" }
     }
 
     /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's folder for data (`~/.local/share/guard`).
@@ -52,7 +60,7 @@ impl Paths {
     /// The SQLite file.
     #[must_use]
     pub fn database(&self) -> PathBuf {
-        self.folder.join("guard.db")
+        self.folder.join(self.name)
     }
 
     /// The local key.
@@ -63,7 +71,7 @@ impl Paths {
 
     /// A file of SQLite's beside the database.
     pub(super) fn beside(&self, suffix: &str) -> PathBuf {
-        self.folder.join(format!("guard.db{suffix}"))
+        self.folder.join(format!("{}{suffix}", self.name))
     }
 
     /// Makes the folder and an empty file.

@@ -31,10 +31,23 @@ pub enum Kind {
     Revoked,
     /// The old end of the record was cut off.
     Pruned,
+    /// A person answered a request that waited in the queue.
+    Answered,
+    /// A person let a session be asked about again.
+    Resumed,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [Self::Intent, Self::Result, Self::Advised, Self::Grant, Self::Revoked, Self::Pruned];
+    const ALL: [Self; 8] = [
+        Self::Intent,
+        Self::Result,
+        Self::Advised,
+        Self::Grant,
+        Self::Revoked,
+        Self::Pruned,
+        Self::Answered,
+        Self::Resumed,
+    ];
 
     /// The word in the record.
     #[must_use]
@@ -46,6 +59,8 @@ impl Kind {
             Self::Grant => "grant",
             Self::Revoked => "revoked",
             Self::Pruned => "pruned",
+            Self::Answered => "answered",
+            Self::Resumed => "resumed",
         }
     }
 }

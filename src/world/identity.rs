@@ -115,6 +115,48 @@ impl Caller {
         }
     }
 
+    /// The same, with as much as the system tells: [`Self::lives`] knows it again.
+    #[must_use]
+    pub fn name_of_this() -> String {
+        Self::unique_name().unwrap_or_else(|| format!("{}..", unistd::getpid()))
+    }
+
+    /// The processes above this one, up to the root of its session, by names that no other process has.
+    #[must_use]
+    pub fn above(&self) -> Vec<String> {
+        let root = self.session.root.split_once('@').map_or("", |(_, root)| root);
+        let mut names = Vec::new();
+        for name in self.ancestors.iter().filter_map(Process::unique_name) {
+            let last = name == root;
+            names.push(name);
+            if last {
+                return names;
+            }
+        }
+        // The root is not above: its session's leader has ended, or is this process itself.
+        names.truncate(1);
+        names.push(root.to_owned());
+        names
+    }
+
+    /// The agent in whose environment a process above was started, whatever the environment says by now.
+    #[must_use]
+    pub fn marked_above(&self) -> Option<&'static str> {
+        let mark = |process: &Process| agents::by_marker(&system::environment(process.pid));
+        self.ancestors.iter().find_map(mark).map(|agent| agent.name)
+    }
+
+    /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.
+    #[must_use]
+    pub fn lives(name: &str) -> bool {
+        let pid: Option<i32> = name.split('.').next().and_then(|pid| pid.parse().ok());
+        pid.is_some_and(|pid| match system::process(pid) {
+            Some(process) => process.unique_name().is_none_or(|known| known == name),
+            // Where the system tells nothing of others, a process of that number must do.
+            None => !cfg!(target_os = "linux") && nix::sys::signal::kill(unistd::Pid::from_raw(pid), None).is_ok(),
+        })
+    }
+
     /// The nearest guard among the ancestors: the same file, by device and inode.
     #[must_use]
     pub fn guard_above(&self) -> Option<&Process> {

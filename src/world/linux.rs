@@ -1,10 +1,17 @@
 //! Processes, as Linux tells of them in `/proc`.
 
+use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+
+use crate::judge::invocation::Environment;
 
 /// The most that is read of a process's arguments, in bytes.
 const MAX_ARGUMENTS: u64 = 8 * 1024;
+
+/// The most that is read of a process's environment, in bytes.
+const MAX_ENVIRONMENT: u64 = 1024 * 1024;
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +52,22 @@ pub fn arguments(pid: i32) -> Vec<String> {
         return Vec::new();
     }
     bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+}
+
+/// The environment that a process was started with; empty when it may not be read.
+pub fn environment(pid: i32) -> Environment {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(format!("/proc/{pid}/environ"))
+        .and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Environment::default();
+    }
+    let variable = |line: &[u8]| {
+        let at = line.iter().position(|byte| *byte == b'=')?;
+        let part = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+        Some((part(line.get(..at)?), part(line.get(at + 1..)?)))
+    };
+    bytes.split(|byte| *byte == 0).filter_map(variable).collect()
 }
 
 /// Device and inode of the file that a process runs.

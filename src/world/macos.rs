@@ -3,6 +3,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use crate::judge::invocation::Environment;
+
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
@@ -23,6 +25,11 @@ pub fn process(pid: i32) -> Option<Process> {
 /// Not known.
 pub fn arguments(_pid: i32) -> Vec<String> {
     Vec::new()
+}
+
+/// Not known.
+pub fn environment(_pid: i32) -> Environment {
+    Environment::default()
 }
 
 /// Device and inode of the file that a process runs; known of guard alone.

@@ -46,6 +46,7 @@ impl Project {
             .env("LANG", "C.UTF-8")
             .env("PS1", "$ ")
             .env("GUARD", env!("CARGO_BIN_EXE_guard"))
+            .env("GUARD_WAIT", "0")
             .env("HOME", self.path("home"))
             .env("XDG_RUNTIME_DIR", self.path("runtime"));
         command

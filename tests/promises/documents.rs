@@ -63,6 +63,9 @@ fn verb_section(verb: &clap::Command, page: &mut Vec<u8>) {
 const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"
 The command's own when it ran; a command that died of a signal ends guard by the same signal.
 .TP
+75
+queued without waiting
+.TP
 125
 guard itself failed, or was called wrongly
 .TP

@@ -92,6 +92,7 @@ fn text(entry: &Entry, zone: &TimeZone) -> String {
         }
         (None, Kind::Revoked) => format!("grant {}", entry.about.unwrap_or_default()),
         (None, Kind::Pruned) => entry.pruned.as_ref().map(|pruned| extent(pruned, zone)).unwrap_or_default(),
+        (None, Kind::Resumed) => entry.words.clone().unwrap_or_default(),
         (None, _) => String::new(),
     }
 }
@@ -110,6 +111,9 @@ fn decision(entry: &Entry) -> (&str, Style) {
         (Kind::Grant, _) => ("grant", Style::Strong),
         (Kind::Revoked, _) => ("revoke", Style::Strong),
         (Kind::Pruned, _) => ("pruned", Style::Strong),
+        (Kind::Resumed, _) => ("resume", Style::Strong),
+        (Kind::Answered, Some("allow")) => ("yes", Style::Strong),
+        (Kind::Answered, _) => ("no", Style::Strong),
         (_, Some("deny")) => ("deny", Style::Tier(Tier::High)),
         (_, Some("ask")) => ("ask", Style::Tier(Tier::Medium)),
         (_, Some(word)) => (word, Style::Plain),
@@ -119,6 +123,7 @@ fn decision(entry: &Entry) -> (&str, Style) {
 
 fn settled(entry: &Entry) -> String {
     match (entry.settled_by.as_deref(), &entry.grant) {
+        _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         (Some(settled), _) => settled.to_owned(),
         (None, _) => entry.user.clone().unwrap_or_default(),
@@ -207,13 +212,14 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
         let end = result.end().map(ended).unwrap_or_default();
         line("result", format!("{end} after {}", moment::length(result.duration_ms)));
     }
-    line("asked by", [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
+    let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
+    line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
     line("session", or(&entry.session));
     line("root", or(&entry.root));
     let about = match entry.kind {
         Kind::Intent | Kind::Advised => "below",
         Kind::Grant => "carries on",
-        Kind::Result | Kind::Revoked | Kind::Pruned => "about",
+        Kind::Result | Kind::Revoked | Kind::Pruned | Kind::Answered | Kind::Resumed => "about",
     };
     line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
     let nested: Vec<String> = entry.nested.iter().map(ToString::to_string).collect();

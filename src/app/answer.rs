@@ -1,0 +1,483 @@
+//! `guard approve`, `guard deny`: a person's answer to commands that wait in the queue.
+//!
+//! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
+//! to exactly that. Who may answer is decided here, before anything is shown: a person at a terminal of their own,
+//! who did not ask. What may not enter: running anything.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::ask::{self, Card, Offer};
+use super::exit;
+use super::road::{Road, RoadError};
+use super::run::folder_identity;
+use crate::channel::bell;
+use crate::channel::confirm::confirm;
+use crate::channel::terminal::{self, Answer as Reply};
+use crate::judge::Judgment;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{Digest, Request};
+use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::syntax::tree::Span;
+use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
+use crate::store::{IntentRow, Settled, StoreError};
+use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::{card, visible};
+use crate::world::identity::{Account, Caller};
+use crate::world::terminal::Situation;
+
+/// The arguments of `guard approve`.
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The requests, as guard pending names them
+    #[arg(value_name = "REQUEST", required_unless_present = "all")]
+    ids: Vec<String>,
+    /// All that wait now: one question for tier 2 and below, one for each of tier 3; tier 4 is left out
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+}
+
+/// The arguments of `guard deny`.
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    /// The requests, as guard pending names them
+    #[arg(value_name = "REQUEST", required_unless_present = "all")]
+    ids: Vec<String>,
+    /// All that wait now
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    /// What the one who asked is told
+    #[arg(long, short = 'r', value_name = "WORDS")]
+    reason: Option<String>,
+}
+
+/// Why no answer could be given.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Record(String),
+}
+
+/// Shows what waits and lets it run, and returns 0 when all that was named was approved, 126 otherwise.
+///
+/// # Errors
+/// The queue or the terminal cannot be used.
+pub fn approve(args: &ApproveArgs) -> Result<u8, AnswerError> {
+    let desk = match Desk::open("approve", &args.ids)? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let mut report = Report::default();
+    let mut shown = Vec::new();
+    for pending in desk.named(&args.ids, args.all, &mut report)? {
+        match desk.show(&pending)? {
+            Ok(one) => shown.push(one),
+            Err(why) => report.no(&pending.id, &why),
+        }
+    }
+    let single = shown.len() == 1 && !args.all;
+    let (batch, by_themselves): (Vec<_>, Vec<_>) =
+        shown.into_iter().partition(|one| !single && one.tier() <= Tier::Medium);
+    for one in by_themselves {
+        if one.tier() == Tier::Critical && !single {
+            report.no(one.id(), "of tier 4, which is in no batch: guard approve it by itself");
+            continue;
+        }
+        desk.ask(&one, &mut report)?;
+    }
+    match batch.as_slice() {
+        [] => {}
+        [one] => desk.ask(one, &mut report)?,
+        batch => desk.ask_together(batch, &mut report)?,
+    }
+    report.print()
+}
+
+/// Refuses what waits, and returns 0 when all that was named was refused.
+///
+/// # Errors
+/// The queue cannot be used.
+pub fn deny(args: &DenyArgs) -> Result<u8, AnswerError> {
+    let desk = match Desk::open("deny", &args.ids)? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let mut report = Report::default();
+    for pending in desk.named(&args.ids, args.all, &mut report)? {
+        match desk.may_answer(&pending)? {
+            Err(why) => report.no(&pending.id, &why),
+            Ok(()) => desk.deny(&pending, args.reason.as_deref(), &mut report)?,
+        }
+    }
+    report.print()
+}
+
+/// Where answers are given: a person at a terminal of their own.
+pub(super) struct Desk {
+    pub road: Road,
+    pub queue: Queue,
+    verb: String,
+}
+
+/// A request as it is shown, and what a yes would be bound to.
+pub(super) struct Shown {
+    pub whole: Whole,
+    road: Road,
+    pub judgment: Judgment,
+    digest: Digest,
+    bindings: Bindings,
+    waited_for: bool,
+}
+
+impl Shown {
+    pub fn id(&self) -> &str {
+        &self.whole.pending.id
+    }
+
+    /// The worse of what was filed and what is found now.
+    pub fn tier(&self) -> Tier {
+        self.whole.pending.tier.max(self.judgment.risk.tier)
+    }
+
+    /// How the card asks about it.
+    fn prompt(&self) -> Prompt {
+        let timeouts = self.road.policy().timeouts;
+        let tier = self.tier();
+        let left = self.whole.pending.expires.duration_since(Timestamp::now()).as_secs();
+        let left = if self.waited_for { u32::try_from(left).unwrap_or(0).max(1) } else { u32::MAX };
+        let seconds = if tier == Tier::Critical { timeouts.critical } else { 300 };
+        Prompt {
+            tier,
+            seconds: seconds.min(left),
+            finish_seconds: timeouts.critical_finish.min(left),
+            word: tier == Tier::Critical,
+            may_grant: tier < Tier::Critical && self.waited_for,
+        }
+    }
+
+    /// The card, with what is known of the request itself.
+    pub fn card(&self) -> (Card, Prompt) {
+        let prompt = self.prompt();
+        let mut card = ask::card(&self.road, &self.whole.invocation, &self.judgment, &prompt);
+        let pending = &self.whole.pending;
+        let waits = if self.waited_for {
+            format!("Request {} of session {}, which waits for the answer.", pending.id, pending.session)
+        } else {
+            format!(
+                "Request {} of session {}: nobody waits for it now. A yes lets the same command run once, within an hour.",
+                pending.id, pending.session
+            )
+        };
+        card.view.evidence.insert(0, waits);
+        card.explained.card = card.view.clone();
+        (card, prompt)
+    }
+}
+
+impl Desk {
+    /// Opens the queue for someone who may answer. From anywhere else it is refused and recorded, with the exit code.
+    pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, AnswerError> {
+        let road = Road::open()?;
+        let verb =
+            [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
+        if let Some(why) = not_from_here(&road.caller) {
+            attempt(&road, &verb, &why);
+            writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
+            return Ok(Err(exit::REFUSED));
+        }
+        let queue = Queue::open(&road.paths()?)?;
+        Ok(Ok(Self { road, queue, verb }))
+    }
+
+    /// The requests of these names, or all that wait.
+    fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, AnswerError> {
+        let known = self.queue.list(Timestamp::now())?;
+        if all {
+            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
+            if waiting.is_empty() {
+                report.lines.push("Nothing waits.".to_owned());
+            }
+            return Ok(waiting);
+        }
+        let mut found: Vec<Pending> = Vec::new();
+        for id in ids.iter().map(|id| id.to_ascii_lowercase()) {
+            match known.iter().find(|pending| pending.id == id) {
+                Some(pending) if !found.iter().any(|known| known.id == id) => found.push(pending.clone()),
+                Some(_) => {}
+                None => report.no(&id, "there is no such request: guard pending shows them"),
+            }
+        }
+        Ok(found)
+    }
+
+    /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
+    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, AnswerError> {
+        let caller = &self.road.caller;
+        let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
+        let is_above = |name: String| above.contains(&name);
+        let why = if caller.session.root == pending.root {
+            "the session that asked does not answer"
+        } else if caller.ancestors.iter().filter_map(|process| process.unique_name()).any(is_above) {
+            "a process that stands above the command that asked stands above this terminal too"
+        } else {
+            return Ok(Ok(()));
+        };
+        attempt(&self.road, &self.verb, &format!("request {}: {why}", pending.id));
+        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+    }
+
+    /// A request as it would run now, or why it cannot be approved.
+    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, AnswerError> {
+        if let Err(why) = self.may_answer(pending)? {
+            return Ok(Err(why));
+        }
+        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
+        if pending.tier == Tier::Critical && pending.state.is_open() && !waited_for {
+            return Ok(Err("nobody waits for it any more, and of tier 4 nothing is approved late".to_owned()));
+        }
+        let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
+            return Ok(Err(settled(pending)));
+        };
+        let invocation = &whole.invocation;
+        let road = Road::of(Caller {
+            cwd: invocation.cwd.clone(),
+            env: invocation.env.clone(),
+            account: Account::of(invocation.uid),
+            origin: invocation.origin,
+            session: invocation.session.clone(),
+            terminal: Situation::NoTerminal,
+            ancestors: Vec::new(),
+        });
+        let judgment = road.judge(invocation).judgment;
+        let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+        if let Some(what) = whole.bindings.difference(&bindings) {
+            self.queue.void(&pending.id, &what)?;
+            self.wake(&pending.id);
+            return Ok(Err(format!("void: {what} changed since it was asked")));
+        }
+        let digest = invocation.digest(&judgment.facts.expanded);
+        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for }))
+    }
+
+    /// Asks about one request on the card.
+    fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), AnswerError> {
+        let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
+        match terminal::ask(&view, &prompt, &explained, look, runtime) {
+            Reply::Once => self.allow(one, None, report),
+            Reply::Session => self.allow(one, session.as_ref(), report),
+            Reply::Always => self.allow(one, always.as_ref(), report),
+            Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
+            Reply::No { words: None } => {
+                report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
+                Ok(())
+            }
+            Reply::TimedOut { .. } => {
+                report.no(one.id(), "not approved: the time was over");
+                Ok(())
+            }
+            Reply::Closed(closed) => {
+                report.no(one.id(), &format!("not approved: {closed}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// One question about several requests, all of them shown in full before it.
+    fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), AnswerError> {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
+        let mut lines = Vec::new();
+        for one in batch {
+            let (Card { view, .. }, _) = one.card();
+            lines.extend(card::plain(&view, false, columns, &look));
+            lines.push(Line::new());
+        }
+        let touched: BTreeSet<&str> = batch
+            .iter()
+            .flat_map(|one| &one.judgment.risk.findings)
+            .flat_map(|finding| finding.touches.iter().map(String::as_str))
+            .collect();
+        if !touched.is_empty() {
+            let all = touched.into_iter().collect::<Vec<_>>().join(", ");
+            lines.push(Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all));
+        }
+        let text = style::render(&lines, &look);
+        let yes = confirm(&text, &format!("{} commands waiting. Approve all?", batch.len()))?;
+        for one in batch {
+            if yes {
+                self.allow(one, None, report)?;
+            } else {
+                report.no(one.id(), "not approved");
+            }
+        }
+        Ok(())
+    }
+
+    /// A yes to what was shown.
+    pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), AnswerError> {
+        let answer = Answer {
+            yes: Some((&one.digest, &one.bindings)),
+            by: &self.road.caller.account.name,
+            words: None,
+            waited_for: self.is_waited_for(&one.whole.pending),
+        };
+        let outcome = self.give(&one.whole.pending, &answer, report)?;
+        if let (true, Some(grant)) = (outcome, grant)
+            && let Err(why) = ask::give(&one.road, &one.whole.invocation, grant)
+        {
+            report.no(one.id(), &format!("allowed this once; the grant could not be kept: {why}"));
+        }
+        Ok(())
+    }
+
+    /// A no, with words or without.
+    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), AnswerError> {
+        let by = self.road.caller.account.name.as_str();
+        let answer = Answer { yes: None, by, words, waited_for: self.is_waited_for(pending) };
+        self.give(pending, &answer, report).map(drop)
+    }
+
+    /// Whether the one who asked waits, or said that nobody would.
+    fn is_waited_for(&self, pending: &Pending) -> bool {
+        pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
+    }
+
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, AnswerError> {
+        let store = self.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+        let outcome = self.queue.answer(store, pending, answer, Timestamp::now())?;
+        let id = &pending.id;
+        let command = visible::text(&pending.command).into_owned();
+        match outcome {
+            Outcome::Done { late } => {
+                self.wake(id);
+                match (answer.yes.is_some(), late) {
+                    (true, false) => report.yes(id, &format!("approved: {command}")),
+                    (true, true) => report.yes(id, &format!("approved, to run once within an hour: {command}")),
+                    (false, _) => report.yes(id, &format!("denied: {command}")),
+                }
+                return Ok(true);
+            }
+            Outcome::Settled(pending) => report.no(id, &settled(&pending)),
+            Outcome::TooLate => {
+                report.no(id, "nobody waits for it any more, and of tier 4 nothing is approved late");
+            }
+            Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
+            Outcome::Unknown => report.no(id, "there is no such request any more"),
+        }
+        Ok(false)
+    }
+
+    fn wake(&self, id: &str) {
+        if let Ok(path) = self.queue.bell(id) {
+            bell::ring(&path);
+        }
+    }
+}
+
+/// What became of a request that cannot be answered any more, and by whom.
+pub(super) fn settled(pending: &Pending) -> String {
+    let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
+    let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
+    let what = match pending.state {
+        State::Waiting | State::Late => "what it would run cannot be read",
+        State::Approved => "approved already",
+        State::Denied => "denied already",
+        State::Used => "approved already, and used",
+        State::Void => "void",
+        State::Lapsed => "too old to be answered",
+    };
+    format!("{what}{by}{words}")
+}
+
+/// Why nobody may answer from where this process stands.
+fn not_from_here(caller: &Caller) -> Option<String> {
+    if !caller.terminal.is_person_here() {
+        let why = caller.terminal.to_string();
+        return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());
+    }
+    if caller.origin.is_guarded() {
+        return Some("this is a guarded session".to_owned());
+    }
+    if !io::stdin().is_terminal() {
+        return Some("standard input is not the terminal".to_owned());
+    }
+    if let Some(agent) = caller.marked_above() {
+        return Some(format!("this terminal was started by an agent ({agent})"));
+    }
+    caller.guard_above().map(|_| "a guard that waits for its command stands above this terminal".to_owned())
+}
+
+/// Writes down that somebody tried to answer from where nobody may.
+fn attempt(road: &Road, verb: &str, why: &str) {
+    let argv = verb.split(' ').map(OsString::from).collect();
+    let invocation = road.caller.invocation(Request::Argv(argv));
+    let finding = Finding {
+        rule: "guard.approve".to_owned(),
+        tier: Tier::Critical,
+        weight: Weight::of_tier(Tier::Critical),
+        reversibility: Reversibility::Irreversible,
+        reason: "Only a person approves, grants or trusts, at their own terminal.".to_owned(),
+        instead: None,
+        span: Span::default(),
+        touches: Vec::new(),
+        deny: true,
+        yolo: false,
+        notes: Vec::new(),
+        lowered: None,
+        act: None,
+    };
+    let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
+    let refusal = Refusal::Attempt { why: why.to_owned() };
+    let row = IntentRow {
+        at: Timestamp::now(),
+        invocation: &invocation,
+        digest: invocation.digest(&BTreeSet::new()),
+        risk: &risk,
+        settled: Settled::Refused(&refusal),
+        answer_ms: None,
+        words: None,
+        parent: None,
+        process: None,
+    };
+    // It is refused whether it can be written down or not.
+    if let Ok(store) = road.store() {
+        let _ = store.intent(&row);
+    }
+}
+
+/// A result for each request.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub lines: Vec<String>,
+    refused: bool,
+}
+
+impl Report {
+    pub fn yes(&mut self, id: &str, what: &str) {
+        self.lines.push(format!("{id}  {what}"));
+    }
+
+    pub fn no(&mut self, id: &str, why: &str) {
+        self.refused = true;
+        self.lines.push(format!("{id}  {why}"));
+    }
+
+    fn print(&self) -> Result<u8, AnswerError> {
+        let mut out = io::stdout().lock();
+        for line in &self.lines {
+            writeln!(out, "{}", visible::text(line))?;
+        }
+        Ok(if self.refused { exit::REFUSED } else { exit::ALLOW })
+    }
+}

@@ -1,0 +1,179 @@
+//! `guard pending`: the commands that wait for an answer.
+//!
+//! What may not enter: answering. Commands are shown redacted here; whoever may answer sees them whole on the card.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use clap::Args;
+use jiff::{Timestamp, Zoned};
+
+use super::{exit, road};
+use crate::store::StoreError;
+use crate::store::queue::{Pending, Queue, State};
+use crate::ui::style::{self, Line, Look, Style, width};
+use crate::ui::visible;
+use crate::world::identity::Caller;
+
+/// The arguments of `guard pending`.
+#[derive(Debug, Args)]
+pub struct PendingArgs {
+    /// What was settled in the last days too
+    #[arg(long)]
+    all: bool,
+    /// Show it anew whenever it changes, until interrupted
+    #[arg(long)]
+    watch: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why nothing is shown.
+#[derive(Debug, thiserror::Error)]
+pub enum PendingError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Commands that wait at once, by the request that is shown for them: the same command of the same caller is one.
+pub(super) fn collapsed(all: &[Pending]) -> Vec<(&Pending, usize)> {
+    let mut shown: Vec<(&Pending, usize)> = Vec::new();
+    for pending in all {
+        let twin = shown
+            .iter_mut()
+            .find(|(first, _)| first.is_same(pending) && first.root == pending.root && first.state == pending.state);
+        match twin {
+            Some((_, count)) if pending.state == State::Waiting => *count += 1,
+            _ => shown.push((pending, 1)),
+        }
+    }
+    shown
+}
+
+/// Shows what waits.
+///
+/// # Errors
+/// The queue cannot be read, or standard output cannot be written.
+pub fn run(args: &PendingArgs) -> Result<u8, PendingError> {
+    match show(args) {
+        // Whoever reads it has seen enough.
+        Err(PendingError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn show(args: &PendingArgs) -> Result<u8, PendingError> {
+    let paths = road::paths()?;
+    let terminal = io::stdout().is_terminal();
+    let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
+    let mut before = None;
+    loop {
+        let now = Zoned::now();
+        let mut all = match Queue::existing(&paths)? {
+            Some(queue) => queue.list(now.timestamp())?,
+            None => Vec::new(),
+        };
+        all.retain(|pending| args.all || matches!(pending.state, State::Waiting | State::Late | State::Approved));
+        let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)));
+        let text = if args.json { json(&all)? } else { style::render(&table(&all, &now, columns, look.ascii), &look) };
+        if before.as_ref() != Some(&text) {
+            let mut out = io::stdout().lock();
+            if args.watch && terminal && !args.json && !look.dumb {
+                out.write_all(b"\x1b[H\x1b[2J")?;
+            }
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+        if !args.watch {
+            return Ok(exit::ALLOW);
+        }
+        before = Some(text);
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+fn json(all: &[Pending]) -> io::Result<String> {
+    let mut text = String::new();
+    for pending in all {
+        let mut value = serde_json::to_value(pending).map_err(io::Error::from)?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("waited_for".to_owned(), is_waited_for(pending).into());
+        }
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Whether the one who asked is there to take the answer.
+pub(super) fn is_waited_for(pending: &Pending) -> bool {
+    pending.state == State::Waiting && pending.waiter.as_deref().is_some_and(Caller::lives)
+}
+
+fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> Vec<Line> {
+    let shown = collapsed(all);
+    if shown.is_empty() {
+        return vec![Line::of(Style::Plain, "Nothing waits.")];
+    }
+    let mut lines =
+        vec![Line::of(Style::Dim, format!("{:8}  {:>4}  {:9}  {:10}  COMMAND", "REQUEST", "TIER", "WAITS", "BY"))];
+    for (pending, count) in shown {
+        let waits = waits(pending, now.timestamp());
+        let by = visible::line(pending.agent.as_deref().unwrap_or(&pending.origin).as_bytes(), ascii);
+        let mut line = Line::of(Style::Strong, format!("{:8}  ", pending.id))
+            .with(Style::Tier(pending.tier), format!("{:>4}  ", pending.tier.number()))
+            .with(Style::Plain, format!("{waits:9}  {by:10}  "));
+        let mut command = visible::line(pending.command.as_bytes(), ascii).to_string();
+        if count > 1 {
+            command = format!("{count} times: {command}");
+        }
+        if let Some(columns) = columns {
+            command = cut(&command, columns.saturating_sub(line.width()).max(12));
+        }
+        line.push(Style::Plain, command);
+        lines.push(line);
+        let mut detail = format!("in {}", pending.cwd);
+        if !pending.why.is_empty() {
+            detail.push_str(&format!("; {}", pending.why));
+        }
+        if let (Some(by), Some(words)) = (&pending.decided_by, &pending.words) {
+            detail.push_str(&format!("; {by}: {words}"));
+        }
+        let mut detail = visible::line(detail.as_bytes(), ascii).to_string();
+        if let Some(columns) = columns {
+            detail = cut(&detail, columns.saturating_sub(10).max(12));
+        }
+        lines.push(Line::of(Style::Dim, format!("          {detail}")));
+    }
+    lines
+}
+
+/// How long it still waits, or what became of it.
+pub(super) fn waits(pending: &Pending, now: Timestamp) -> String {
+    let left = pending.expires.duration_since(now).as_secs();
+    match pending.state {
+        State::Waiting if pending.waiter.is_none() => "filed".to_owned(),
+        State::Waiting if left > 0 && is_waited_for(pending) => format!("{left} s"),
+        State::Waiting | State::Late => "timed out".to_owned(),
+        other => other.name().to_owned(),
+    }
+}
+
+/// The beginning of a text, and an ellipsis where something is missing.
+pub(super) fn cut(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for letter in text.chars() {
+        if width(&out) + width(letter.encode_utf8(&mut [0; 4])) + 1 > room {
+            break;
+        }
+        out.push(letter);
+    }
+    out.push('…');
+    out
+}

@@ -1,0 +1,192 @@
+//! Waiting in the queue: where nobody sits at the terminal, a command waits for a person elsewhere.
+//!
+//! What may not enter: deciding whether to ask, running, and answering ([`super::answer`]).
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::ask::Asked;
+use super::road::Road;
+use super::run::folder_identity;
+use crate::channel::bell::{Bell, Heard};
+use crate::judge::Judgment;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::risk::Tier;
+use crate::store::StoreError;
+use crate::store::queue::{Filed, Found, NewRequest, Queue};
+use crate::world::identity::Caller;
+
+/// The time that agents give a command which their user set no time for.
+const AGENTS_LIMIT: Duration = Duration::from_secs(120);
+
+/// So long before an agent ends the command it is refused, so that the agent hears why.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long a command may wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// At most this long. Zero: it is not filed, and refused at once.
+    pub time: Duration,
+    /// It is filed, and nobody waits for it here.
+    pub elsewhere: bool,
+    /// Why nobody can be asked here, for the refusal when it may not wait.
+    pub why: String,
+}
+
+impl Wait {
+    /// As the policy says it, and no longer than the caller's own limits: `GUARD_WAIT`, and the time after which an
+    /// agent ends its commands.
+    #[must_use]
+    pub fn of(road: &Road, invocation: &Invocation, elsewhere: bool, why: String) -> Self {
+        let mut time = Duration::from_secs(road.policy().queue_wait.into());
+        if invocation.session.agent.is_some() {
+            time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
+        }
+        // A caller can only shorten it.
+        if let Some(seconds) = invocation.env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok()) {
+            time = time.min(Duration::from_secs(seconds));
+        }
+        Self { time, elsewhere, why }
+    }
+}
+
+/// When the agent above ends a command.
+fn agents_limit(invocation: &Invocation) -> Duration {
+    let set = |name: &str| invocation.env.get(name)?.parse().ok().map(Duration::from_millis);
+    match invocation.session.agent.as_deref() {
+        Some("claude") => {
+            let limit = set("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(AGENTS_LIMIT);
+            limit.min(set("BASH_MAX_TIMEOUT_MS").unwrap_or(Duration::from_secs(600)))
+        }
+        _ => AGENTS_LIMIT,
+    }
+}
+
+/// Files a command, or uses an answer that was given before, and waits for a person.
+///
+/// What says yes holds for this invocation and this judgment; the caller judges once more before it runs anything.
+pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
+    if wait.time.is_zero() {
+        return Asked::No(Refusal::NoOne { why: wait.why.clone() });
+    }
+    if wait.elsewhere && prompt.tier == Tier::Critical {
+        return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
+    }
+    // Without the record there is no answer that counts, nor a run of what is asked about.
+    match try_ask(road, invocation, judgment, wait) {
+        Ok(asked) => asked,
+        Err(why) => Asked::No(Refusal::Unrecorded { why }),
+    }
+}
+
+fn try_ask(road: &Road, invocation: &Invocation, judgment: &Judgment, wait: &Wait) -> Result<Asked, String> {
+    let told = |error: StoreError| error.to_string();
+    road.store().map_err(ToString::to_string)?;
+    let queue = Queue::open(&road.paths().map_err(told)?).map_err(told)?;
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+    let mut bell = Bell::begin(wait.time).map_err(|error| error.to_string())?;
+    let now = Timestamp::now();
+    let waiter = Caller::name_of_this();
+    let request = NewRequest {
+        invocation,
+        digest: &digest,
+        risk: &judgment.risk,
+        bindings: &bindings,
+        waiter: (!wait.elsewhere).then_some(waiter.as_str()),
+        above: road.caller.above(),
+        expires: now.saturating_add(SignedDuration::try_from(wait.time).unwrap_or(SignedDuration::MAX)).unwrap_or(now),
+        most: road.policy().queue_pending,
+    };
+    let id = match queue.file(&request, &Caller::lives, now).map_err(told)? {
+        Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
+        Filed::Answered { id } => {
+            // What has changed since is told before the answer is looked at, which would not fit any more.
+            let whole = queue.whole(&id).map_err(told)?;
+            if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
+                queue.void(&id, &what).map_err(told)?;
+                return Ok(Asked::No(Refusal::Changed { what }));
+            }
+            id
+        }
+        Filed::Waits { id } if wait.elsewhere => return Ok(Asked::Queued { request: id }),
+        Filed::Waits { id } => {
+            let seconds = wait.time.as_secs();
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("guard: request {id} waits for a person, {seconds} s at most\n").as_bytes(),
+            );
+            id
+        }
+    };
+    let waiting = Waiting { road, queue: &queue, id: &id, digest: &digest, bindings: &bindings };
+    bell.hang_up_at(queue.bell(&id).map_err(told)?);
+    let asked = waiting.until(&mut bell, wait, judgment.risk.tier);
+    bell.take_down();
+    asked
+}
+
+/// A request of this process.
+struct Waiting<'a> {
+    road: &'a Road,
+    queue: &'a Queue,
+    id: &'a str,
+    digest: &'a Digest,
+    bindings: &'a Bindings,
+}
+
+impl Waiting<'_> {
+    /// Waits for the answer.
+    fn until(&self, bell: &mut Bell, wait: &Wait, tier: Tier) -> Result<Asked, String> {
+        let (queue, id) = (self.queue, self.id);
+        let told = |error: StoreError| error.to_string();
+        loop {
+            if let Some(asked) = self.look()? {
+                return Ok(asked);
+            }
+            match bell.wait().map_err(|error| error.to_string())? {
+                Heard::Ring => {}
+                Heard::Time => {
+                    // An answer that came in the last moment is one.
+                    if !queue.give_up(id).map_err(told)?
+                        && let Some(asked) = self.look()?
+                    {
+                        return Ok(asked);
+                    }
+                    let seconds = u32::try_from(wait.time.as_secs()).unwrap_or(u32::MAX);
+                    let late = tier < Tier::Critical;
+                    return Ok(Asked::No(Refusal::Unanswered { request: id.to_owned(), seconds, late }));
+                }
+                Heard::Signal { signal, .. } => {
+                    // Answered or not: nobody is here to run it any more.
+                    let _ = queue.give_up(id);
+                    let refusal =
+                        Refusal::NoOne { why: format!("guard was ended by {signal} while request {id} waited") };
+                    return Ok(Asked::Killed { refusal, signal: signal as i32 });
+                }
+            }
+        }
+    }
+
+    /// The answer, when there is one.
+    fn look(&self) -> Result<Option<Asked>, String> {
+        let id = self.id;
+        let store = self.road.store().map_err(ToString::to_string)?;
+        let found = self.queue.take(store, id, self.digest, self.bindings).map_err(|error| error.to_string())?;
+        Ok(Some(match found {
+            Found::Waiting => return Ok(None),
+            Found::Yes(answered) => {
+                let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
+                let by = format!("request {id}, approved by {} in row {}{words}", answered.by, answered.row);
+                Asked::Yes { grant: None, by: Some(by) }
+            }
+            Found::No { words, .. } => Asked::No(Refusal::Person { words }),
+            Found::Void { what } => Asked::No(Refusal::Changed { what }),
+            // Somebody else gave it up, because its time was over by their clock.
+            Found::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was given up") }),
+        }))
+    }
+}

@@ -1,0 +1,87 @@
+//! `guard wait`: until a request is answered.
+
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::{exit, road};
+use crate::channel::bell::{Bell, Heard};
+use crate::store::StoreError;
+use crate::store::queue::{Queue, State};
+use crate::ui::visible;
+
+/// The arguments of `guard wait`.
+#[derive(Debug, Args)]
+pub struct WaitArgs {
+    /// The request, as guard named it
+    #[arg(value_name = "REQUEST")]
+    id: String,
+    /// Wait at most so many seconds; without, until it can be answered no more
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u32>,
+}
+
+/// Why it cannot be waited for.
+#[derive(Debug, thiserror::Error)]
+pub enum WaitError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("there is no request {0}: guard pending shows them")]
+    Unknown(String),
+}
+
+/// Waits, and returns 0 when it was approved, 126 when it was refused, 75 when there is no answer yet.
+///
+/// # Errors
+/// There is no such request, or the queue cannot be read.
+pub fn run(args: &WaitArgs) -> Result<u8, WaitError> {
+    let unknown = || WaitError::Unknown(args.id.clone());
+    let queue = Queue::existing(&road::paths()?)?.ok_or_else(unknown)?;
+    let id = args.id.to_ascii_lowercase();
+    let first = queue.find(&id)?.ok_or_else(unknown)?;
+    let left = first.expires.duration_since(Timestamp::now());
+    let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
+    let time = args.timeout.map_or(left, |seconds| Duration::from_secs(seconds.into()));
+    let begun = Instant::now();
+    let mut bell: Option<Bell> = None;
+    loop {
+        let now = queue.find(&id)?.ok_or_else(unknown)?;
+        let by = now.decided_by.as_deref().unwrap_or("a person");
+        let words = now.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
+        let over = begun.elapsed() >= time;
+        let (text, code) = match now.state {
+            State::Approved => (format!("approved by {by}{words}; run the same command again to use it"), exit::ALLOW),
+            State::Used => (format!("approved by {by}{words}, and used"), exit::ALLOW),
+            State::Denied => (format!("denied by {by}{words}"), exit::REFUSED),
+            State::Void => (format!("void{words}"), exit::REFUSED),
+            State::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
+            State::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
+            State::Waiting if over => ("not answered yet".to_owned(), exit::QUEUED),
+            State::Waiting | State::Late => {
+                let listening = match &mut bell {
+                    Some(listening) => listening,
+                    None => {
+                        let listening = bell.insert(Bell::begin(time).map_err(io::Error::from)?);
+                        listening.hang_up_at(queue.bell(&id)?);
+                        // It may have been answered before this listened.
+                        continue;
+                    }
+                };
+                if let Heard::Signal { signal, .. } = listening.wait().map_err(io::Error::from)? {
+                    drop(bell);
+                    crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false });
+                }
+                continue;
+            }
+        };
+        if let Some(bell) = bell.filter(|_| !now.state.is_open()) {
+            bell.take_down();
+        }
+        writeln!(io::stderr(), "{}", visible::text(&format!("guard: request {id}: {text}")))?;
+        return Ok(code);
+    }
+}

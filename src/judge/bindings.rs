@@ -1,0 +1,90 @@
+//! What an approval is bound to, in a form that can be kept: for an answer that is given in another process, or used
+//! later than it was given.
+//!
+//! The working directory's identity is part of it. What may not enter: the circumstances of the session, which change
+//! with every command.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Judgment, describe};
+
+/// The working directory (device and inode), what of the world the judgment rests on, and the findings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bindings {
+    folder: Option<(u64, u64)>,
+    /// What each part is, in words, and a digest of it.
+    rests_on: Vec<(String, [u8; 16])>,
+    findings: [u8; 16],
+}
+
+impl Bindings {
+    /// The bindings of a judgment. `folder` is the device and inode of the working directory.
+    #[must_use]
+    pub fn of(judgment: &Judgment, folder: Option<(u64, u64)>) -> Self {
+        let rests_on = judgment.rests_on.iter();
+        let rests_on =
+            rests_on.map(|(question, answer)| (describe(question), short(&format!("{question:?} {answer}"))));
+        let risk = &judgment.risk;
+        let mut findings: Vec<_> = risk
+            .findings
+            .iter()
+            .map(|finding| (&finding.rule, finding.tier, finding.span.start, finding.span.end, &finding.touches))
+            .collect();
+        findings.sort();
+        Self { folder, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
+    }
+
+    /// In what `fresh` differs, so that an approval that is bound to this does not hold; `None` when it does.
+    #[must_use]
+    pub fn difference(&self, fresh: &Self) -> Option<String> {
+        if self.folder != fresh.folder {
+            return Some("the working directory".to_owned());
+        }
+        let beyond =
+            |one: &Self, other: &Self| one.rests_on.iter().find(|part| !other.rests_on.contains(part)).cloned();
+        if let Some((what, _)) = beyond(self, fresh).or_else(|| beyond(fresh, self)) {
+            return Some(what);
+        }
+        (self.findings != fresh.findings).then(|| "what the command would do".to_owned())
+    }
+
+    /// A digest over all of it.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(format!("{self:?}").as_bytes()).into()
+    }
+}
+
+/// Half of a SHA-256: these are compared with what was kept, never looked up.
+fn short(text: &str) -> [u8; 16] {
+    let whole: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let mut half = [0; 16];
+    half.copy_from_slice(&whole[..16]);
+    half
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::facts::question::Question;
+
+    fn resting_on(parts: &[(&str, &str)]) -> Bindings {
+        let mut judgment = Judgment::default();
+        for (path, answer) in parts {
+            judgment.rests_on.insert(Question::File((*path).to_owned()), (*answer).to_owned());
+        }
+        Bindings::of(&judgment, Some((1, 2)))
+    }
+
+    #[test]
+    fn a_change_is_told_by_what_changed() {
+        let one = resting_on(&[("/a", "1"), ("/b", "2")]);
+        assert_eq!(one.difference(&resting_on(&[("/a", "1"), ("/b", "2")])), None);
+        assert_eq!(one.difference(&resting_on(&[("/a", "1"), ("/b", "3")])).unwrap(), "the content of /b");
+        assert_eq!(one.difference(&resting_on(&[("/a", "1")])).unwrap(), "the content of /b");
+        assert_eq!(resting_on(&[]).difference(&one).unwrap(), "the content of /a");
+        let elsewhere = Bindings::of(&Judgment::default(), None);
+        assert_eq!(resting_on(&[]).difference(&elsewhere).unwrap(), "the working directory");
+    }
+}

@@ -1,0 +1,124 @@
+//! What people answered to requests of the queue, and sessions that they let go on: rows of the chain.
+//!
+//! A yes is sealed: it carries a keyed digest of the request that it answers, so that the guard that waits can tell an
+//! answer that guard took down from a row that somebody wrote. Who may answer is not judged here.
+
+use jiff::Timestamp;
+use rusqlite::OptionalExtension;
+
+use super::Store;
+use super::behaviour;
+use super::chain::{self, Draft};
+use super::error::StoreError;
+use super::key::Key;
+use super::queue::Pending;
+use super::redact::redact;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::Digest;
+
+/// A person's answer, as the record has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The row.
+    pub row: i64,
+    /// Who.
+    pub by: String,
+    /// Their words.
+    pub words: Option<String>,
+}
+
+/// What an answer is bound to.
+pub(super) fn seal(key: &Key, request: &str, digest: &Digest, bindings: &Bindings) -> [u8; 32] {
+    let bytes = [request.as_bytes(), &[0], &digest.0, &bindings.digest()].concat();
+    key.seal("answer", &bytes)
+}
+
+impl Store {
+    /// Writes down a person's answer to a request. A yes says to what, with `bound`.
+    pub(super) fn write_answer(
+        &self,
+        request: &Pending,
+        bound: Option<(&Digest, &Bindings)>,
+        by: &str,
+        words: Option<&str>,
+        now: Timestamp,
+    ) -> Result<i64, StoreError> {
+        let mut draft = Draft::default();
+        draft.text("kind", Some("answered"));
+        draft.integer("at", now.as_millisecond());
+        draft.text("scope", Some(scope(&request.id)));
+        draft.text("command", Some(request.command.as_str()));
+        draft.integer("redacted", request.redacted.then_some(1));
+        let mac = match bound {
+            Some((digest, bindings)) => {
+                let key = Key::read_or_make(&self.paths.key())?;
+                Some(seal(&key, &request.id, digest, bindings))
+            }
+            None => None,
+        };
+        if let Some(mac) = &mac {
+            draft.blob("digest", mac);
+        }
+        draft.text("cwd", Some(request.cwd.as_str()));
+        draft.text("user", Some(by));
+        draft.text("session", Some(request.session.as_str()));
+        draft.text("root", Some(request.root.as_str()));
+        draft.text("origin", Some(request.origin.as_str()));
+        draft.text("agent", request.agent.as_deref());
+        draft.integer("tier", i64::from(request.tier.number()));
+        draft.integer("score", i64::from(request.score.0));
+        draft.text("decision", Some(if bound.is_some() { "allow" } else { "deny" }));
+        draft.text("settled", Some("person"));
+        draft.text("provenance", Some("human"));
+        draft.text("words", words.map(|words| redact(words).0));
+        let waited = now.as_millisecond().saturating_sub(request.filed.as_millisecond());
+        draft.integer("answer_ms", waited.max(0));
+        self.write_durably(|connection| chain::append(connection, &draft))
+    }
+
+    /// The yes in a row, when it is one, was written by guard, and answers this request.
+    pub(super) fn read_answer(
+        &self,
+        row: i64,
+        request: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Option<Answered>, StoreError> {
+        let wanted = seal(&Key::read(&self.paths.key())?, request, digest, bindings);
+        self.persist(|connection| {
+            const ANSWER: &str = "SELECT digest, user, words FROM record
+                WHERE id = ?1 AND kind = 'answered' AND decision = 'allow' AND scope = ?2";
+            let found = connection
+                .prepare(ANSWER)?
+                .query_row((row, scope(request)), |found| {
+                    Ok((found.get::<_, Option<Vec<u8>>>(0)?, found.get::<_, Option<String>>(1)?, found.get(2)?))
+                })
+                .optional()?;
+            let Some((Some(mac), Some(by), words)) = found else { return Ok(None) };
+            let holds = mac == wanted && chain::is_whole(connection, row)?;
+            Ok(holds.then_some(Answered { row, by, words }))
+        })
+    }
+
+    /// Lets a session be asked about again after too many denials, and writes down by whom and why.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
+        let mut draft = Draft::default();
+        draft.text("kind", Some("resumed"));
+        draft.integer("at", now.as_millisecond());
+        draft.text("user", Some(by));
+        draft.text("session", Some(session));
+        draft.text("root", Some(root));
+        draft.text("words", Some(redact(why).0));
+        draft.text("provenance", Some("human"));
+        draft.integer("mark", i64::from(behaviour::RESUMED));
+        self.write_durably(|connection| chain::append(connection, &draft))
+    }
+}
+
+/// Answers are found by the request. It shares the index with the sessions of grants, of which none has such a name.
+fn scope(request: &str) -> String {
+    format!("request {request}")
+}

@@ -1,0 +1,160 @@
+//! A command as it waits: to the byte, with the environment that it would run in.
+//!
+//! It is kept so that whoever answers can judge it anew, in a process of their own, and is shown what would run. What may
+//! not enter: anything that outlives the answer. It is erased when the request is settled.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Line, Origin, Request, Session};
+use crate::judge::syntax::tree::Dialect;
+
+/// An invocation and what its approval is bound to, in bytes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Exact {
+    argv: Vec<Vec<u8>>,
+    line: Option<ExactLine>,
+    /// By the word of the change, and the path.
+    files: Option<Vec<(String, String)>>,
+    cwd: Vec<u8>,
+    env: Vec<(Vec<u8>, Vec<u8>)>,
+    home: Option<Vec<u8>>,
+    uid: u32,
+    user: String,
+    origin: Origin,
+    session: (String, String, Option<String>),
+    pub(super) bindings: Bindings,
+    /// The processes between the guard that waits and the root of its session, by names that no other has.
+    pub(super) above: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ExactLine {
+    text: Vec<u8>,
+    dialect: Dialect,
+    shell: Vec<u8>,
+    options: Vec<Vec<u8>>,
+    positional: Vec<Vec<u8>>,
+}
+
+fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
+    text.as_ref().as_bytes().to_vec()
+}
+
+fn all(words: &[OsString]) -> Vec<Vec<u8>> {
+    words.iter().map(bytes).collect()
+}
+
+fn words(all: Vec<Vec<u8>>) -> Vec<OsString> {
+    all.into_iter().map(OsString::from_vec).collect()
+}
+
+fn path(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
+}
+
+impl Exact {
+    pub(super) fn of(invocation: &Invocation, bindings: Bindings, above: Vec<String>) -> Self {
+        let (argv, line, files) = match &invocation.request {
+            Request::Argv(argv) => (all(argv), None, None),
+            Request::Files(changes) => {
+                let change = |change: &FileChange| (change.kind.word().to_owned(), change.path.clone());
+                (Vec::new(), None, Some(changes.iter().map(change).collect()))
+            }
+            Request::Line(line) => {
+                let line = ExactLine {
+                    text: line.text.clone(),
+                    dialect: line.dialect,
+                    shell: bytes(&line.shell),
+                    options: all(&line.options),
+                    positional: all(&line.positional),
+                };
+                (Vec::new(), Some(line), None)
+            }
+        };
+        let session = &invocation.session;
+        Self {
+            argv,
+            line,
+            files,
+            cwd: bytes(&invocation.cwd),
+            env: invocation.env.variables.iter().map(|(name, value)| (bytes(name), bytes(value))).collect(),
+            home: invocation.home.as_deref().map(Path::as_os_str).map(bytes),
+            uid: invocation.uid,
+            user: invocation.user.clone(),
+            origin: invocation.origin,
+            session: (session.id.clone(), session.root.clone(), session.agent.clone()),
+            bindings,
+            above,
+        }
+    }
+
+    /// The invocation, as it was.
+    pub(super) fn into_parts(self) -> (Invocation, Bindings, Vec<String>) {
+        let kinds = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
+        let change = |(word, path): (String, String)| {
+            let kind = kinds.into_iter().find(|kind| kind.word() == word).unwrap_or(ChangeKind::Delete);
+            FileChange { kind, path }
+        };
+        let request = match (self.line, self.files) {
+            (None, None) => Request::Argv(words(self.argv)),
+            (None, Some(files)) => Request::Files(files.into_iter().map(change).collect()),
+            (Some(line), _) => Request::Line(Line {
+                text: line.text,
+                dialect: line.dialect,
+                shell: path(line.shell),
+                options: words(line.options),
+                positional: words(line.positional),
+            }),
+        };
+        let (id, root, agent) = self.session;
+        let env = self.env.into_iter();
+        let invocation = Invocation {
+            request,
+            cwd: path(self.cwd),
+            env: env.map(|(name, value)| (OsString::from_vec(name), OsString::from_vec(value))).collect(),
+            home: self.home.map(path),
+            uid: self.uid,
+            user: self.user,
+            origin: self.origin,
+            session: Session { id, root, agent },
+        };
+        (invocation, self.bindings, self.above)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::sample::invocation;
+    use super::*;
+    use crate::judge::Judgment;
+
+    #[test]
+    fn a_command_comes_back_to_the_byte() {
+        let mut wanted = invocation(&["x", "a b"], "r");
+        wanted.env.variables.insert("A".into(), OsString::from_vec(vec![0xff, b'=']));
+        let bindings = Bindings::of(&Judgment::default(), Some((1, 2)));
+        let again = |wanted: &Invocation| {
+            let exact = Exact::of(wanted, bindings.clone(), vec!["1.2.3".to_owned()]);
+            let bytes = postcard::to_allocvec(&exact).unwrap();
+            postcard::from_bytes::<Exact>(&bytes).unwrap().into_parts()
+        };
+        assert_eq!(again(&wanted), (wanted.clone(), bindings.clone(), vec!["1.2.3".to_owned()]));
+        wanted.request = Request::Line(Line {
+            text: b"echo \xfe".to_vec(),
+            dialect: Dialect::Zsh,
+            shell: "/bin/zsh".into(),
+            options: vec!["-c".into()],
+            positional: vec!["zero".into()],
+        });
+        wanted.home = None;
+        assert_eq!(again(&wanted).0, wanted);
+        let kinds = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
+        wanted.request = Request::Files(kinds.map(|kind| FileChange { kind, path: "x/y".to_owned() }).to_vec());
+        assert_eq!(again(&wanted).0, wanted);
+    }
+}

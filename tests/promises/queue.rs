@@ -1,0 +1,12 @@
+//! Commands wait where nobody sits, a person elsewhere answers, and what was asked runs once or not at all.
+
+#[path = "queue/answering.rs"]
+mod answering;
+#[path = "queue/asking.rs"]
+mod asking;
+#[path = "queue/inside.rs"]
+mod inside;
+#[path = "queue/racing.rs"]
+mod racing;
+#[path = "queue/stage.rs"]
+mod stage;

@@ -1,0 +1,105 @@
+//! Many commands and one person.
+
+use std::time::Duration;
+
+use guard::store::queue::State;
+
+use super::stage::{Asker, FLAGGED, answer_card, home, person, state};
+
+#[test]
+fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
+    let home = home();
+    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let second = Asker::new(&home, &["npm", "install", "right-pad"]);
+    let mut terminal = person(&home, &["approve", "--all"]);
+    terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    let screen = terminal.screen();
+    assert!(screen.contains("npm install left-pad") && screen.contains("npm install right-pad"), "{screen}");
+    assert_eq!(home.ran(), 0);
+    terminal.send("y\r");
+    terminal.wait_exit();
+    let screen = terminal.screen();
+    for id in [&first.id, &second.id] {
+        assert!(screen.contains(&format!("{id}  approved: npm install ")), "{screen}");
+    }
+    first.ran();
+    second.ran();
+    assert_eq!(home.ran(), 2);
+}
+
+#[test]
+fn enter_approves_no_batch() {
+    let home = home();
+    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let second = Asker::new(&home, &["npm", "install", "right-pad"]);
+    let mut terminal = person(&home, &["approve", &first.id, &second.id]);
+    terminal.wait_for("Approve all? [y/N]");
+    terminal.send("\r");
+    terminal.wait_exit();
+    assert_eq!((state(&home, &first.id), state(&home, &second.id)), (State::Waiting, State::Waiting));
+    let mut terminal = person(&home, &["deny", "--all", "--reason", "no"]);
+    terminal.wait_exit();
+    first.refused("denied by a person: no");
+    second.refused("denied by a person: no");
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
+    let home = home();
+    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let high = Asker::new(&home, &FLAGGED);
+    let critical = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
+    let mut terminal = person(&home, &["approve", "--all"]);
+    terminal.wait_for("git push");
+    answer_card(&mut terminal, "y");
+    high.ran();
+    terminal.wait_for("npm install");
+    terminal.settle(Duration::from_millis(300));
+    answer_card(&mut terminal, "\x1b");
+    terminal.wait_exit();
+    let screen = terminal.screen();
+    assert!(screen.contains(&format!("{}  of tier 4", critical.id)), "{screen}");
+    assert_eq!(state(&home, &critical.id), State::Waiting);
+    assert_eq!(state(&home, &medium.id), State::Waiting);
+    assert_eq!(home.ran(), 1);
+    person(&home, &["deny", "--all"]).wait_exit();
+    medium.refused("denied by a person");
+    critical.refused("denied by a person");
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn who_comes_second_hears_what_was_decided_and_by_whom() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = asker.id.clone();
+    let mut slow = person(&home, &["approve", &id]);
+    slow.wait_for("no answer means no");
+    person(&home, &["deny", &id, "--reason", "not now"]).wait_exit();
+    asker.refused("denied by a person: not now");
+    answer_card(&mut slow, "y");
+    assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
+    let screen = slow.screen();
+    assert!(screen.contains("denied already by ") && screen.contains("not now"), "{screen}");
+    let mut late = person(&home, &["approve", &id]);
+    late.wait_exit();
+    assert!(late.screen().contains("denied already by "), "{}", late.screen());
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
+    let home = home();
+    // One session, which asks twice.
+    let script = "\"$0\" -- npm install left-pad; \"$0\" -- npm install left-pad";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let asker = Asker::start(super::stage::apart(command));
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    answer_card(&mut terminal, "s");
+    terminal.wait_exit();
+    asker.ran();
+    assert_eq!(home.ran(), 2);
+    assert!(home.prints(&["allow", "list"], 0).contains("npm install left-pad"));
+}

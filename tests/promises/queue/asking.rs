@@ -1,0 +1,255 @@
+//! Filing and waiting.
+
+use std::time::Duration;
+
+use guard::store::queue::State;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::stage::{Asker, FLAGGED, MEDIUM, all, answer_card, approve, home, person, request, shell, state};
+
+#[test]
+fn a_command_waits_until_a_person_elsewhere_says_yes_and_runs_once() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = asker.id.clone();
+    assert_eq!((home.ran(), state(&home, &id)), (0, State::Waiting));
+    let pending = home.prints(&["pending"], 0);
+    assert!(pending.contains(&id) && pending.contains("git push --force origin main"), "{pending}");
+    let screen = approve(&home, &id);
+    assert!(screen.contains(&format!("{id}  approved: git push")), "{screen}");
+    asker.ran();
+    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    let log = home.prints(&["log", "--json"], 0);
+    assert!(log.contains(r#""kind":"answered""#) && log.contains(&format!("request {id}, approved by ")), "{log}");
+    assert_eq!(home.store().verify().unwrap().faults, []);
+    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+}
+
+#[test]
+fn a_no_reaches_the_one_who_asked_with_its_words() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let mut terminal = person(&home, &["deny", &asker.id, "--reason", "use a branch of your own"]);
+    terminal.wait_exit();
+    let id = asker.id.clone();
+    asker.refused("denied by a person: use a branch of your own");
+    assert_eq!((home.ran(), state(&home, &id)), (0, State::Denied));
+}
+
+#[test]
+fn words_on_the_card_refuse_it_and_a_plain_no_leaves_it_waiting() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    answer_card(&mut terminal, "\x1b");
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("not approved"), "{}", terminal.screen());
+    assert_eq!(state(&home, &asker.id), State::Waiting);
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    answer_card(&mut terminal, "n");
+    terminal.wait_for("Why not?");
+    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    terminal.type_slowly("not today\r");
+    terminal.wait_exit();
+    asker.refused("denied by a person: not today");
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn silence_is_a_no_that_names_the_request_and_a_late_yes_lets_the_same_command_run_once() {
+    let home = home();
+    let mut command = shell(&home, &[&["--"], &FLAGGED[..]].concat());
+    command.env("GUARD_WAIT", "1");
+    let asker = Asker::start(command);
+    let id = asker.id.clone();
+    asker.refused(&format!("timed out: nobody answered request {id} within 1 s"));
+    assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
+    assert!(home.prints(&["pending"], 0).contains("timed out"));
+    let screen = approve(&home, &id);
+    assert!(screen.contains("approved, to run once"), "{screen}");
+    // Another command, and the same one elsewhere, do not use it.
+    let other = Asker::new(&home, &["git", "push", "--force", "origin", "other"]);
+    let mut elsewhere = shell(&home, &[&["--"], &FLAGGED[..]].concat());
+    elsewhere.current_dir(home.path("bin"));
+    let elsewhere = Asker::start(elsewhere);
+    assert_ne!(other.id, id);
+    assert_ne!(elsewhere.id, id);
+    // The same one does, without waiting, and only once.
+    assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
+    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    let again = Asker::new(&home, &FLAGGED);
+    assert_ne!(again.id, id);
+    assert_eq!(home.ran(), 1);
+    for mut asker in [other, elsewhere, again] {
+        asker.child.kill().unwrap();
+        asker.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn filing_without_waiting_says_so_and_the_answer_is_used_by_the_next_run() {
+    let home = home();
+    let output = shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(75), "{said}");
+    let id = said.split("request ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    // Asked again, it is the same request.
+    let again = shell(&home, &[&["--no-wait", "--"], &MEDIUM[..]].concat()).output().unwrap();
+    assert!(String::from_utf8_lossy(&again.stderr).contains(&id));
+    assert_eq!(home.guard(&["wait", &id, "--timeout", "0"]).output().unwrap().status.code(), Some(75));
+    let waiter = home.guard(&["wait", &id]).spawn().unwrap();
+    approve(&home, &id);
+    assert!(waiter.wait_with_output().unwrap().status.success());
+    assert_eq!(home.ran(), 0);
+    assert!(shell(&home, &[&["--"], &MEDIUM[..]].concat()).status().unwrap().success());
+    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    assert!(home.guard(&["wait", &id]).output().unwrap().status.success());
+    assert_eq!(home.guard(&["wait", "zzzz"]).output().unwrap().status.code(), Some(125));
+    let critical = shell(&home, &["--no-wait", "--", "mkfs.ext4", "/dev/sda"]).output().unwrap();
+    assert_eq!(critical.status.code(), Some(126));
+}
+
+#[test]
+fn a_session_may_have_only_so_many_waiting() {
+    let home = home();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "[queue]\npending = 2\n").unwrap();
+    let script = "for n in 1 2 3; do \"$0\" --no-wait -- npm install \"p$n\"; echo $? >> codes; done";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let output = super::stage::apart(command).output().unwrap();
+    assert_eq!(std::fs::read_to_string(home.path("work/codes")).unwrap(), "75\n75\n126\n");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("rate limited: 2 commands of this session are waiting already"), "{said}");
+    assert_eq!(all(&home).len(), 2);
+}
+
+#[test]
+fn what_is_asked_twice_at_once_is_shown_as_one_and_answered_one_by_one() {
+    let home = home();
+    let script = "\"$0\" -- npm install x & \"$0\" -- npm install x & wait";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let mut child = super::stage::apart(command).spawn().unwrap();
+    while all(&home).len() < 2 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let shown = home.prints(&["pending"], 0);
+    assert!(shown.contains("2 times: npm install x") && shown.lines().count() == 3, "{shown}");
+    assert_eq!(home.prints(&["pending", "--json"], 0).lines().count(), 2);
+    let ids: Vec<String> = all(&home).into_iter().map(|pending| pending.id).collect();
+    approve(&home, &ids[0]);
+    while home.ran() < 1 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(state(&home, &ids[1]), State::Waiting);
+    approve(&home, &ids[1]);
+    child.wait().unwrap();
+    assert_eq!(home.ran(), 2);
+}
+
+#[test]
+fn a_script_that_changed_while_it_waited_voids_the_request_and_says_what_changed() {
+    let home = home();
+    let script = home.path("work/clean.sh");
+    std::fs::write(&script, "git push --force origin main\n").unwrap();
+    let asker = Asker::new(&home, &["bash", "clean.sh"]);
+    std::fs::write(&script, "git push --force origin other\n").unwrap();
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("void: the content of "), "{}", terminal.screen());
+    asker.refused("changed after it was approved: the content of ");
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn a_folder_that_was_replaced_voids_a_late_yes() {
+    let home = home();
+    let folder = home.path("work/inner");
+    std::fs::create_dir(&folder).unwrap();
+    let inside = || {
+        let mut command = shell(&home, &[&["--"], &FLAGGED[..]].concat());
+        command.env("GUARD_WAIT", "1").current_dir(&folder);
+        command
+    };
+    let asker = Asker::start(inside());
+    let id = asker.id.clone();
+    asker.refused("timed out");
+    approve(&home, &id);
+    assert_eq!(state(&home, &id), State::Approved);
+    std::fs::rename(&folder, home.path("work/moved")).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let output = inside().output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("changed after it was approved: the working directory"), "{said}");
+    assert_eq!((home.ran(), state(&home, &id)), (0, State::Void));
+}
+
+#[test]
+fn of_tier_4_nothing_is_approved_late_and_a_word_is_typed_for_it() {
+    let home = home();
+    let mut command = shell(&home, &["--", "mkfs.ext4", "/dev/sda"]);
+    command.env("GUARD_WAIT", "1");
+    let asker = Asker::start(command);
+    let id = asker.id.clone();
+    asker.refused("timed out");
+    let mut terminal = person(&home, &["approve", &id]);
+    assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
+    assert!(terminal.screen().contains("of tier 4 nothing is approved late"), "{}", terminal.screen());
+    assert_eq!(state(&home, &id), State::Late);
+
+    let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
+    let mut terminal = person(&home, &["approve", &asker.id]);
+    terminal.wait_for("to begin");
+    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    let screen = terminal.screen();
+    let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    terminal.type_slowly(&word);
+    terminal.send("\r");
+    terminal.wait_exit();
+    asker.ran();
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn waiting_costs_no_processor_time() {
+    let home = home();
+    let mut asker = Asker::new(&home, &FLAGGED);
+    std::thread::sleep(Duration::from_secs(3));
+    asker.child.kill().unwrap();
+    let _ = asker.child.wait();
+    // guard below the shell that was killed: found by the queue.
+    let waiter = request(&home, &asker.id).waiter.unwrap();
+    let pid: i32 = waiter.split('.').next().unwrap().parse().unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let rest = stat.rsplit_once(')').unwrap().1;
+    let ticks: Vec<u64> = rest.split_ascii_whitespace().skip(11).take(2).map(|ticks| ticks.parse().unwrap()).collect();
+    // A tick is 10 ms: starting, judging and filing are all that it has used.
+    assert!(ticks.iter().sum::<u64>() <= 20, "{ticks:?}");
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+}
+
+#[test]
+fn what_is_exact_is_kept_from_others_and_erased_when_it_is_settled() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = home();
+    let asker = Asker::new(&home, &["git", "push", "--force", "https://ada:Hunter2xYz@example.invalid/x", "main"]);
+    let file = home.data().join("queue.db");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let holds = || {
+        let mut found = false;
+        for entry in std::fs::read_dir(home.data()).unwrap().flatten() {
+            let bytes = std::fs::read(entry.path()).unwrap_or_default();
+            found |= bytes.windows(7).any(|window| window == b"Hunter2");
+        }
+        found
+    };
+    assert!(holds());
+    assert!(!home.prints(&["pending"], 0).contains("Hunter2"));
+    assert!(!home.prints(&["pending", "--json"], 0).contains("Hunter2"));
+    let id = asker.id.clone();
+    person(&home, &["deny", &id]).wait_exit();
+    asker.refused("denied by a person");
+    assert!(!holds(), "the password is still in the folder");
+}

@@ -1,0 +1,185 @@
+//! Nobody answers for themselves: every way in which the one who asked could try.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use guard::store::queue::State;
+
+use super::stage::{Asker, FLAGGED, apart, home, person, request, state};
+use crate::harness::home::Home;
+use crate::harness::pty::{OnTerminal, Terminal, ended};
+
+/// That an attempt to answer was refused and recorded, for this reason, and that the request still waits.
+#[track_caller]
+fn is_refused(home: &Home, id: &str, why: &str, attempts: usize) {
+    assert_eq!(state(home, id), State::Waiting);
+    assert_eq!(home.ran(), 0);
+    let log = home.prints(&["log", "--json", "--tier", "4", "--decision", "deny"], 0);
+    let rows: Vec<&str> = log.lines().filter(|row| row.contains(r#""settled_by":"attempt""#)).collect();
+    assert_eq!(rows.len(), attempts, "{log}");
+    let last = rows.last().unwrap();
+    assert!(last.contains(why) && last.contains(&format!("guard approve {id}")), "{last}");
+}
+
+fn terminal(command: Command) -> Terminal {
+    Terminal::spawn(command)
+}
+
+#[test]
+fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = &asker.id;
+    // No terminal at all.
+    let output = apart(home.guard(&["approve", id])).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("no answer is taken from here: there is no terminal"), "{said}");
+    is_refused(&home, id, "there is no terminal", 1);
+    // yes | guard approve, without a terminal and on one.
+    let piped = |home: &Home| {
+        let mut command = home.program("sh");
+        command.args(["-c", "yes | \"$0\" approve \"$1\"", env!("CARGO_BIN_EXE_guard"), id]);
+        command.env("TERM", "xterm");
+        command
+    };
+    assert_eq!(apart(piped(&home)).stderr(Stdio::null()).status().unwrap().code(), Some(126));
+    is_refused(&home, id, "there is no terminal", 2);
+    let mut shown = terminal(piped(&home));
+    assert_eq!(ended(shown.wait_exit()), "exit 126");
+    is_refused(&home, id, "standard input is not the terminal", 3);
+    // A terminal that controls it, and that none of its streams is.
+    let mut none = Terminal::spawn_with(home.guard(&["approve", id]), 80, 24, OnTerminal::NONE);
+    assert_eq!(ended(none.wait_exit()), "exit 126");
+    is_refused(&home, id, "neither standard input nor standard error is the terminal", 4);
+    person(&home, &["deny", id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
+fn a_terminal_below_the_session_that_asked_is_no_person() {
+    let home = home();
+    // The agent asks in the background, and then makes itself a terminal: script(1) is one, with a session of its own.
+    let script = "\"$0\" -- git push --force origin main & sleep 1; \
+                  for id in $(\"$0\" pending --json | sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/'); do \
+                  script -qec \"'$0' approve $id\" /dev/null </dev/null >said; done; wait";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60").env("TERM", "xterm");
+    let asker = Asker::start(apart(command));
+    let said = home.path("work/said");
+    while !std::fs::read_to_string(&said).is_ok_and(|said| said.contains("answer is taken")) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_refused(&home, &asker.id, "stands above", 1);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.end();
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_now() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = &asker.id;
+    let mut marked = home.guard(&["approve", id]);
+    marked.env("TERM", "xterm").env("CLAUDECODE", "1");
+    assert_eq!(ended(terminal(marked).wait_exit()), "exit 126");
+    is_refused(&home, id, "the terminal belongs to an agent (claude)", 1);
+    // The mark is taken out of the environment: the shell that did it still has it.
+    let mut washed = home.program("sh");
+    washed.args(["-c", "env -u CLAUDECODE \"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id]);
+    washed.env("TERM", "xterm").env("CLAUDECODE", "1");
+    assert_eq!(ended(terminal(washed).wait_exit()), "exit 126");
+    is_refused(&home, id, "started by an agent (claude)", 2);
+    // A process that is called as an agent is.
+    std::os::unix::fs::symlink("/bin/sh", home.path("bin/claude")).unwrap();
+    let mut below = home.program(home.path("bin/claude").to_str().unwrap());
+    below.args(["-c", "\"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id]).env("TERM", "xterm");
+    assert_eq!(ended(terminal(below).wait_exit()), "exit 126");
+    is_refused(&home, id, "the terminal belongs to an agent (claude)", 3);
+    // With a session of its own on the way.
+    let mut apart = home.program(home.path("bin/claude").to_str().unwrap());
+    apart
+        .args(["-c", "setsid -cw \"$0\" approve \"$1\"; exit $?", env!("CARGO_BIN_EXE_guard"), id])
+        .env("TERM", "xterm");
+    let mut apart = terminal(apart);
+    apart.wait_exit();
+    assert_eq!((state(&home, id), home.ran()), (State::Waiting, 0));
+    person(&home, &["deny", id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
+fn below_a_guard_that_waits_for_its_command_nothing_is_answered() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    // A command that a person approved at this terminal tries to approve another.
+    home.stand_in("npm", &format!("'{}' approve {} 2>said; echo $? >>said", env!("CARGO_BIN_EXE_guard"), asker.id));
+    let mut command = home.guard(&["--", "npm", "publish"]);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let mut outer = terminal(command);
+    super::stage::answer_card(&mut outer, "y");
+    outer.wait_exit();
+    let said = std::fs::read_to_string(home.path("work/said")).unwrap();
+    assert!(said.contains("a guard that waits for its command stands above this terminal"), "{said}");
+    is_refused(&home, &asker.id, "a guard that waits", 1);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
+fn an_answer_that_is_written_into_the_file_by_hand_approves_nothing() {
+    let home = home();
+    let sql = |name: &str, sql: &str| {
+        rusqlite::Connection::open(home.data().join(name)).unwrap().execute_batch(sql).unwrap();
+    };
+    // Only the state.
+    let asker = Asker::new(&home, &FLAGGED);
+    sql("queue.db", &format!("UPDATE request SET state = 'approved' WHERE id = '{}'", asker.id));
+    asker.refused("the answer was not written by guard");
+    // With a row of the record that names the request, and the digest of some other answer.
+    let other = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let other_id = other.id.clone();
+    super::stage::approve(&home, &other_id);
+    other.ran();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = asker.id.clone();
+    sql(
+        "guard.db",
+        &format!(
+            "INSERT INTO record(id, hash, kind, at, scope, decision, user, digest)
+             SELECT max(id) + 1, zeroblob(32), 'answered', 1, 'request {id}', 'allow', 'ada',
+             (SELECT digest FROM record WHERE kind = 'answered') FROM record"
+        ),
+    );
+    sql("queue.db", &format!("UPDATE request SET state = 'approved', answer = 9 WHERE id = '{id}'"));
+    let row: i64 = rusqlite::Connection::open(home.data().join("guard.db"))
+        .unwrap()
+        .query_row("SELECT max(id) FROM record WHERE kind = 'answered'", [], |row| row.get(0))
+        .unwrap();
+    sql("queue.db", &format!("UPDATE request SET answer = {row} WHERE id = '{id}' AND state = 'approved'"));
+    asker.refused("the answer was not written by guard");
+    assert_eq!(home.ran(), 1);
+    assert!(!home.store().verify().unwrap().faults.is_empty());
+}
+
+#[test]
+fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let harmless = Asker::new(&home, &["npm", "install", "left-pad"]);
+    // The card of one shows the other.
+    rusqlite::Connection::open(home.data().join("queue.db"))
+        .unwrap()
+        .execute_batch(&format!(
+            "UPDATE request SET tier = 2, exact = (SELECT exact FROM request WHERE id = '{}') WHERE id = '{}'",
+            harmless.id, asker.id
+        ))
+        .unwrap();
+    let screen = super::stage::approve(&home, &asker.id);
+    assert!(screen.contains("approved"), "{screen}");
+    asker.refused("given for another command");
+    assert_eq!((home.ran(), request(&home, &harmless.id).state), (0, State::Waiting));
+    person(&home, &["deny", "--all"]).wait_exit();
+    harmless.refused("denied by a person");
+}

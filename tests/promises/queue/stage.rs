@@ -1,0 +1,132 @@
+//! An agent's shell without a terminal, and a person at a terminal of their own.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use guard::store::queue::{Pending, Queue, State};
+use jiff::Timestamp;
+use nix::libc;
+
+use crate::harness::home::Home;
+use crate::harness::pty::Terminal;
+
+pub use crate::harness::home::FLAGGED;
+
+/// Tier 2, for an agent above the threshold.
+pub const MEDIUM: [&str; 3] = ["npm", "install", "left-pad"];
+
+/// A home whose stand-ins leave a mark when they run.
+pub fn home() -> Home {
+    let home = Home::new();
+    let mark = home.path("ran");
+    for name in ["npm", "mkfs.ext4", "chmod"] {
+        home.stand_in(name, &format!("echo ran >> '{}'", mark.display()));
+    }
+    home
+}
+
+/// The shell of a program that nobody sits in front of, with guard waiting in it.
+pub struct Asker {
+    pub child: Child,
+    pub id: String,
+    errors: BufReader<ChildStderr>,
+}
+
+/// A program as the leader of a session without a terminal.
+pub fn apart(mut command: Command) -> Command {
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| if libc::setsid() == -1 { Err(std::io::Error::last_os_error()) } else { Ok(()) });
+    }
+    command
+}
+
+/// A shell apart, which runs guard with these arguments and ends as guard does.
+pub fn shell(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = home.program("sh");
+    command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(arguments);
+    command.env("GUARD_WAIT", "60");
+    apart(command)
+}
+
+impl Asker {
+    pub fn new(home: &Home, words: &[&str]) -> Self {
+        Self::start(shell(home, &[&["--"], words].concat()))
+    }
+
+    /// Waits until the request is filed.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        let id = line.strip_prefix("guard: request ").unwrap_or_else(|| panic!("no request: {line}"));
+        let id = id.split(' ').next().unwrap().to_owned();
+        Self { child, id, errors }
+    }
+
+    /// How it ended, and what it said since it began to wait.
+    pub fn end(mut self) -> (ExitStatus, String) {
+        let mut said = String::new();
+        self.errors.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap(), said)
+    }
+
+    /// That the command ran.
+    #[track_caller]
+    pub fn ran(self) {
+        let (status, said) = self.end();
+        assert!(status.success(), "{status}: {said}");
+    }
+
+    /// That it was refused, with these words.
+    #[track_caller]
+    pub fn refused(self, words: &str) {
+        let (status, said) = self.end();
+        assert_eq!(status.code(), Some(126), "{:?}: {said}", status.signal());
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// guard on a terminal of a person's own.
+pub fn person(home: &Home, arguments: &[&str]) -> Terminal {
+    let mut command = home.guard(arguments);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    Terminal::spawn(command)
+}
+
+/// Reads the card, and answers it.
+#[track_caller]
+pub fn answer_card(terminal: &mut Terminal, key: &str) {
+    terminal.wait_for("no answer means no");
+    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    terminal.send(key);
+}
+
+/// Approves one request on its card.
+#[track_caller]
+pub fn approve(home: &Home, id: &str) -> String {
+    let mut terminal = person(home, &["approve", id]);
+    answer_card(&mut terminal, "y");
+    terminal.wait_exit();
+    terminal.screen()
+}
+
+pub fn queue(home: &Home) -> Queue {
+    Queue::open(&home.paths()).unwrap()
+}
+
+pub fn request(home: &Home, id: &str) -> Pending {
+    queue(home).find(id).unwrap().unwrap()
+}
+
+pub fn state(home: &Home, id: &str) -> State {
+    request(home, id).state
+}
+
+/// All requests, settled ones too.
+pub fn all(home: &Home) -> Vec<Pending> {
+    queue(home).list(Timestamp::now()).unwrap()
+}
