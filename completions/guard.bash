@@ -55,6 +55,9 @@ _guard() {
             guard,pending)
                 cmd="guard__subcmd__pending"
                 ;;
+            guard,replay)
+                cmd="guard__subcmd__replay"
+                ;;
             guard,verify)
                 cmd="guard__subcmd__verify"
                 ;;
@@ -147,6 +150,9 @@ _guard() {
                 ;;
             guard__subcmd__help,pending)
                 cmd="guard__subcmd__help__subcmd__pending"
+                ;;
+            guard__subcmd__help,replay)
+                cmd="guard__subcmd__help__subcmd__replay"
                 ;;
             guard__subcmd__help,verify)
                 cmd="guard__subcmd__help__subcmd__verify"
@@ -245,7 +251,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve deny wait verify allow patterns install hook demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve deny wait verify allow patterns install hook replay demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -605,7 +611,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve deny wait verify allow patterns install hook demo help"
+            opts="check explain config log pending approve deny wait verify allow patterns install hook replay demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -955,6 +961,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__pending)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__replay)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1343,6 +1363,28 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__replay)
+            opts="-h --json --since --origin --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --origin)
+                    COMPREPLY=($(compgen -W "agent cli" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::run::Manner;
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, answer, check, config, explain, hook, install, log, patterns, pending, verify, wait};
+use crate::app::{allow, answer, check, config, explain, hook, install, log, patterns, pending, replay, verify, wait};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -100,6 +100,8 @@ pub enum Verb {
     Install(install::InstallArgs),
     /// Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out
     Hook(hook::HookArgs),
+    /// Judge what was run before: how often guard would have asked, and why
+    Replay(replay::ReplayArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, check, config, demo, exit, explain, hook, install, log, patterns, pending, run, verify, wait,
+    allow, answer, check, config, demo, exit, explain, hook, install, log, patterns, pending, replay, run, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -52,6 +52,7 @@ fn do_verb(verb: &Verb) -> u8 {
         }),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
+        Verb::Replay(args) => replay::run(args),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))

@@ -42,6 +42,8 @@ mod pruning;
 mod queue;
 #[path = "promises/record.rs"]
 mod record;
+#[path = "promises/replay.rs"]
+mod replay;
 #[path = "promises/repositories.rs"]
 mod repositories;
 #[path = "promises/scene.rs"]

@@ -15,6 +15,7 @@ pub mod moment;
 pub mod patterns;
 pub mod pending;
 pub mod queue;
+pub mod replay;
 pub mod road;
 pub mod run;
 pub mod shell;

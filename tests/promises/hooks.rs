@@ -9,3 +9,5 @@ mod exchanges;
 mod failing;
 #[path = "hooks/stage.rs"]
 mod stage;
+
+pub use stage::fed;

@@ -1,0 +1,305 @@
+//! `guard replay`: judges what was run before, and tells how often guard would have asked.
+//!
+//! It reads the transcripts that agents keep ([`transcripts`]) or a file of commands ([`history`]), judges each on the
+//! road up to the decision, and counts ([`tally`]). What may not enter: writing anything, the record included.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use jiff::{Timestamp, Zoned};
+
+pub mod history;
+pub mod lines;
+pub mod report;
+pub mod tally;
+pub mod transcripts;
+
+use super::road::Road;
+use super::{exit, moment};
+use crate::judge::facts::question::Answers;
+use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::judge;
+use crate::judge::policy::{Decision, Standing, decide};
+use crate::store::redact;
+use tally::{Tally, Verdict};
+
+/// The arguments of `guard replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A shell's history (bash, zsh or fish), a transcript, or commands line by line; `-` is standard input. Without it
+    /// the transcripts of Claude Code, Codex and Gemini CLI below your home are read
+    file: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Only what was run since then: 2h, 3d, 1w, today, 2026-11-21
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Judge as if an agent ran it, or a person [default: an agent for transcripts, a person for the rest]
+    #[arg(long, value_name = "WHO")]
+    origin: Option<Who>,
+}
+
+/// For whom commands are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Who {
+    Agent,
+    Cli,
+}
+
+/// A command that was run once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub command: Command,
+    /// Where; `None` when nothing tells.
+    pub cwd: Option<PathBuf>,
+    pub at: Option<Timestamp>,
+    /// Who ran it: an agent, or `history`.
+    pub by: &'static str,
+}
+
+/// What was run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    Line(String),
+    Argv(Vec<String>),
+    PowerShell(String),
+}
+
+/// What is told while reading: a command, or what could not be read.
+pub trait Sink {
+    fn command(&mut self, ran: Ran);
+    /// A line that is no JSON, or too long.
+    fn skipped_line(&mut self);
+    /// A file that cannot be read.
+    fn skipped_file(&mut self, path: &Path, why: &str);
+}
+
+/// Reads, judges, prints.
+///
+/// # Errors
+/// What is wrong with the arguments or the file, or standard output failed.
+pub fn run(args: &ReplayArgs) -> Result<u8, String> {
+    let road = Road::open().map_err(|error| error.to_string())?;
+    let now = Zoned::now();
+    let since = args.since.as_deref().map(|text| moment::past(text, &now)).transpose()?;
+    for problem in road.problems() {
+        // Whoever cannot be told is not told.
+        let _ = writeln!(io::stderr(), "guard: {problem}");
+    }
+    let mut replay = Replay::new(&road, since, &now);
+    match &args.file {
+        Some(file) => {
+            replay.origin = args.origin.map_or(Origin::Cli, Who::origin);
+            let transcript = file.extension() == Some(OsStr::new("jsonl"));
+            if transcript && args.origin.is_none() {
+                replay.origin = Origin::Agent;
+            }
+            if transcript {
+                transcripts::read_any(file, &mut replay);
+                if let Some((_, why)) = replay.tally.unreadable.first() {
+                    return Err(format!("{}: {why}", file.display()));
+                }
+            } else {
+                history::read(file, &mut replay).map_err(|error| format!("{}: {error}", file.display()))?;
+            }
+        }
+        None => {
+            replay.origin = args.origin.map_or(Origin::Agent, Who::origin);
+            let home = road.caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+            let home = home.or_else(|| road.caller.account.home.clone()).ok_or("there is no home directory")?;
+            let files = transcripts::find(&home, &road.caller.env);
+            let all = files.len();
+            let mut seen = transcripts::Seen::default();
+            for (number, (agent, file)) in files.iter().enumerate() {
+                replay.place = format!("file {} of {all}", number + 1);
+                transcripts::read(agent, file, &mut seen, &mut replay);
+            }
+            replay.tally.files = all;
+        }
+    }
+    replay.progress.clear();
+    let tally = replay.tally;
+    let text = if args.json {
+        let mut text = serde_json::to_string(&tally.json()).map_err(|error| error.to_string())?;
+        text.push('\n');
+        text
+    } else {
+        report::text(&tally)
+    };
+    let mut out = io::stdout().lock();
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    exit::after(printed, exit::ALLOW).map_err(|error| error.to_string())
+}
+
+impl Who {
+    const fn origin(self) -> Origin {
+        match self {
+            Self::Agent => Origin::Agent,
+            Self::Cli => Origin::Cli,
+        }
+    }
+}
+
+/// Judging and counting while reading goes on.
+struct Replay<'a> {
+    road: &'a Road,
+    origin: Origin,
+    since: Option<Timestamp>,
+    zone: jiff::tz::TimeZone,
+    tally: Tally,
+    /// Verdicts by folder and command: most are run more than once.
+    known: HashMap<(Option<PathBuf>, Command), Verdict>,
+    /// Which folders are there.
+    there: HashMap<PathBuf, bool>,
+    /// Which file of how many, for the progress.
+    place: String,
+    progress: Progress,
+}
+
+/// How many verdicts are kept.
+const MAX_KNOWN: usize = 200_000;
+
+impl<'a> Replay<'a> {
+    fn new(road: &'a Road, since: Option<Timestamp>, now: &Zoned) -> Self {
+        Self {
+            road,
+            origin: Origin::Agent,
+            since,
+            zone: now.time_zone().clone(),
+            tally: Tally::default(),
+            known: HashMap::new(),
+            there: HashMap::new(),
+            place: String::new(),
+            progress: Progress::new(),
+        }
+    }
+
+    /// What guard would do. Where the folder is gone, or not known, nothing of the world is asked: what is there now is
+    /// not what was there then.
+    fn judge(&self, command: &Command, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
+        let request = match command {
+            Command::Line(text) => self.road.plain_line(text.into()).map_err(|error| error.to_string())?,
+            Command::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+            Command::PowerShell(code) => {
+                Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
+            }
+        };
+        let mut invocation: Invocation = self.road.caller.invocation(request);
+        invocation.origin = self.origin;
+        if let Some(cwd) = cwd {
+            invocation.cwd = cwd.to_owned();
+            invocation.env.variables.insert("PWD".into(), cwd.into());
+        }
+        let judgment = if looks {
+            self.road.work_out(&invocation)
+        } else {
+            judge(&invocation, &self.road.catalog, self.road.policy(), &Answers::none())
+        };
+        let grants = &self.road.config().grants;
+        let decision = decide(&invocation, &judgment, self.road.policy(), &Standing::default(), grants);
+        let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+        Ok(Verdict {
+            asks: matches!(decision, Decision::Ask(_)),
+            refuses: matches!(decision, Decision::Refuse(_)),
+            tier: judgment.risk.tier,
+            rule: worst.map(|finding| (finding.rule.clone(), finding.reason.clone())),
+        })
+    }
+}
+
+impl Sink for Replay<'_> {
+    fn command(&mut self, ran: Ran) {
+        if let Some(since) = self.since
+            && ran.at.is_none_or(|at| at < since)
+        {
+            return;
+        }
+        let looks = match &ran.cwd {
+            Some(cwd) => {
+                let there = self.there.entry(cwd.clone()).or_insert_with(|| cwd.is_absolute() && cwd.is_dir());
+                if !*there {
+                    self.tally.gone += 1;
+                }
+                *there
+            }
+            None => {
+                self.tally.placeless += 1;
+                false
+            }
+        };
+        let key = (ran.cwd, ran.command);
+        let verdict = match self.known.get(&key) {
+            Some(verdict) => verdict.clone(),
+            None => match self.judge(&key.1, key.0.as_deref(), looks) {
+                Ok(verdict) => {
+                    if self.known.len() < MAX_KNOWN {
+                        self.known.insert(key.clone(), verdict.clone());
+                    }
+                    verdict
+                }
+                Err(_) => return self.skipped_line(),
+            },
+        };
+        let day = ran.at.map(|at| at.to_zoned(self.zone.clone()).date());
+        let shown = || shown(&key.1);
+        self.tally.count(ran.by, day, &verdict, shown);
+        self.progress.show(self.tally.commands, &self.place);
+    }
+
+    fn skipped_line(&mut self) {
+        self.tally.skipped_lines += 1;
+    }
+
+    fn skipped_file(&mut self, path: &Path, why: &str) {
+        self.tally.unreadable.push((path.to_owned(), why.to_owned()));
+    }
+}
+
+/// A command as it may be shown: in one line, without secrets, and not longer than a line should be.
+fn shown(command: &Command) -> String {
+    let text = match command {
+        Command::Line(text) | Command::PowerShell(text) => text.clone(),
+        Command::Argv(words) => {
+            words.iter().map(|word| crate::judge::invocation::quote(word)).collect::<Vec<_>>().join(" ")
+        }
+    };
+    const ROOM: usize = 100;
+    let (text, _) = redact(&text);
+    let mut line = crate::ui::visible::text(text.trim()).into_owned();
+    if let Some((end, _)) = line.char_indices().nth(ROOM) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+/// One line on a terminal that is rewritten now and then.
+struct Progress {
+    terminal: bool,
+    last: Option<Instant>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { terminal: io::stderr().is_terminal(), last: None }
+    }
+
+    fn show(&mut self, commands: u64, place: &str) {
+        let due = |last: Instant| last.elapsed() > Duration::from_millis(200);
+        if self.terminal && self.last.is_none_or(due) {
+            self.last = Some(Instant::now());
+            let _ = write!(io::stderr(), "\r\x1b[K{commands} commands judged, {place}");
+        }
+    }
+
+    fn clear(&self) {
+        if self.last.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The counts in words.
+
+use super::tally::Tally;
+
+/// How many rules, commands and days are shown.
+const ROWS: usize = 10;
+const DAYS: usize = 14;
+
+/// The report, with the end of its last line.
+#[must_use]
+pub fn text(tally: &Tally) -> String {
+    let mut text = String::new();
+    if tally.commands == 0 {
+        text.push_str("There are no commands to judge.\n");
+        skipped(tally, &mut text);
+        return text;
+    }
+    let by: Vec<String> = tally.by.iter().map(|(who, count)| format!("{who} {}", number(*count))).collect();
+    text.push_str(&format!("{} commands ({})", number(tally.commands), by.join(", ")));
+    if let (Some((first, _)), Some((last, _))) = (tally.days.first_key_value(), tally.days.last_key_value()) {
+        text.push_str(&format!(", {first} to {last}"));
+    }
+    text.push_str(&format!(
+        "\nguard would have asked about {} ({}), refused {} ({}) and let {} run\n",
+        number(tally.asked),
+        share(tally.asked, tally.commands),
+        number(tally.refused),
+        share(tally.refused, tally.commands),
+        number(tally.commands - tally.asked - tally.refused),
+    ));
+    if let Some(days) = u64::try_from(tally.days.len()).ok().filter(|days| *days > 0) {
+        let most = tally.days.iter().max_by_key(|(day, count)| (count.asked, std::cmp::Reverse(**day)));
+        let tenths = tally.days.values().map(|day| day.asked).sum::<u64>() * 10 / days;
+        text.push_str(&format!("{}.{} questions on a day with commands", tenths / 10, tenths % 10));
+        if let Some((day, count)) = most.filter(|(_, count)| count.asked > 0) {
+            text.push_str(&format!(", at most {} ({day})", count.asked));
+        }
+        text.push('\n');
+    }
+    let tiers: Vec<String> = (0..).zip(tally.tiers).map(|(tier, count)| format!("{tier}: {}", number(count))).collect();
+    text.push_str(&format!("by tier  {}\n", tiers.join("   ")));
+    let rules = tally.rules();
+    if !rules.is_empty() {
+        text.push_str("\nwhy\n");
+        for (rule, count, reason) in rules.iter().take(ROWS) {
+            text.push_str(&format!("{:>7}  {rule}  {reason}\n", number(*count)));
+        }
+        more(rules.len(), &mut text);
+    }
+    let top = tally.top();
+    if !top.is_empty() {
+        text.push_str("\nwhich\n");
+        for (command, count) in top.iter().take(ROWS) {
+            text.push_str(&format!("{:>7}  {command}\n", number(*count)));
+        }
+        more(top.len(), &mut text);
+    }
+    if tally.days.len() > 1 {
+        text.push_str("\nday         commands  asked  refused\n");
+        let late = tally.days.len().saturating_sub(DAYS);
+        for (day, count) in tally.days.iter().skip(late) {
+            let (commands, asked, refused) = (number(count.commands), number(count.asked), number(count.refused));
+            text.push_str(&format!("{day}  {commands:>8}  {asked:>5}  {refused:>7}\n"));
+        }
+    }
+    skipped(tally, &mut text);
+    text
+}
+
+fn more(all: usize, text: &mut String) {
+    if all > ROWS {
+        text.push_str(&format!("{:>7}  more; --json lists fifty\n", all - ROWS));
+    }
+}
+
+/// What was not read, and what was judged without looking.
+fn skipped(tally: &Tally, text: &mut String) {
+    let mut notes = Vec::new();
+    if tally.gone > 0 {
+        notes.push(format!("{} ran in folders that are gone: judged strictly, nothing looked up", number(tally.gone)));
+    }
+    if tally.placeless > 0 {
+        let placeless = number(tally.placeless);
+        notes.push(format!("{placeless} do not tell their folder: judged strictly, nothing looked up"));
+    }
+    if tally.skipped_lines > 0 {
+        notes.push(format!("{} lines could not be read and were skipped", number(tally.skipped_lines)));
+    }
+    if !tally.unreadable.is_empty() {
+        let files = tally.unreadable.len();
+        let first = tally.unreadable.first().map(|(path, why)| format!("{}: {why}", path.display()));
+        notes.push(format!("{files} files could not be read and were skipped ({})", first.unwrap_or_default()));
+    }
+    if !notes.is_empty() {
+        text.push('\n');
+        for note in notes {
+            text.push_str(&crate::ui::visible::text(&note));
+            text.push('\n');
+        }
+    }
+}
+
+/// With a comma every three digits.
+fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// In percent, with one digit behind the point.
+fn share(part: u64, whole: u64) -> String {
+    let tenths = (part * 1000 + whole / 2).checked_div(whole).unwrap_or(0);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_shares_read_well() {
+        assert_eq!([7, 1234, 1_234_567].map(number), ["7", "1,234", "1,234,567"]);
+        assert_eq!([share(1, 3), share(0, 7), share(7, 7)], ["33.3 %", "0.0 %", "100.0 %"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! What is counted.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::civil::Date;
+use serde_json::{Value, json};
+
+use crate::judge::risk::Tier;
+
+/// What guard would have done with one command.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub asks: bool,
+    pub refuses: bool,
+    pub tier: Tier,
+    /// The rule of the worst finding, and its reason.
+    pub rule: Option<(String, String)>,
+}
+
+/// All counts.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub commands: u64,
+    pub asked: u64,
+    pub refused: u64,
+    /// By tier, from 0 to 4.
+    pub tiers: [u64; 5],
+    /// By who ran it.
+    pub by: BTreeMap<&'static str, u64>,
+    pub days: BTreeMap<Date, Day>,
+    /// What was asked about or refused, by rule: how often, and why.
+    pub rules: BTreeMap<String, (u64, String)>,
+    /// The same by command.
+    pub top: BTreeMap<String, u64>,
+    /// Transcripts that there are.
+    pub files: usize,
+    pub unreadable: Vec<(PathBuf, String)>,
+    pub skipped_lines: u64,
+    /// Commands in folders that are gone.
+    pub gone: u64,
+    /// Commands of which no folder is told.
+    pub placeless: u64,
+}
+
+/// One day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Day {
+    pub commands: u64,
+    pub asked: u64,
+    pub refused: u64,
+}
+
+/// How many different commands are counted.
+const MAX_TOP: usize = 100_000;
+
+impl Tally {
+    /// Counts one command. `shown` is asked for only where it is kept.
+    pub fn count(&mut self, by: &'static str, day: Option<Date>, verdict: &Verdict, shown: impl Fn() -> String) {
+        let (asked, refused) = (u64::from(verdict.asks), u64::from(verdict.refuses));
+        self.commands += 1;
+        self.asked += asked;
+        self.refused += refused;
+        if let Some(tier) = self.tiers.get_mut(usize::from(verdict.tier.number())) {
+            *tier += 1;
+        }
+        *self.by.entry(by).or_default() += 1;
+        if let Some(day) = day {
+            let day = self.days.entry(day).or_default();
+            day.commands += 1;
+            day.asked += asked;
+            day.refused += refused;
+        }
+        if asked + refused == 0 {
+            return;
+        }
+        let (rule, reason) = verdict.rule.clone().unwrap_or_else(|| ("score".to_owned(), String::new()));
+        self.rules.entry(rule).or_insert((0, reason)).0 += 1;
+        let shown = shown();
+        if self.top.len() < MAX_TOP || self.top.contains_key(&shown) {
+            *self.top.entry(shown).or_default() += 1;
+        }
+    }
+
+    /// Rules, the most frequent first.
+    #[must_use]
+    pub fn rules(&self) -> Vec<(&str, u64, &str)> {
+        let mut rules: Vec<_> =
+            self.rules.iter().map(|(rule, (count, reason))| (rule.as_str(), *count, reason.as_str())).collect();
+        rules.sort_by_key(|(rule, count, _)| (std::cmp::Reverse(*count), *rule));
+        rules
+    }
+
+    /// Commands that were asked about or refused, the most frequent first.
+    #[must_use]
+    pub fn top(&self) -> Vec<(&str, u64)> {
+        let mut top: Vec<_> = self.top.iter().map(|(command, count)| (command.as_str(), *count)).collect();
+        top.sort_by_key(|(command, count)| (std::cmp::Reverse(*count), *command));
+        top
+    }
+
+    /// All of it as one object; of rules and commands the fifty most frequent.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        const MOST: usize = 50;
+        let rules: Vec<_> = self.rules().into_iter().take(MOST).collect();
+        let top = self.top();
+        json!({
+            "commands": self.commands,
+            "allow": self.commands - self.asked - self.refused,
+            "ask": self.asked,
+            "deny": self.refused,
+            "tiers": self.tiers,
+            "by": self.by,
+            "rules": rules.iter().map(|(rule, count, reason)| json!({ "rule": rule, "count": count, "reason": reason }))
+                .collect::<Vec<_>>(),
+            "top": top.iter().take(MOST).map(|(command, count)| json!({ "command": command, "count": count }))
+                .collect::<Vec<_>>(),
+            "days": self.days.iter().map(|(day, count)| json!({
+                "day": day.to_string(), "commands": count.commands, "ask": count.asked, "deny": count.refused,
+            })).collect::<Vec<_>>(),
+            "files": self.files,
+            "skipped": { "files": self.unreadable.len(), "lines": self.skipped_lines },
+            "folder_gone": self.gone,
+            "folder_unknown": self.placeless,
+        })
+    }
+}
