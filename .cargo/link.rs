@@ -56,8 +56,19 @@ pub fn statically(out: &Path) -> io::Result<()> {
     if library_version().is_some_and(|version| version >= (2, 36)) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+    if is("PROFILE", "release") {
+        let script = folder.join("without-unwinding.ld");
+        fs::write(&script, WITHOUT_UNWINDING)?;
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    }
     Ok(())
 }
+
+/// Leaves out the tables for unwinding, a twelfth of the program. Nothing reads them where a panic aborts, as it does
+/// in this profile.
+const WITHOUT_UNWINDING: &str = "\
+SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) *(.gcc_except_table .gcc_except_table.*) } } INSERT AFTER .text;
+";
 
 /// The version of the C library: from 2.36 on a static program can relocate itself by the packed table, which takes a
 /// twentieth of the room.
