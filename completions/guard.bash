@@ -55,8 +55,8 @@ _guard() {
             guard,pending)
                 cmd="guard__subcmd__pending"
                 ;;
-            guard,replay)
-                cmd="guard__subcmd__replay"
+            guard,session)
+                cmd="guard__subcmd__session"
                 ;;
             guard,verify)
                 cmd="guard__subcmd__verify"
@@ -151,8 +151,8 @@ _guard() {
             guard__subcmd__help,pending)
                 cmd="guard__subcmd__help__subcmd__pending"
                 ;;
-            guard__subcmd__help,replay)
-                cmd="guard__subcmd__help__subcmd__replay"
+            guard__subcmd__help,session)
+                cmd="guard__subcmd__help__subcmd__session"
                 ;;
             guard__subcmd__help,verify)
                 cmd="guard__subcmd__help__subcmd__verify"
@@ -195,6 +195,9 @@ _guard() {
                 ;;
             guard__subcmd__help__subcmd__patterns,test)
                 cmd="guard__subcmd__help__subcmd__patterns__subcmd__test"
+                ;;
+            guard__subcmd__help__subcmd__session,resume)
+                cmd="guard__subcmd__help__subcmd__session__subcmd__resume"
                 ;;
             guard__subcmd__log,help)
                 cmd="guard__subcmd__log__subcmd__help"
@@ -244,6 +247,18 @@ _guard() {
             guard__subcmd__patterns__subcmd__help,test)
                 cmd="guard__subcmd__patterns__subcmd__help__subcmd__test"
                 ;;
+            guard__subcmd__session,help)
+                cmd="guard__subcmd__session__subcmd__help"
+                ;;
+            guard__subcmd__session,resume)
+                cmd="guard__subcmd__session__subcmd__resume"
+                ;;
+            guard__subcmd__session__subcmd__help,help)
+                cmd="guard__subcmd__session__subcmd__help__subcmd__help"
+                ;;
+            guard__subcmd__session__subcmd__help,resume)
+                cmd="guard__subcmd__session__subcmd__help__subcmd__resume"
+                ;;
             *)
                 ;;
         esac
@@ -251,7 +266,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve deny wait verify allow patterns install hook replay demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve deny session wait verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -611,7 +626,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve deny wait verify allow patterns install hook replay demo help"
+            opts="check explain config log pending approve deny session wait verify allow patterns install hook demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -974,9 +989,23 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        guard__subcmd__help__subcmd__replay)
-            opts=""
+        guard__subcmd__help__subcmd__session)
+            opts="resume"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__session__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1370,19 +1399,75 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        guard__subcmd__replay)
-            opts="-h --json --since --origin --help"
+        guard__subcmd__session)
+            opts="-h --help resume help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --since)
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__session__subcmd__help)
+            opts="resume help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__session__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__session__subcmd__help__subcmd__resume)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__session__subcmd__resume)
+            opts="-r -h --reason --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --reason)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --origin)
-                    COMPREPLY=($(compgen -W "agent cli" -- "${cur}"))
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

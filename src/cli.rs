@@ -10,7 +10,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::run::Manner;
 use crate::app::shell::{ShellCall, ShellCallError};
-use crate::app::{allow, answer, check, config, explain, hook, install, log, patterns, pending, replay, verify, wait};
+use crate::app::{
+    allow, answer, check, config, explain, hook, install, log, patterns, pending, replay, session, verify, wait,
+};
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -88,6 +90,8 @@ pub enum Verb {
     Approve(answer::ApproveArgs),
     /// Refuse commands that wait
     Deny(answer::DenyArgs),
+    /// Show sessions, and let one be asked about again after too many denials
+    Session(session::SessionArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
     /// Check that the record is as it was written: exit 0 when it is, 1 when not

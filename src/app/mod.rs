@@ -18,6 +18,7 @@ pub mod queue;
 pub mod replay;
 pub mod road;
 pub mod run;
+pub mod session;
 pub mod shell;
 pub mod verify;
 pub mod wait;

@@ -32,6 +32,8 @@ pub struct Wait {
     pub time: Duration,
     /// It is filed, and nobody waits for it here.
     pub elsewhere: bool,
+    /// The one who asked is told on standard error that it waits.
+    pub tells: bool,
     /// Why nobody can be asked here, for the refusal when it may not wait.
     pub why: String,
 }
@@ -49,7 +51,7 @@ impl Wait {
         if let Some(seconds) = invocation.env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok()) {
             time = time.min(Duration::from_secs(seconds));
         }
-        Self { time, elsewhere, why }
+        Self { time, elsewhere, tells: true, why }
     }
 }
 
@@ -114,11 +116,10 @@ fn try_ask(road: &Road, invocation: &Invocation, judgment: &Judgment, wait: &Wai
         }
         Filed::Waits { id } if wait.elsewhere => return Ok(Asked::Queued { request: id }),
         Filed::Waits { id } => {
-            let seconds = wait.time.as_secs();
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("guard: request {id} waits for a person, {seconds} s at most\n").as_bytes(),
-            );
+            if wait.tells {
+                let text = format!("guard: request {id} waits for a person, {} s at most\n", wait.time.as_secs());
+                let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+            }
             id
         }
     };

@@ -63,6 +63,21 @@ impl Store {
     pub fn standing(&self, root: &str, now: Timestamp) -> Result<Standing, StoreError> {
         self.persist(|connection| standing(connection, root, now))
     }
+
+    /// The sessions in which anything was asked or denied: root, last name, and when that last was. The newest first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn sessions(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+        self.persist(|connection| {
+            // The row with the highest number gives the others of its group.
+            let sql = "SELECT root, coalesce(session, ''), at, max(id) FROM record INDEXED BY marked
+                WHERE mark IS NOT NULL GROUP BY root ORDER BY 4 DESC";
+            let mut statement = connection.prepare(sql)?;
+            let at = |ms| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, at(row.get(2)?))))?.collect()
+        })
+    }
 }
 
 fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Result<Standing> {

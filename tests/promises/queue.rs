@@ -10,3 +10,5 @@ mod inside;
 mod racing;
 #[path = "queue/stage.rs"]
 mod stage;
+#[path = "queue/stopped.rs"]
+mod stopped;
