@@ -88,6 +88,8 @@ pub enum Verb {
     Pending(pending::PendingArgs),
     /// Let commands run that wait, each shown in full
     Approve(answer::ApproveArgs),
+    /// Decide on the commands that wait, on the whole screen
+    Review,
     /// Refuse commands that wait
     Deny(answer::DenyArgs),
     /// Show sessions, and let one be asked about again after too many denials

@@ -46,6 +46,8 @@ mod record;
 mod replay;
 #[path = "promises/repositories.rs"]
 mod repositories;
+#[path = "promises/review.rs"]
+mod review;
 #[path = "promises/scene.rs"]
 mod scene;
 #[path = "promises/syntax/mod.rs"]

@@ -27,7 +27,7 @@ use crate::judge::syntax::tree::Span;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
 use crate::store::{IntentRow, Settled, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
-use crate::ui::{card, visible};
+use crate::ui::{card, visible, wrap};
 use crate::world::identity::{Account, Caller};
 use crate::world::terminal::Situation;
 
@@ -223,18 +223,23 @@ impl Desk {
 
     /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
     pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, AnswerError> {
+        let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
+        attempt(&self.road, &self.verb, &format!("request {}: {why}", pending.id));
+        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+    }
+
+    /// Why this person's session is the one that asked; `None` when it is not.
+    pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, AnswerError> {
         let caller = &self.road.caller;
         let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         let is_above = |name: String| above.contains(&name);
-        let why = if caller.session.root == pending.root {
-            "the session that asked does not answer"
+        Ok(if caller.session.root == pending.root {
+            Some("the session that asked does not answer")
         } else if caller.ancestors.iter().filter_map(|process| process.unique_name()).any(is_above) {
-            "a process that stands above the command that asked stands above this terminal too"
+            Some("a process that stands above the command that asked stands above this terminal too")
         } else {
-            return Ok(Ok(()));
-        };
-        attempt(&self.road, &self.verb, &format!("request {}: {why}", pending.id));
-        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+            None
+        })
     }
 
     /// A request as it would run now, or why it cannot be approved.
@@ -271,7 +276,7 @@ impl Desk {
     }
 
     /// Asks about one request on the card.
-    fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), AnswerError> {
+    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), AnswerError> {
         let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
         match terminal::ask(&view, &prompt, &explained, look, runtime) {
             Reply::Once => self.allow(one, None, report),
@@ -297,23 +302,8 @@ impl Desk {
     fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), AnswerError> {
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
-        let mut lines = Vec::new();
-        for one in batch {
-            let (Card { view, .. }, _) = one.card();
-            lines.extend(card::plain(&view, false, columns, &look));
-            lines.push(Line::new());
-        }
-        let touched: BTreeSet<&str> = batch
-            .iter()
-            .flat_map(|one| &one.judgment.risk.findings)
-            .flat_map(|finding| finding.touches.iter().map(String::as_str))
-            .collect();
-        if !touched.is_empty() {
-            let all = touched.into_iter().collect::<Vec<_>>().join(", ");
-            lines.push(Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all));
-        }
-        let text = style::render(&lines, &look);
-        let yes = confirm(&text, &format!("{} commands waiting. Approve all?", batch.len()))?;
+        let text = style::render(&in_full(batch, columns, &look), &look);
+        let yes = confirm(&text, &question(batch))?;
         for one in batch {
             if yes {
                 self.allow(one, None, report)?;
@@ -383,6 +373,29 @@ impl Desk {
             bell::ring(&path);
         }
     }
+}
+
+/// All commands of a batch in full, and what they touch together.
+pub(super) fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: &Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut touched = BTreeSet::new();
+    for one in batch.iter().map(std::borrow::Borrow::borrow) {
+        let (Card { view, .. }, _) = one.card();
+        lines.extend(card::plain(&view, false, columns, look));
+        lines.push(Line::new());
+        touched.extend(one.judgment.risk.findings.iter().flat_map(|finding| finding.touches.iter().cloned()));
+    }
+    if !touched.is_empty() {
+        let all = touched.into_iter().collect::<Vec<_>>().join(", ");
+        let all = Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all);
+        lines.extend(wrap::styled(&all, columns.saturating_sub(1).max(20)));
+    }
+    lines
+}
+
+/// What is asked about a batch.
+pub(super) fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
+    format!("{} commands waiting. Approve all?", batch.len())
 }
 
 /// What became of a request that cannot be answered any more, and by whom.

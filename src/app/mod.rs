@@ -16,6 +16,7 @@ pub mod patterns;
 pub mod pending;
 pub mod queue;
 pub mod replay;
+pub mod review;
 pub mod road;
 pub mod run;
 pub mod session;

@@ -11,7 +11,8 @@ use jiff::{Timestamp, Zoned};
 use super::{exit, road};
 use crate::store::StoreError;
 use crate::store::queue::{Pending, Queue, State};
-use crate::ui::style::{self, Line, Look, Style, width};
+use crate::ui::pending::cut;
+use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
 use crate::world::identity::Caller;
 
@@ -160,20 +161,4 @@ pub(super) fn waits(pending: &Pending, now: Timestamp) -> String {
         State::Waiting | State::Late => "timed out".to_owned(),
         other => other.name().to_owned(),
     }
-}
-
-/// The beginning of a text, and an ellipsis where something is missing.
-pub(super) fn cut(text: &str, room: usize) -> String {
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for letter in text.chars() {
-        if width(&out) + width(letter.encode_utf8(&mut [0; 4])) + 1 > room {
-            break;
-        }
-        out.push(letter);
-    }
-    out.push('…');
-    out
 }

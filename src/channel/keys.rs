@@ -2,7 +2,7 @@
 
 /// A key, or something else that a terminal sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub enum Key {
     Char(char),
     Enter,
     Escape,

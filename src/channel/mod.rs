@@ -8,6 +8,7 @@ mod asking;
 pub mod bell;
 pub mod confirm;
 mod dialog;
+pub mod full;
 mod keys;
 mod lock;
 mod screen;

@@ -17,6 +17,8 @@ mod foot;
 pub mod json;
 mod lookalike;
 pub mod parts;
+pub mod pending;
+pub mod review;
 pub mod style;
 pub mod verdict;
 pub mod visible;

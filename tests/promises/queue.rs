@@ -9,6 +9,6 @@ mod inside;
 #[path = "queue/racing.rs"]
 mod racing;
 #[path = "queue/stage.rs"]
-mod stage;
+pub mod stage;
 #[path = "queue/stopped.rs"]
 mod stopped;

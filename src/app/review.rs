@@ -1,0 +1,455 @@
+//! `guard review`: what waits, on the whole screen, and a person who decides.
+//!
+//! Answers are given on the card, one by one, or to a batch of which every command was shown in full; both the same way
+//! as `guard approve` does ([`super::answer`]). What may not enter: what anything looks like (`ui`), and running.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::answer::{AnswerError, Desk, Report, Shown, in_full, question};
+use super::{exit, pending};
+use crate::channel::full::{self, Event, Full, Key};
+use crate::channel::terminal::{Closed, READING};
+use crate::judge::risk::Tier;
+use crate::store::queue::{Pending, State};
+use crate::ui::card::{self, CardView};
+use crate::ui::review::{ReviewView, Row, batch, review};
+use crate::ui::style::{Line, Look, Style};
+use crate::ui::visible;
+
+/// How often the queue is looked at.
+const PACE: Duration = Duration::from_millis(250);
+
+/// Shows what waits until the person has seen enough.
+///
+/// # Errors
+/// The queue or the terminal cannot be used.
+pub fn run() -> Result<u8, AnswerError> {
+    let desk = match Desk::open("review", &[])? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+    let size = crossterm::terminal::size().unwrap_or((80, 24));
+    if look.dumb || !io::stdout().is_terminal() || size.0 < 40 || size.1 < 10 {
+        return one_by_one(&desk);
+    }
+    let mut failed = None;
+    let done = full::on_screen(look, |screen| {
+        let mut sitting = Sitting::new(&desk, look);
+        match sitting.run(screen) {
+            Ok(()) => Ok(sitting.results),
+            Err(Ended::Closed(closed)) => Err(closed),
+            Err(Ended::Failed(error)) => {
+                failed = Some(error);
+                Ok(sitting.results)
+            }
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    match done {
+        Ok(results) => {
+            let mut out = io::stdout().lock();
+            for line in results {
+                writeln!(out, "{}", visible::text(&line))?;
+            }
+            Ok(exit::ALLOW)
+        }
+        Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
+            crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
+        }
+        Err(closed) => Err(full::told(&closed).into()),
+    }
+}
+
+/// Where the cursor cannot be moved: the table, and one card after the other.
+fn one_by_one(desk: &Desk) -> Result<u8, AnswerError> {
+    let mut report = Report::default();
+    let waiting: Vec<Pending> =
+        desk.queue.list(Timestamp::now())?.into_iter().filter(|one| one.state == State::Waiting).collect();
+    let count = waiting.len();
+    writeln!(io::stdout(), "{}", if count == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {count}.") })?;
+    for (number, one) in waiting.iter().enumerate() {
+        writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
+        match desk.show(one)? {
+            Ok(shown) => desk.ask(&shown, &mut report)?,
+            Err(why) => report.no(&one.id, &why),
+        }
+        for line in report.lines.drain(..) {
+            writeln!(io::stdout(), "{}", visible::text(&line))?;
+        }
+    }
+    Ok(exit::ALLOW)
+}
+
+/// Why a sitting ended before the person said so.
+enum Ended {
+    Closed(Closed),
+    Failed(AnswerError),
+}
+
+impl From<Closed> for Ended {
+    fn from(closed: Closed) -> Self {
+        Self::Closed(closed)
+    }
+}
+
+impl<E: Into<AnswerError>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// A request as it was when it was filed: asked anew, it is another.
+type Name = (String, Timestamp);
+
+fn name(pending: &Pending) -> Name {
+    (pending.id.clone(), pending.filed)
+}
+
+/// One person at one screen.
+struct Sitting<'a> {
+    desk: &'a Desk,
+    look: Look,
+    all: Vec<Pending>,
+    looked: Option<Instant>,
+    /// The request that the cursor is on.
+    at: Option<String>,
+    marked: HashSet<Name>,
+    opened: HashSet<Name>,
+    /// What a request would do, or why it cannot be shown.
+    cards: HashMap<Name, Result<CardView, String>>,
+    /// Only this session.
+    session: Option<String>,
+    /// Only this tier.
+    tier: Option<Tier>,
+    status: String,
+    /// Words that go with a no.
+    entry: Option<String>,
+    results: Vec<String>,
+}
+
+impl<'a> Sitting<'a> {
+    fn new(desk: &'a Desk, look: Look) -> Self {
+        Self {
+            desk,
+            look,
+            all: Vec::new(),
+            looked: None,
+            at: None,
+            marked: HashSet::new(),
+            opened: HashSet::new(),
+            cards: HashMap::new(),
+            session: None,
+            tier: None,
+            status: String::new(),
+            entry: None,
+            results: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+        loop {
+            self.look_again()?;
+            let size = screen.size();
+            let view = self.view(size.columns)?;
+            screen.draw(&review(&view, size))?;
+            let Event::Keys(keys) = screen.wait(PACE)? else { continue };
+            if let Some(words) = &mut self.entry {
+                // Words may be pasted; what ends them is a key by itself.
+                for key in &keys {
+                    match key {
+                        Key::Char(letter) if words.chars().count() < 300 => words.push(*letter),
+                        Key::Backspace => drop(words.pop()),
+                        _ => {}
+                    }
+                }
+                match keys.as_slice() {
+                    [Key::Escape | Key::Interrupt | Key::EndOfFile] => self.entry = None,
+                    [Key::Enter] => self.deny()?,
+                    _ => {}
+                }
+                continue;
+            }
+            let [key] = keys.as_slice() else {
+                self.status = "that came faster than anybody types, and was not counted".to_owned();
+                continue;
+            };
+            self.status.clear();
+            match key {
+                Key::Char('q' | 'Q') | Key::Escape | Key::EndOfFile => return Ok(()),
+                Key::Char('j') | Key::Down => self.step(1),
+                Key::Char('k') | Key::Up => self.step(-1),
+                Key::PageDown => self.step(10),
+                Key::PageUp => self.step(-10),
+                Key::Char(' ') => self.mark(),
+                Key::Char('*') => self.mark_all(),
+                Key::Char('s') => self.next_session(),
+                Key::Char('t') => self.next_tier(),
+                Key::Char('d') => self.begin_to_deny(),
+                Key::Enter | Key::Char('o') => self.open(screen)?,
+                Key::Char('A') => self.approve_marked(screen)?,
+                Key::Char('y' | 'Y') => self.status = "Enter opens it; the answer is given on the card".to_owned(),
+                _ => self.status = "that key means nothing here".to_owned(),
+            }
+        }
+    }
+
+    /// Looks at the queue, now and then.
+    fn look_again(&mut self) -> Result<(), AnswerError> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
+            return Ok(());
+        }
+        self.all = self.desk.queue.list(Timestamp::now())?;
+        self.all.retain(|one| one.state.is_open());
+        self.looked = Some(Instant::now());
+        let known: HashSet<Name> = self.all.iter().map(name).collect();
+        self.marked.retain(|one| known.contains(one));
+        self.cards.retain(|one, _| known.contains(one));
+        Ok(())
+    }
+
+    /// What the filters let through.
+    fn shown(&self) -> Vec<&Pending> {
+        let through = |one: &&Pending| {
+            self.session.as_ref().is_none_or(|session| one.session == *session)
+                && self.tier.is_none_or(|tier| one.tier == tier)
+        };
+        self.all.iter().filter(through).collect()
+    }
+
+    /// The place of the cursor among what is shown.
+    fn place(&self) -> usize {
+        let shown = self.shown();
+        self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at)).unwrap_or(0)
+    }
+
+    fn here(&self) -> Option<Pending> {
+        self.shown().get(self.place()).map(|one| (*one).clone())
+    }
+
+    fn step(&mut self, by: isize) {
+        let count = self.shown().len();
+        let to = self.place().saturating_add_signed(by).min(count.saturating_sub(1));
+        self.at = self.shown().get(to).map(|one| one.id.clone());
+    }
+
+    /// The card of a request, judged once for as long as it waits.
+    fn card(&mut self, one: &Pending) -> Result<&Result<CardView, String>, AnswerError> {
+        let name = name(one);
+        if !self.cards.contains_key(&name) {
+            // To look at one's own is no attempt; to answer it is.
+            let card = match self.desk.asked_here(one)? {
+                Some(why) => Err(why.to_owned()),
+                None => self.desk.show(one)?.map(|shown| shown.card().0.view),
+            };
+            self.cards.insert(name.clone(), card);
+        }
+        // It was just put there.
+        self.cards.get(&name).ok_or_else(|| AnswerError::Record("the card is gone".to_owned()))
+    }
+
+    fn view(&mut self, columns: usize) -> Result<ReviewView, AnswerError> {
+        let look = self.look;
+        let card = match self.here() {
+            None => Vec::new(),
+            Some(one) => match self.card(&one)? {
+                Ok(view) => card::plain(view, false, columns, &look),
+                Err(why) => vec![Line::of(Style::Plain, why)],
+            },
+        };
+        let now = Timestamp::now();
+        let shown = self.shown();
+        let rows = shown.iter().map(|one| Row {
+            id: one.id.clone(),
+            tier: one.tier,
+            waits: pending::waits(one, now),
+            by: visible::line(one.agent.as_deref().unwrap_or(&one.origin).as_bytes(), look.ascii).to_string(),
+            command: visible::line(one.command.as_bytes(), look.ascii).to_string(),
+            marked: self.marked.contains(&name(one)),
+            opened: self.opened.contains(&name(one)),
+        });
+        let tier = self.tier.map(|tier| format!("tier {}", tier.number()));
+        let session = self.session.as_ref().map(|session| format!("session {session}"));
+        Ok(ReviewView {
+            rows: rows.collect(),
+            at: self.place(),
+            filter: [tier, session].into_iter().flatten().collect::<Vec<_>>().join(", "),
+            card,
+            status: self.status.clone(),
+            entry: self.entry.clone(),
+        })
+    }
+
+    fn mark(&mut self) {
+        if let Some(one) = self.here() {
+            let name = name(&one);
+            if one.tier == Tier::Critical {
+                self.status = format!("{} is of tier 4, which is in no batch: Enter opens it", one.id);
+            } else if !self.marked.remove(&name) {
+                self.marked.insert(name);
+            }
+            self.step(1);
+        }
+    }
+
+    fn mark_all(&mut self) {
+        let all: Vec<Name> = self.shown().into_iter().filter(|one| one.tier < Tier::Critical).map(name).collect();
+        if all.iter().all(|one| self.marked.contains(one)) {
+            self.marked.clear();
+        } else {
+            self.marked.extend(all);
+        }
+    }
+
+    fn next_session(&mut self) {
+        let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
+        sessions.sort();
+        sessions.dedup();
+        self.session = match &self.session {
+            None => sessions.first().cloned(),
+            Some(now) => sessions.into_iter().find(|session| session > now),
+        };
+    }
+
+    fn next_tier(&mut self) {
+        let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
+        tiers.sort();
+        tiers.dedup();
+        self.tier = match self.tier {
+            None => tiers.first().copied(),
+            Some(now) => tiers.into_iter().find(|tier| *tier > now),
+        };
+    }
+
+    fn begin_to_deny(&mut self) {
+        if self.here().is_some() {
+            self.entry = Some(String::new());
+        }
+    }
+
+    /// Refuses what is marked and shown, or where nothing is the one that the cursor is on.
+    fn deny(&mut self) -> Result<(), AnswerError> {
+        let words = self.entry.take().unwrap_or_default();
+        let words = Some(words.trim()).filter(|words| !words.is_empty());
+        let mut chosen = self.chosen();
+        if chosen.is_empty() {
+            chosen.extend(self.here());
+        }
+        let mut report = Report::default();
+        for one in chosen {
+            match self.desk.may_answer(&one)? {
+                Ok(()) => self.desk.deny(&one, words, &mut report)?,
+                Err(why) => report.no(&one.id, &why),
+            }
+        }
+        self.tell(report);
+        Ok(())
+    }
+
+    /// What is marked, among what is shown.
+    fn chosen(&self) -> Vec<Pending> {
+        self.shown().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
+    }
+
+    /// Opens the card, where it is answered.
+    fn open(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+        let Some(one) = self.here() else { return Ok(()) };
+        let mut report = Report::default();
+        // Judged anew: time has passed since it was listed.
+        match self.desk.show(&one)? {
+            Err(why) => report.no(&one.id, &why),
+            Ok(shown) => {
+                self.opened.insert(name(&one));
+                let desk = self.desk;
+                screen.meanwhile(|| desk.ask(&shown, &mut report))??;
+            }
+        }
+        self.cards.remove(&name(&one));
+        self.tell(report);
+        Ok(())
+    }
+
+    /// Shows all that is marked in full, and asks once.
+    fn approve_marked(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+        let mut report = Report::default();
+        let mut chosen = Vec::new();
+        for one in self.chosen() {
+            if one.tier >= Tier::High && !self.opened.contains(&name(&one)) {
+                report.no(&one.id, "of tier 3: Enter opens it first");
+                continue;
+            }
+            match self.desk.show(&one)? {
+                Ok(shown) if shown.tier() == Tier::Critical => report.no(&one.id, "of tier 4, which is in no batch"),
+                Ok(shown) => chosen.push(shown),
+                Err(why) => report.no(&one.id, &why),
+            }
+        }
+        if chosen.is_empty() {
+            if report.lines.is_empty() {
+                self.status = "nothing is marked: space marks".to_owned();
+            }
+            self.tell(report);
+            return Ok(());
+        }
+        let yes = self.ask_batch(&chosen, screen)?;
+        for shown in &chosen {
+            if yes {
+                self.desk.allow(shown, None, &mut report)?;
+            } else {
+                report.no(shown.id(), "not approved");
+            }
+        }
+        self.tell(report);
+        Ok(())
+    }
+
+    /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
+    fn ask_batch(&self, chosen: &[Shown], screen: &mut Full<'_>) -> Result<bool, Ended> {
+        let (mut top, mut turned) = (0_usize, Instant::now());
+        let mut wide = 0;
+        let mut lines = Vec::new();
+        loop {
+            let size = screen.size();
+            if wide != size.columns {
+                // With another width all of it stands elsewhere: it is read anew.
+                (wide, top, turned) = (size.columns, 0, Instant::now());
+                lines = in_full(chosen, size.columns, &self.look);
+            }
+            let page = size.rows.max(6) - 2;
+            let at_end = top + page >= lines.len();
+            screen.draw(&batch(&lines, top, &question(chosen), size))?;
+            let Event::Keys(keys) = screen.wait(PACE)? else { continue };
+            match keys.as_slice() {
+                [Key::Char('y' | 'Y')] if at_end && turned.elapsed() >= READING => return Ok(true),
+                [Key::Char('y' | 'Y')] => {}
+                [Key::Char(' ') | Key::PageDown] if !at_end => {
+                    (top, turned) = ((top + page).min(lines.len().saturating_sub(page)), Instant::now());
+                }
+                [Key::Char('j') | Key::Down] if !at_end => (top, turned) = (top + 1, Instant::now()),
+                [Key::Char('k') | Key::Up] => top = top.saturating_sub(1),
+                [Key::Char('b') | Key::PageUp] => top = top.saturating_sub(page),
+                [Key::Char(' ' | 'j') | Key::PageDown | Key::Down] => {}
+                // Enter and every other key mean no; so does what no person types.
+                _ => return Ok(false),
+            }
+        }
+    }
+
+    /// Keeps the results for the end, and shows the last.
+    fn tell(&mut self, report: Report) {
+        if let Some(last) = report.lines.last() {
+            self.status = match report.lines.len() {
+                1 => last.clone(),
+                count => format!("{count} results; the last: {last}"),
+            };
+        }
+        self.results.extend(report.lines);
+        self.looked = None;
+    }
+}

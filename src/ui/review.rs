@@ -1,0 +1,164 @@
+//! The review: what waits as a list, and the card of the one that the cursor is on.
+
+use super::card::Size;
+use super::pending::cut;
+use super::style::{Line, Style};
+use crate::judge::risk::Tier;
+
+/// A request in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub id: String,
+    pub tier: Tier,
+    /// How long it still waits, or what became of it.
+    pub waits: String,
+    /// Who asked.
+    pub by: String,
+    /// Redacted, on one line.
+    pub command: String,
+    pub marked: bool,
+    /// Its card was opened.
+    pub opened: bool,
+}
+
+/// Everything that the review shows. A value: the same view draws the same screen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewView {
+    pub rows: Vec<Row>,
+    /// The row that the cursor is on.
+    pub at: usize,
+    /// What is left out of the list, in words.
+    pub filter: String,
+    /// The card of that row, or why there is none.
+    pub card: Vec<Line>,
+    /// What became of the last key.
+    pub status: String,
+    /// Words that are being typed.
+    pub entry: Option<String>,
+}
+
+/// The keys, from the most wanted to the least.
+const KEYS: [(&str, &str); 9] = [
+    ("Enter", "open and answer"),
+    ("q", "quit"),
+    ("j/k", "move"),
+    ("space", "mark"),
+    ("A", "approve marked"),
+    ("d", "deny"),
+    ("*", "mark all"),
+    ("s", "session"),
+    ("t", "tier"),
+];
+
+/// The list takes at most half of the screen, and the rest is the card's.
+#[must_use]
+pub fn review(view: &ReviewView, size: Size) -> Vec<Line> {
+    let columns = size.columns.max(20) - 1;
+    let rows = size.rows.max(6);
+    let count = view.rows.len();
+    let mut lines = vec![head(view, columns)];
+    let room = rows - 3;
+    let for_list = count.min(if view.card.is_empty() { room } else { (room / 2).max(1) });
+    let top = view.at.saturating_sub(for_list.saturating_sub(1)).min(count.saturating_sub(for_list));
+    for (number, row) in view.rows.iter().enumerate().skip(top).take(for_list) {
+        lines.push(drawn(row, number == view.at, columns));
+    }
+    if count == 0 {
+        lines.push(Line::of(Style::Plain, "Nothing waits."));
+    }
+    let left = rows.saturating_sub(lines.len() + 2);
+    if left > 2 && !view.card.is_empty() {
+        lines.push(Line::of(Style::Dim, "─".repeat(columns)));
+        let room = left - 1;
+        if view.card.len() > room {
+            lines.extend(view.card.iter().take(room - 1).cloned());
+            let more = view.card.len() - (room - 1);
+            lines.push(Line::of(Style::Strong, format!("… {more} more lines: Enter shows all")));
+        } else {
+            lines.extend(view.card.iter().cloned());
+        }
+    }
+    while lines.len() < rows - 2 {
+        lines.push(Line::new());
+    }
+    lines.push(match &view.entry {
+        Some(words) => Line::of(Style::Plain, "Why not? (Enter: no words, Esc: leave it) ")
+            .with(Style::Strong, tail(words, columns.saturating_sub(44)))
+            .with(Style::Dim, "_"),
+        None => Line::of(Style::Plain, cut(&view.status, columns)),
+    });
+    lines.push(foot(columns));
+    lines
+}
+
+/// The questions of a batch: all commands in full, from line `top`, and how it is answered.
+#[must_use]
+pub fn batch(lines: &[Line], top: usize, question: &str, size: Size) -> Vec<Line> {
+    let columns = size.columns.max(20) - 1;
+    let room = size.rows.max(6) - 2;
+    let mut shown: Vec<Line> = lines.iter().skip(top).take(room).cloned().collect();
+    let end = top + shown.len();
+    while shown.len() < room {
+        shown.push(Line::new());
+    }
+    shown.push(Line::new());
+    shown.push(if end < lines.len() {
+        let more = lines.len() - end;
+        Line::of(Style::Strong, cut(&format!("{more} more lines: space shows them before it is asked; q: no"), columns))
+    } else {
+        Line::of(Style::Strong, cut(&format!("{question} [y/N]"), columns))
+    });
+    shown
+}
+
+fn head(view: &ReviewView, columns: usize) -> Line {
+    let marked = view.rows.iter().filter(|row| row.marked).count();
+    let mut text = match view.rows.len() {
+        1 => "guard: 1 command waits".to_owned(),
+        count => format!("guard: {count} commands wait"),
+    };
+    if marked > 0 {
+        text.push_str(&format!(", {marked} marked"));
+    }
+    if !view.filter.is_empty() {
+        text.push_str(&format!(" · only {}", view.filter));
+    }
+    Line::of(Style::Strong, cut(&text, columns))
+}
+
+fn drawn(row: &Row, here: bool, columns: usize) -> Line {
+    let cursor = if here { "> " } else { "  " };
+    let mark = match (row.marked, row.opened) {
+        (true, _) => "[x]",
+        (false, true) => "[o]",
+        (false, false) => "[ ]",
+    };
+    let front = Line::of(if here { Style::Key } else { Style::Plain }, format!("{cursor}{mark} "))
+        .with(Style::Strong, format!("{:4}  ", row.id))
+        .with(Style::Tier(row.tier), format!("tier {}  ", row.tier.number()))
+        .with(Style::Plain, format!("{:>9}  ", cut(&row.waits, 9)));
+    let by = if columns >= 70 { format!("{:10}  ", cut(&row.by, 10)) } else { String::new() };
+    let room = columns.saturating_sub(front.width() + by.len()).max(8);
+    let command = cut(&row.command, room);
+    front.with(Style::Dim, by).with(if here { Style::Strong } else { Style::Plain }, command)
+}
+
+fn foot(columns: usize) -> Line {
+    let mut line = Line::new();
+    for (key, meaning) in KEYS {
+        let item = Line::of(Style::Key, key).with(Style::Dim, format!(" {meaning}"));
+        let gap = if line.width() == 0 { 0 } else { 3 };
+        if line.width() + gap + item.width() > columns {
+            break;
+        }
+        line.push(Style::Plain, " ".repeat(gap));
+        line.extend(&item);
+    }
+    line
+}
+
+/// The end of what was typed.
+fn tail(text: &str, room: usize) -> String {
+    let count = text.chars().count();
+    text.chars().skip(count.saturating_sub(room.max(8))).collect()
+}

@@ -1,0 +1,300 @@
+//! The whole screen of what waits: everything in sight before it is decided, and the terminal as it was afterwards.
+
+use std::time::Duration;
+
+use guard::channel::terminal::READING;
+use guard::store::queue::State;
+use nix::sys::signal::Signal;
+use nix::sys::termios::Termios;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{OnTerminal, Terminal, ended};
+use crate::queue::stage::{Asker, FLAGGED, answer_card, home, person, state};
+
+fn review(home: &Home, columns: u16, rows: u16, variables: &[(&str, &str)]) -> Terminal {
+    let mut command = home.guard(&["review"]);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").envs(variables.iter().copied());
+    Terminal::spawn_with(command, columns, rows, OnTerminal::ALL)
+}
+
+fn read(terminal: &mut Terminal) {
+    terminal.settle(READING + Duration::from_millis(200));
+}
+
+/// The terminal is as it was: its modes, its screen, its cursor.
+#[track_caller]
+fn is_restored(terminal: &mut Terminal) {
+    let key = |modes: &Termios| (modes.local_flags, modes.input_flags, modes.output_flags, modes.control_chars);
+    assert_eq!(key(&terminal.before), key(&terminal.modes()));
+    terminal.settle(Duration::from_millis(50));
+    let screen = terminal.emulator();
+    assert!(!screen.alternate_screen(), "still on the alternate screen");
+    assert!(!screen.hide_cursor(), "the cursor is still hidden");
+    assert!(!screen.bracketed_paste(), "pastes still come in brackets");
+}
+
+#[test]
+fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
+    let home = home();
+    let high = Asker::new(&home, &FLAGGED);
+    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("2 commands wait");
+    terminal.wait_for("A force push replaces");
+    let screen = terminal.screen();
+    assert!(screen.contains(&high.id) && screen.contains(&medium.id) && screen.contains(" s  "), "{screen}");
+    // In the list no key answers.
+    terminal.send("y");
+    terminal.wait_for("Enter opens it");
+    terminal.send("\r");
+    answer_card(&mut terminal, "y");
+    high.ran();
+    terminal.wait_for("approved: git push");
+    terminal.wait_for("1 command waits");
+    terminal.send("d");
+    terminal.wait_for("Why not?");
+    terminal.type_slowly("pin it");
+    terminal.send("\r");
+    medium.refused("denied by a person: pin it");
+    terminal.wait_for("Nothing waits.");
+    terminal.send("q");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    is_restored(&mut terminal);
+    let screen = terminal.screen();
+    assert!(screen.contains("approved: git push") && screen.contains("denied: npm install"), "{screen}");
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not_opened() {
+    let home = home();
+    let high = Asker::new(&home, &FLAGGED);
+    let askers: Vec<Asker> =
+        ["one", "two", "three"].iter().map(|name| Asker::new(&home, &["npm", "install", name])).collect();
+    let mut terminal = review(&home, 90, 16, &[]);
+    terminal.wait_for("4 commands wait");
+    terminal.send("*");
+    terminal.wait_for("4 marked");
+    terminal.send("A");
+    terminal.wait_for("more lines: space shows them before it is asked");
+    read(&mut terminal);
+    // Before its end was seen, y says nothing.
+    terminal.send("y");
+    terminal.settle(Duration::from_millis(400));
+    assert_eq!(home.ran(), 0);
+    for _ in 0..8 {
+        if terminal.screen().contains("3 commands waiting. Approve all? [y/N]") {
+            break;
+        }
+        terminal.send(" ");
+        terminal.settle(Duration::from_millis(300));
+    }
+    terminal.wait_for("3 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("Together they touch: ");
+    read(&mut terminal);
+    terminal.send("y");
+    for asker in askers {
+        asker.ran();
+    }
+    assert_eq!((home.ran(), state(&home, &high.id)), (3, State::Waiting));
+    terminal.wait_for("1 command waits");
+    // Opened and left alone, it may be in the next batch.
+    terminal.send("\r");
+    answer_card(&mut terminal, "\x1b");
+    terminal.wait_for("not approved");
+    terminal.wait_for("[x]");
+    terminal.send("A");
+    terminal.wait_for("1 commands waiting. Approve all? [y/N]");
+    read(&mut terminal);
+    terminal.send("\r");
+    terminal.wait_for("not approved");
+    assert_eq!(state(&home, &high.id), State::Waiting);
+    terminal.send("A");
+    terminal.wait_for("Approve all? [y/N]");
+    read(&mut terminal);
+    terminal.send("y");
+    high.ran();
+    terminal.send("q");
+    terminal.wait_exit();
+    assert_eq!(home.ran(), 4);
+}
+
+#[test]
+fn tier_4_takes_its_word_and_is_in_no_batch() {
+    let home = home();
+    let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("1 command waits");
+    terminal.send(" ");
+    terminal.wait_for("is in no batch");
+    terminal.send("A");
+    terminal.wait_for("nothing is marked");
+    terminal.send("\r");
+    terminal.wait_for("to begin");
+    read(&mut terminal);
+    let screen = terminal.screen();
+    let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    terminal.type_slowly(&word);
+    terminal.send("\r");
+    asker.ran();
+    terminal.wait_for("Nothing waits.");
+    terminal.send("q");
+    terminal.wait_exit();
+    is_restored(&mut terminal);
+}
+
+#[test]
+fn filters_show_one_tier_or_one_session() {
+    let home = home();
+    let high = Asker::new(&home, &FLAGGED);
+    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("2 commands wait");
+    terminal.send("t");
+    terminal.wait_for("only tier 2");
+    terminal.wait_until("one row", |screen| screen.contains("1 command waits") && !screen.contains(&high.id));
+    terminal.send("t");
+    terminal.wait_for("only tier 3");
+    terminal.send("t");
+    terminal.wait_for("2 commands wait");
+    terminal.send("s");
+    terminal.wait_for("only session ");
+    terminal.wait_for("1 command waits");
+    terminal.send("q");
+    terminal.wait_exit();
+    person(&home, &["deny", "--all"]).wait_exit();
+    for asker in [high, medium] {
+        asker.refused("denied by a person");
+    }
+}
+
+#[test]
+fn pasted_keys_and_bursts_decide_nothing() {
+    let home = home();
+    let asker = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("1 command waits");
+    terminal.send("*A");
+    terminal.wait_for("faster than anybody types");
+    terminal.send("\x1b[200~\ry\x1b[201~");
+    terminal.settle(Duration::from_millis(300));
+    terminal.send("*");
+    terminal.wait_for("1 marked");
+    terminal.send("A");
+    terminal.wait_for("Approve all? [y/N]");
+    read(&mut terminal);
+    terminal.send("yy");
+    terminal.wait_for("not approved");
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    // Typed ahead, it is not counted either.
+    terminal.send("A");
+    terminal.send("y");
+    terminal.settle(Duration::from_millis(500));
+    assert_eq!((home.ran(), state(&home, &asker.id)), (0, State::Waiting));
+    drop(terminal);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
+fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_command() {
+    let home = home();
+    let asker = Asker::new(&home, &["npm", "install", "x\x1b[2Jy\nz\u{202e}"]);
+    let mut terminal = review(&home, 120, 40, &[("NO_COLOR", "1")]);
+    terminal.wait_for("⟨ESC⟩");
+    terminal.wait_for("⟨U+202E⟩");
+    for (columns, rows) in [(60, 15), (200, 50), (40, 10), (80, 24)] {
+        terminal.resize(columns, rows);
+        terminal.signal(Signal::SIGWINCH);
+        terminal.settle(Duration::from_millis(300));
+        let screen = terminal.screen();
+        assert!(screen.contains("guard: 1 command waits") && screen.contains(&asker.id), "{columns}x{rows}:\n{screen}");
+        assert!(screen.lines().count() <= usize::from(rows), "{screen}");
+    }
+    assert!(!String::from_utf8_lossy(&terminal.raw).contains("\x1b[31m"), "a colour");
+    terminal.send("q");
+    terminal.wait_exit();
+    is_restored(&mut terminal);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.refused("denied by a person");
+}
+
+#[test]
+fn every_way_out_gives_the_terminal_back() {
+    let home = home();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {
+        let mut terminal = review(&home, 80, 24, &[]);
+        terminal.wait_for("Nothing waits.");
+        assert!(terminal.emulator().alternate_screen());
+        terminal.signal(signal);
+        assert_eq!(ended(terminal.wait_exit()), format!("signal {signal}"));
+        is_restored(&mut terminal);
+    }
+    for key in ["q", "\x1b", "\x04"] {
+        let mut terminal = review(&home, 80, 24, &[]);
+        terminal.wait_for("Nothing waits.");
+        terminal.send(key);
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        is_restored(&mut terminal);
+    }
+    let mut terminal = review(&home, 80, 24, &[]);
+    terminal.wait_for("Nothing waits.");
+    terminal.send("\x03");
+    assert_eq!(ended(terminal.wait_exit()), "signal SIGINT");
+    is_restored(&mut terminal);
+    let mut terminal = review(&home, 80, 24, &[]);
+    terminal.wait_for("Nothing waits.");
+    terminal.hang_up();
+    terminal.wait_exit();
+}
+
+#[test]
+fn stopped_and_brought_back_it_goes_on() {
+    let home = home();
+    let mut command = home.program("bash");
+    command.args(["--norc", "--noprofile", "-i"]).env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("PS1", "$ ");
+    command.env("GUARD", env!("CARGO_BIN_EXE_guard"));
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_for("$ ");
+    terminal.send("\"$GUARD\" review\n");
+    terminal.wait_for("Nothing waits.");
+    terminal.send("\x1a");
+    terminal.wait_for("Stopped");
+    assert!(!terminal.emulator().alternate_screen());
+    terminal.send("fg\n");
+    terminal.wait_for("Nothing waits.");
+    assert!(terminal.emulator().alternate_screen());
+    terminal.send("q");
+    terminal.wait_gone("Nothing waits.");
+    terminal.send("exit\n");
+    terminal.wait_exit();
+}
+
+#[test]
+fn where_the_cursor_cannot_be_moved_each_is_asked_about_in_lines() {
+    let home = home();
+    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let second = Asker::new(&home, &FLAGGED);
+    let mut terminal = review(&home, 80, 24, &[("TERM", "dumb")]);
+    terminal.wait_for("Waiting: 2.");
+    terminal.wait_for("then Enter (");
+    read(&mut terminal);
+    terminal.send("y\r");
+    first.ran();
+    terminal.wait_for("(2 of 2)");
+    terminal.wait_until("the second question", |screen| screen.matches("then Enter (").count() == 2);
+    read(&mut terminal);
+    terminal.send("n not today\r");
+    second.refused("denied by a person: not today");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert!(!String::from_utf8_lossy(&terminal.raw).contains("\x1b["));
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn from_inside_a_guarded_session_there_is_no_review() {
+    let home = home();
+    let mut terminal = review(&home, 80, 24, &[("CLAUDECODE", "1")]);
+    assert_eq!(ended(terminal.wait_exit()), "exit 126");
+    assert!(terminal.screen().contains("no answer is taken from here"), "{}", terminal.screen());
+}
