@@ -7,6 +7,7 @@ pub mod change;
 pub mod file;
 pub mod hosts;
 pub mod json;
+pub mod manual;
 pub mod places;
 pub mod shims;
 mod toml;

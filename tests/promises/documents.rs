@@ -77,12 +77,17 @@ not found
 .PP
 guard check and guard explain: 0 allow, 1 ask, 2 deny.
 .SH \"SEE ALSO\"
-guard-patterns(5)
+guard-agents(7), guard-patterns(5)
 ";
 
 #[test]
 fn the_man_page_is_made_from_the_command_line() {
     is_current("man/guard.1", &man_page());
+}
+
+#[test]
+fn the_page_about_agents_is_made_from_the_table_that_the_installer_uses() {
+    is_current("man/guard-agents.7", &guard::app::install::manual::page());
 }
 
 #[test]

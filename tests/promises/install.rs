@@ -114,37 +114,37 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
         "claude",
         ".claude/settings.json",
         "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t],\n\t},\n}\n",
-        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash|PowerShell\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"onFailure\": \"block\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t},\n\t\t],\n\t\t\"PermissionRequest\": [\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\"],\n\t\t\t\t\t\t\"timeout\": 3600\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t],\n\t},\n}\n",
+        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"onFailure\": \"block\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t},\n\t\t],\n\t\t\"PermissionRequest\": [\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t],\n\t},\n}\n",
     ),
     (
         "cursor",
         ".cursor/hooks.json",
         "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }]\r\n    }\r\n}\r\n",
-        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }],\r\n        \"beforeShellExecution\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ]\r\n    }\r\n}\r\n",
+        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }],\r\n        \"beforeShellExecution\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ],\r\n        \"preToolUse\": [\r\n            {\r\n                \"matcher\": \"Write|Edit|StrReplace|Delete\",\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ]\r\n    }\r\n}\r\n",
     ),
     (
         "gemini",
         ".gemini/settings.json",
         "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}]}}",
-        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^run_shell_command$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini\",\"timeout\":3600000}]}]}}",
+        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^(run_shell_command|write_file|replace)$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini --timeout 3600\",\"timeout\":3600000}]}]}}",
     ),
     (
         "kimi",
         ".kimi/config.toml",
         "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n",
-        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell\"\ncommand = \"/g/guard hook --agent kimi\"\ntimeout = 600\n",
+        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"/g/guard hook --agent kimi --timeout 600\"\ntimeout = 600\n",
     ),
     (
         "hermes",
         ".hermes/config.yaml",
         "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n\n# the rest\nlast: 1\n",
-        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n    - matcher: \"terminal\"\n      command: \"/g/guard hook --agent hermes\"\n      timeout: 300\n      fail_closed: true\n\n# the rest\nlast: 1\n",
+        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n    - matcher: \"terminal|write_file|patch\"\n      command: \"/g/guard hook --agent hermes --timeout 300\"\n      timeout: 300\n      fail_closed: true\n\n# the rest\nlast: 1\n",
     ),
     (
         "droid",
         ".factory/hooks.json",
         "{\n  \"PreToolUse\": []\n}\n",
-        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
+        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute|Create|Edit|MultiEdit|ApplyPatch\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid --timeout 600\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
     ),
 ];
 
@@ -407,7 +407,7 @@ fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
     root.texts(&mut texts);
     let line = texts.iter().find(|text| text.contains("hook --agent")).unwrap();
     let said = home.program("sh").args(["-c", &format!("printf '%s|' {line}")]).output().unwrap();
-    let words = format!("{}/guard|hook|--agent|qwen|", folder.display());
+    let words = format!("{}/guard|hook|--agent|qwen|--timeout|600|", folder.display());
     assert_eq!(String::from_utf8(said.stdout).unwrap(), words);
     let table: toml::Table = fs::read_to_string(home.path("home/.kimi/config.toml")).unwrap().parse().unwrap();
     assert_eq!(table["hooks"][0]["command"].as_str(), Some(&*line.replace("qwen", "kimi")));

@@ -42,7 +42,8 @@ impl Wiring<'_> {
     /// The command line that calls guard.
     #[must_use]
     pub fn line(&self) -> String {
-        format!("{} hook --agent {}", shell_word(self.guard), self.host.name)
+        let waits = if self.host.waits > 0 { format!(" --timeout {}", self.host.waits) } else { String::new() };
+        format!("{} hook --agent {}{waits}", shell_word(self.guard), self.host.name)
     }
 
     fn filled(&self, template: &str, plain: bool) -> String {

@@ -18,6 +18,9 @@ pub struct Host {
     pub project: &'static [Wire],
     /// How the agent runs the command that it finds there.
     pub runs: Runs,
+    /// For how many seconds guard is told that the agent waits, as the entries have it; 0 leaves it at guard's own
+    /// knowledge of the agent.
+    pub waits: u32,
     /// What it does when guard ends in an error, takes too long, or is not there any more.
     pub on_failure: &'static str,
     pub on_timeout: &'static str,
@@ -123,28 +126,28 @@ const fn versioned(path: &'static str, entries: &'static [Entry]) -> Wire {
 const CLAUDE: &[Entry] = &[
     Entry {
         keys: &["hooks", "PreToolUse"],
-        entry: r#"{"matcher":"Bash|PowerShell","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude"],"timeout":3600,"onFailure":"block"}]}"#,
+        entry: r#"{"matcher":"Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude","--timeout","3600"],"timeout":3600,"onFailure":"block"}]}"#,
     },
     Entry {
         keys: &["hooks", "PermissionRequest"],
-        entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude"],"timeout":3600}]}"#,
+        entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude","--timeout","3600"],"timeout":3600}]}"#,
     },
 ];
 
 const CODEX: &[Entry] = &[
     Entry {
         keys: &["hooks", "PreToolUse"],
-        entry: r#"{"matcher":"^Bash$","hooks":[{"type":"command","command":"@LINE@","timeout":3600,"statusMessage":"guard"}]}"#,
+        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@","timeout":3600,"statusMessage":"guard"}]}"#,
     },
     Entry {
         keys: &["hooks", "PermissionRequest"],
-        entry: r#"{"matcher":"^Bash$","hooks":[{"type":"command","command":"@LINE@","timeout":3600}]}"#,
+        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@","timeout":3600}]}"#,
     },
 ];
 
 const GEMINI: &[Entry] = &[Entry {
     keys: &["hooks", "BeforeTool"],
-    entry: r#"{"matcher":"^run_shell_command$","hooks":[{"name":"guard","type":"command","command":"@LINE@","timeout":3600000}]}"#,
+    entry: r#"{"matcher":"^(run_shell_command|write_file|replace)$","hooks":[{"name":"guard","type":"command","command":"@LINE@","timeout":3600000}]}"#,
 }];
 
 const ANTIGRAVITY: &[Entry] = &[Entry {
@@ -152,26 +155,35 @@ const ANTIGRAVITY: &[Entry] = &[Entry {
     entry: r#"{"matcher":"run_command","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#,
 }];
 
-const CURSOR: &[Entry] = &[Entry {
-    keys: &["hooks", "beforeShellExecution"],
-    entry: r#"{"command":"@LINE@","timeout":600,"failClosed":true}"#,
-}];
+const CURSOR: &[Entry] = &[
+    Entry {
+        keys: &["hooks", "beforeShellExecution"],
+        entry: r#"{"command":"@LINE@","timeout":600,"failClosed":true}"#,
+    },
+    Entry {
+        keys: &["hooks", "preToolUse"],
+        entry: r#"{"matcher":"Write|Edit|StrReplace|Delete","command":"@LINE@","timeout":600,"failClosed":true}"#,
+    },
+];
 
 const COPILOT: &[Entry] = &[Entry {
     keys: &["hooks", "preToolUse"],
-    entry: r#"{"type":"command","exec":"@GUARD@","args":["hook","--agent","copilot"],"matcher":"bash|powershell","timeoutSec":3600}"#,
+    entry: r#"{"type":"command","exec":"@GUARD@","args":["hook","--agent","copilot","--timeout","3600"],"matcher":"bash|powershell|create|edit|apply_patch","timeoutSec":3600}"#,
 }];
 
-const WINDSURF: &[Entry] =
-    &[Entry { keys: &["hooks", "pre_run_command"], entry: r#"{"command":"@LINE@","show_output":true}"# }];
+const WINDSURF_ENTRY: &str = r#"{"command":"@LINE@","show_output":true}"#;
+const WINDSURF: &[Entry] = &[
+    Entry { keys: &["hooks", "pre_run_command"], entry: WINDSURF_ENTRY },
+    Entry { keys: &["hooks", "pre_write_code"], entry: WINDSURF_ENTRY },
+];
 
-const DROID_ENTRY: &str = r#"{"matcher":"Execute","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#;
+const DROID_ENTRY: &str = r#"{"matcher":"Execute|Create|Edit|MultiEdit|ApplyPatch","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#;
 const DROID: &[Entry] = &[Entry { keys: &["hooks", "PreToolUse"], entry: DROID_ENTRY }];
 const DROID_OWN_FILE: &[Entry] = &[Entry { keys: &["PreToolUse"], entry: DROID_ENTRY }];
 
 const QWEN: &[Entry] = &[Entry {
     keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"^run_shell_command$","hooks":[{"type":"command","command":"@LINE@","name":"guard","timeout":600000}]}"#,
+    entry: r#"{"matcher":"^(run_shell_command|write_file|edit)$","hooks":[{"type":"command","command":"@LINE@","name":"guard","timeout":600000}]}"#,
 }];
 
 const GROK: &[Entry] = &[Entry {
@@ -181,7 +193,7 @@ const GROK: &[Entry] = &[Entry {
 
 const GOOSE: &[Entry] = &[Entry {
     keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"^developer__shell$","hooks":[{"type":"command","command":"@LINE@","timeout":600,"on_failure":"block"}]}"#,
+    entry: r#"{"matcher":"^developer__(shell|write|edit|text_editor)$","hooks":[{"type":"command","command":"@LINE@","timeout":600,"on_failure":"block"}]}"#,
 }];
 
 const GOOSE_FILES: &[Wire] = &[
@@ -212,6 +224,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", CLAUDE)],
         project: &[json(".claude/settings.local.json", CLAUDE)],
         runs: Runs::Exec,
+        waits: 3600,
         on_failure: "blocked from 2.1.295 on; before that the command runs",
         on_timeout: "blocked from 2.1.295 on; before that the command runs",
         on_missing: "blocked from 2.1.295 on; before that the command runs",
@@ -227,6 +240,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", CODEX)],
         project: &[json(".codex/hooks.json", CODEX)],
         runs: Runs::Sh,
+        waits: 3600,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -242,6 +256,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", GEMINI)],
         project: &[json(".gemini/settings.json", GEMINI)],
         runs: Runs::Bash,
+        waits: 3600,
         on_failure: "blocked when guard says why; at exit 1, or silence, the command runs",
         on_timeout: OPEN,
         on_missing: "blocked (bash ends with 127)",
@@ -257,6 +272,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", ANTIGRAVITY)],
         project: &[json(".agents/hooks.json", ANTIGRAVITY)],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: "not known",
         on_timeout: "not known",
         on_missing: "not known",
@@ -272,6 +288,7 @@ pub static HOSTS: &[Host] = &[
         user: &[versioned("hooks.json", CURSOR)],
         project: &[versioned(".cursor/hooks.json", CURSOR)],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED,
@@ -287,6 +304,7 @@ pub static HOSTS: &[Host] = &[
         user: &[versioned("hooks/guard.json", COPILOT)],
         project: &[versioned(".github/hooks/guard.json", COPILOT)],
         runs: Runs::Exec,
+        waits: 3600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
@@ -302,6 +320,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", WINDSURF)],
         project: &[json(".windsurf/hooks.json", WINDSURF)],
         runs: Runs::Sh,
+        waits: 0,
         on_failure: OPEN,
         on_timeout: "not known",
         on_missing: OPEN,
@@ -320,6 +339,7 @@ pub static HOSTS: &[Host] = &[
         ],
         project: &[json(".factory/settings.local.json", DROID)],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -337,11 +357,12 @@ pub static HOSTS: &[Host] = &[
             when: When::Always,
             form: Form::Toml {
                 array: "hooks",
-                body: "event = \"PreToolUse\"\nmatcher = \"Shell\"\ncommand = \"@LINE@\"\ntimeout = 600\n",
+                body: "event = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"@LINE@\"\ntimeout = 600\n",
             },
         }],
         project: &[],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -357,6 +378,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", QWEN)],
         project: &[json(".qwen/settings.json", QWEN)],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -372,6 +394,7 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks/guard.json", GROK)],
         project: &[],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -397,6 +420,7 @@ pub static HOSTS: &[Host] = &[
             json(".agents/plugins/guard/hooks/hooks.json", GOOSE),
         ],
         runs: Runs::Sh,
+        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED,
@@ -415,6 +439,7 @@ pub static HOSTS: &[Host] = &[
         ],
         project: &[Wire { path: ".cline/hooks/PreToolUse", when: When::Always, form: CLINE_SCRIPT }],
         runs: Runs::File,
+        waits: 0,
         on_failure: OPEN,
         on_timeout: OPEN,
         on_missing: OPEN,
@@ -432,11 +457,17 @@ pub static HOSTS: &[Host] = &[
             when: When::Always,
             form: Form::Yaml {
                 keys: ["hooks", "pre_tool_call"],
-                item: &["matcher: \"terminal\"", "command: \"@LINE@\"", "timeout: 300", "fail_closed: true"],
+                item: &[
+                    "matcher: \"terminal|write_file|patch\"",
+                    "command: \"@LINE@\"",
+                    "timeout: 300",
+                    "fail_closed: true",
+                ],
             },
         }],
         project: &[],
         runs: Runs::Words,
+        waits: 300,
         on_failure: "blocked in newer versions; before that the command runs",
         on_timeout: "blocked in newer versions; before that the command runs",
         on_missing: "blocked in newer versions; before that the command runs",

@@ -1,0 +1,136 @@
+//! guard-agents(7): what each agent does with guard, made from the table that the installer uses.
+
+use super::hosts::{Form, HOSTS, Host, Runs, Wire};
+
+const ABOUT: &str = "\
+guard judges a command only when it is asked. This page says for each agent which door to use, what guard install \
+writes and where, what the agent does when guard ends in an error, does not answer in time or is not there any more, \
+and what is left for you to do. guard doctor sends a command that must be refused through every door that is open, and \
+says which of them hold.";
+
+const HOOKS: &str = "\
+guard install AGENT shows the change and asks before it writes. It keeps the comments, the order and the layout of the \
+file, keeps what the file was before in the installed folder beside the record, and guard install AGENT --uninstall \
+brings that back. guard answers before the agent's own time is up: a host that gives up on a hook usually lets the \
+command run. The lines below say what each does without an answer.";
+
+const SHELLS: &str = "\
+guard install shims makes a folder (DIR below) of links called bash, sh and zsh that lead to guard, and prints the line \
+that opens each door. Through this door guard sees what the agent's hook does not report, and nothing runs when guard \
+is not there. With both doors open a command is asked about once. Agents without a line for the shell start a shell by \
+its absolute path: for them there is only the hook.";
+
+const EVERYWHERE: &str = "\
+Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) pass no \
+door of their own; what they run counts to the command that started them.";
+
+/// The page in roff.
+#[must_use]
+pub fn page() -> String {
+    let mut page = String::from(
+        ".TH guard\\-agents 7 \"\" \"\" \"guard manual\"\n.SH NAME\nguard\\-agents \\- the agents that guard stands in front of\n",
+    );
+    page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
+    page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
+    for host in HOSTS {
+        page.push_str(&section(host));
+    }
+    page.push_str(&format!(".SH \"THROUGH THE SHELL\"\n{}\n", escape(SHELLS)));
+    for host in HOSTS.iter().filter(|host| !host.shell.is_empty()) {
+        page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(host.title), escape(host.shell)));
+    }
+    page.push_str(&format!(".TP\nAider\n\\fBSHELL=DIR/bash\\fR\n.PP\n{}\n", escape(EVERYWHERE)));
+    page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5)\n");
+    page
+}
+
+fn section(host: &Host) -> String {
+    let mut text = format!(".SS \"{} (guard install {})\"\n", escape(host.title), host.name);
+    let mut line = |name: &str, what: &str| {
+        if !what.is_empty() {
+            text.push_str(&format!(".TP\n{}\n{}\n", escape(name), escape(what)));
+        }
+    };
+    let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.folder.config) {
+        (true, _) => wire.path.to_owned(),
+        (false, true) => format!("~/.config/{}/{}", host.folder.path, wire.path),
+        (false, false) => format!("~/{}/{}", host.folder.path, wire.path),
+    };
+    let user: Vec<String> = host.user.iter().map(below).collect();
+    let there = if host.folder.variable.is_empty() {
+        String::new()
+    } else {
+        format!("; {} names another folder than ~/{}", host.folder.variable, host.folder.path)
+    };
+    line("File", &format!("{}{there}", user.join(", ")));
+    let project: Vec<&str> = host.project.iter().map(|wire| wire.path).collect();
+    line("In a project", &project.join(", "));
+    line("Asks at", &events(host).join(", "));
+    line(
+        "Started",
+        match host.runs {
+            Runs::Exec => "as a program with arguments, without a shell",
+            Runs::Sh => "by sh -c",
+            Runs::Bash => "by bash -c",
+            Runs::Words => "as a program with arguments, split like a shell would",
+            Runs::File => "as the file itself",
+            Runs::Plugin => "by a plugin in the agent",
+        },
+    );
+    line("guard fails", host.on_failure);
+    line("guard takes too long", host.on_timeout);
+    line("guard is missing", host.on_missing);
+    line("Left to do", host.next);
+    text
+}
+
+/// The moments at which an agent asks.
+fn events(host: &Host) -> Vec<&'static str> {
+    let mut events = Vec::new();
+    for wire in host.user {
+        match &wire.form {
+            Form::Json { entries, .. } => events.extend(entries.iter().filter_map(|entry| entry.keys.last().copied())),
+            Form::Toml { .. } => events.push("PreToolUse"),
+            Form::Yaml { keys, .. } => events.push(keys[1]),
+            Form::Own { executable: true, .. } => events.push("PreToolUse"),
+            Form::Own { .. } => {}
+        }
+    }
+    events.dedup();
+    events
+}
+
+/// Text that roff takes as it is.
+fn escape(text: &str) -> String {
+    let text = text.replace('\\', "\\e").replace('-', "\\-");
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_every_agent_with_what_happens_without_guard() {
+        let page = page();
+        for host in HOSTS {
+            let start = page.find(&format!("(guard install {})", host.name)).unwrap();
+            let rest = &page[start + 10..];
+            let section = &rest[..rest.find(".S").unwrap()];
+            for name in ["File", "Asks at", "guard fails", "guard takes too long", "guard is missing", "Left to do"] {
+                assert!(section.contains(&format!(".TP\n{name}\n")), "{}: {name}", host.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_line_of_text_is_taken_for_a_request() {
+        for line in page().lines() {
+            let request = line.starts_with(['.', '\'']);
+            assert!(
+                !request || [".TH", ".SH", ".SS", ".TP", ".PP"].iter().any(|known| line.starts_with(known)),
+                "{line}"
+            );
+        }
+    }
+}
