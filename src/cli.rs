@@ -11,7 +11,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::app::run::Manner;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, check, config, explain, hook, install, log, patterns, pending, replay, session, verify, wait,
+    allow, answer, check, config, doctor, explain, hook, install, log, patterns, pending, replay, session, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -108,6 +108,8 @@ pub enum Verb {
     Hook(hook::HookArgs),
     /// Judge what was run before: how often guard would have asked, and why
     Replay(replay::ReplayArgs),
+    /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works
+    Doctor(doctor::DoctorArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, check, config, demo, exit, explain, hook, install, log, patterns, pending, replay, review, run,
-    session, verify, wait,
+    allow, answer, check, config, demo, doctor, exit, explain, hook, install, log, patterns, pending, replay, review,
+    run, session, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -56,6 +56,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Replay(args) => replay::run(args),
+        Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))

@@ -6,6 +6,8 @@ mod asking;
 mod config;
 #[path = "promises/corpus.rs"]
 mod corpus;
+#[path = "promises/doctor.rs"]
+mod doctor;
 #[path = "promises/documents.rs"]
 mod documents;
 #[path = "promises/drawing.rs"]

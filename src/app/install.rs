@@ -197,7 +197,8 @@ impl Session<'_> {
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
     fn host(&self, host: &'static Host) -> Result<Done, InstallError> {
         let guard = self.places.guard().map_err(InstallError::Wrong)?;
-        let wiring = Wiring { host, guard: &guard };
+        let major = self.places.version(host).and_then(|version| version.split('.').next()?.parse().ok());
+        let wiring = Wiring { host, guard: &guard, major };
         let files = self.places.files(host, self.args.project);
         if files.is_empty() {
             let what = format!("{} has no configuration of a project: leave --project out", host.title);
@@ -271,7 +272,7 @@ impl Session<'_> {
             return Ok((!same).then_some(Change { path, wire, new, old: Some(text), kept: None }));
         }
         let trouble = |trouble: Trouble| broken(&path, Some(&text), &trouble, wiring, wire);
-        if let hosts::Form::Own { .. } = wire.form {
+        if let hosts::Form::Own { .. } | hosts::Form::Plugin(_) = wire.form {
             if wiring.installed(wire, Some(&text)).is_err() {
                 return Ok(None);
             }
@@ -315,7 +316,7 @@ impl Session<'_> {
             (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
             (_, Some(text)) => {
                 let before = kept.as_ref().map(|kept| kept.before.as_deref());
-                let own = matches!(wire.form, hosts::Form::Own { .. });
+                let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
                 let without = match wiring.state(wire, Some(text)) {
                     Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
                     Ok(State::Outdated) => None,

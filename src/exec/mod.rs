@@ -14,6 +14,7 @@ mod prepare;
 pub mod preserve;
 mod relay;
 mod replace;
+pub mod trial;
 mod wait;
 
 pub use preserve::Inherited;

@@ -31,6 +31,9 @@ const SECRET: u8 = 8;
 /// How many of the last denials and prompts are looked at: more than any limit there is.
 const LAST: u32 = 256;
 
+/// The rule that refuses the word which guard's own doctor says.
+const CANARY: &str = "guard.canary";
+
 /// The questions, each answered by the index over marked rows.
 pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
 pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
@@ -41,6 +44,8 @@ pub(super) const TIMES: &str = "SELECT at FROM record WHERE root = ?1 AND mark =
 /// What a row means for its session; `None` for most.
 pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
     let answer = match row.settled {
+        // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
+        Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
@@ -144,6 +149,16 @@ mod tests {
     #[test]
     fn an_unknown_session_stands_well() {
         assert_eq!(Sample::new().store.standing("r", now()).unwrap(), Standing::default());
+    }
+
+    #[test]
+    fn the_doctors_word_is_refused_as_often_as_it_is_said_without_closing_the_session() {
+        let sample = Sample::new();
+        for _ in 0..5 {
+            let no = Refusal::Rule { rule: CANARY.into(), reason: "z".into() };
+            sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), Settled::Refused(&no), None);
+        }
+        assert_eq!(sample.store.standing("r", now()).unwrap(), Standing::default());
     }
 
     #[test]

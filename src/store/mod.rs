@@ -43,6 +43,7 @@ mod key;
 mod migrations;
 mod open;
 mod paths;
+mod probe;
 mod prune;
 pub mod queue;
 mod redact;

@@ -505,7 +505,7 @@ proptest! {
     fn whatever_the_file_it_parses_afterwards_and_taking_guard_out_brings_back_its_meaning(text in document()) {
         for host in HOSTS {
             for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
-                let wiring = Wiring { host, guard: "/usr/local/bin/guard" };
+                let wiring = Wiring { host, guard: "/usr/local/bin/guard", major: None };
                 prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), State::Absent);
                 let installed = wiring.installed(wire, Some(&text)).unwrap();
                 let (old, new) = (json::parse(&text).unwrap(), json::parse(&installed).unwrap());
@@ -541,6 +541,15 @@ fn comments(text: &str) -> Vec<&str> {
     let mut found: Vec<(usize, &str)> = wanted.iter().flat_map(|comment| text.match_indices(comment)).collect();
     found.sort_unstable();
     found.into_iter().map(|(_, comment)| comment).collect()
+}
+
+#[test]
+fn every_agent_that_is_wired_is_answered() {
+    let answered: Vec<&str> = guard::app::hook::hosts::HOSTS.iter().map(|host| host.name).collect();
+    for host in HOSTS {
+        assert!(answered.contains(&host.name), "{}", host.name);
+    }
+    assert_eq!(answered.len(), HOSTS.len());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::hosts::{Entry, Form, Host, Wire};
 use super::json::{self, Kind, Node, Trouble, quoted};
 use super::{toml, yaml};
+use crate::app::hook::plugin::Plugin;
 
 /// Who is wired to whom.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub struct Wiring<'a> {
     pub host: &'a Host,
     /// guard's own path.
     pub guard: &'a str,
+    /// The agent's major version, where that is known.
+    pub major: Option<usize>,
 }
 
 /// How far a file is wired.
@@ -19,6 +22,15 @@ pub enum State {
     /// guard is there, but not as it is written today: another path, another matcher.
     Outdated,
     Present,
+}
+
+/// What an agent starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// A program and its arguments.
+    Argv(Vec<String>),
+    /// A line, for whatever the agent runs lines with.
+    Line(String),
 }
 
 /// A text as a word of a shell.
@@ -44,6 +56,12 @@ impl Wiring<'_> {
     pub fn line(&self) -> String {
         let waits = if self.host.waits > 0 { format!(" --timeout {}", self.host.waits) } else { String::new() };
         format!("{} hook --agent {}{waits}", shell_word(self.guard), self.host.name)
+    }
+
+    /// A plugin for the agent's version; the newest where that is not known.
+    fn plugin(&self, plugins: &[Plugin]) -> String {
+        let index = self.major.map_or(usize::MAX, |major| major.saturating_sub(1)).min(plugins.len().saturating_sub(1));
+        plugins.get(index).map(|plugin| plugin.source(self.guard)).unwrap_or_default()
     }
 
     fn filled(&self, template: &str, plain: bool) -> String {
@@ -78,6 +96,7 @@ impl Wiring<'_> {
     pub fn by_hand(&self, wire: &Wire) -> String {
         match &wire.form {
             Form::Own { text, .. } => self.filled(text, true),
+            Form::Plugin(plugins) => self.plugin(plugins),
             Form::Json { entries, .. } => {
                 let one = |entry: &Entry| format!("  {}: {}\n", entry.keys.join("."), self.filled(entry.entry, false));
                 entries.iter().map(one).collect()
@@ -90,6 +109,58 @@ impl Wiring<'_> {
         }
     }
 
+    /// The calls of guard that stand in a file, each with the event that it is for, as the agent would make them.
+    #[must_use]
+    pub fn calls(&self, wire: &Wire, text: &str, path: &std::path::Path) -> Vec<(String, Call)> {
+        match &wire.form {
+            Form::Plugin(_) => {
+                let line = text.lines().find_map(|line| line.strip_prefix("const GUARD = ")?.strip_suffix(';'));
+                let guard: Option<String> = line.and_then(|quoted| serde_json::from_str(quoted).ok());
+                let argv = |guard: String| [guard, "hook".into(), "--agent".into(), self.host.name.to_owned()].to_vec();
+                guard.map(|guard| ("plugin".to_owned(), Call::Argv(argv(guard)))).into_iter().collect()
+            }
+            Form::Own { .. } => vec![("PreToolUse".to_owned(), Call::Argv(vec![path.display().to_string()]))],
+            Form::Json { entries, .. } => {
+                let Ok(root) = root(text) else { return Vec::new() };
+                let mut calls = Vec::new();
+                for entry in *entries {
+                    let event = entry.keys.last().copied().unwrap_or_default();
+                    let mine = list(&root, entry.keys).map(Node::items).unwrap_or_default();
+                    for node in mine.iter().filter(|node| self.is_ours(node)) {
+                        calls.extend(self.call_in(node).map(|call| (event.to_owned(), call)));
+                    }
+                }
+                calls
+            }
+            Form::Toml { array, .. } => {
+                let mine = toml::found(text, array, &|text| self.calls_guard(text)).unwrap_or_default();
+                let calls = mine.iter().filter_map(|block| toml::value(text.get(block.clone())?, array, "command"));
+                calls.map(|line| ("PreToolUse".to_owned(), Call::Line(line))).collect()
+            }
+            Form::Yaml { keys, .. } => {
+                let mine = yaml::found(text, *keys, &|text| self.calls_guard(text)).unwrap_or_default();
+                let lines = mine.iter().filter_map(|item| yaml::value(text.get(item.clone())?, "command"));
+                lines.map(|line| (keys[1].to_owned(), Call::Line(line))).collect()
+            }
+        }
+    }
+
+    /// The call in an entry: the innermost object with a program.
+    fn call_in(&self, node: &Node) -> Option<Call> {
+        let inner = node.get("hooks").map(Node::items).unwrap_or_default();
+        if let Some(call) = inner.iter().filter(|inner| self.is_ours(inner)).find_map(|inner| self.call_in(inner)) {
+            return Some(call);
+        }
+        let program = node.get("exec").or_else(|| node.get("command"))?.text()?.to_owned();
+        Some(match node.get("args") {
+            Some(args) => {
+                let args = args.items().iter().filter_map(Node::text).map(str::to_owned);
+                Call::Argv([program].into_iter().chain(args).collect())
+            }
+            None => Call::Line(program),
+        })
+    }
+
     /// How far a file is wired; `None` for one that is not there.
     ///
     /// # Errors
@@ -97,7 +168,7 @@ impl Wiring<'_> {
     pub fn state(&self, wire: &Wire, text: Option<&str>) -> Result<State, Trouble> {
         let Some(text) = text else { return Ok(State::Absent) };
         let there = match &wire.form {
-            Form::Own { .. } => true,
+            Form::Own { .. } | Form::Plugin(_) => true,
             Form::Json { entries, .. } => {
                 let root = root(text)?;
                 entries.iter().any(|entry| list(&root, entry.keys).is_some_and(|list| !self.ours(list).is_empty()))
@@ -120,8 +191,12 @@ impl Wiring<'_> {
     pub fn installed(&self, wire: &Wire, text: Option<&str>) -> Result<String, Trouble> {
         let before = text.unwrap_or_default();
         match &wire.form {
-            Form::Own { text: own, .. } => {
-                let wanted = self.filled(own, true);
+            Form::Own { .. } | Form::Plugin(_) => {
+                let wanted = match &wire.form {
+                    Form::Own { text, .. } => self.filled(text, true),
+                    Form::Plugin(plugins) => self.plugin(plugins),
+                    _ => String::new(),
+                };
                 match text {
                     Some(text) if text != wanted && !text.contains("guard") => Err(Trouble {
                         at: 0,
@@ -184,7 +259,7 @@ impl Wiring<'_> {
         let was_absent = before == Some(None);
         let before = before.flatten();
         let left = match &wire.form {
-            Form::Own { .. } => return Ok(None),
+            Form::Own { .. } | Form::Plugin(_) => return Ok(None),
             Form::Json { needs, entries } => {
                 let original = before.and_then(|text| json::parse(text).ok());
                 let mut text = text.to_owned();

@@ -1,6 +1,8 @@
 //! The agents that guard can be wired into, as data: where their configuration lies, what is written there, and what
 //! each does when guard fails. The installer, the doctor and guard-agents(7) read this one table.
 
+use crate::app::hook::plugin::Plugin;
+
 /// An agent that calls guard.
 #[derive(Debug)]
 pub struct Host {
@@ -18,6 +20,11 @@ pub struct Host {
     pub project: &'static [Wire],
     /// How the agent runs the command that it finds there.
     pub runs: Runs,
+    /// What the agent tells guard before it runs a command: `@COMMAND@`, `@CWD@`, `@SESSION@` and `@EVENT@` stand for
+    /// what changes. The doctor says it in the agent's place.
+    pub says: &'static str,
+    /// How the agent reads the answer.
+    pub reads: Reads,
     /// For how many seconds guard is told that the agent waits, as the entries have it; 0 leaves it at guard's own
     /// knowledge of the agent.
     pub waits: u32,
@@ -58,6 +65,23 @@ pub enum Runs {
     Plugin,
 }
 
+/// How an agent reads guard's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Exit code 2 with a reason on standard error, or `hookSpecificOutput`.
+    Claude,
+    /// JSON wherever there is any; else exit code 2 and above with a reason.
+    Gemini,
+    /// The text at this key of a JSON object is one of these; all else lets the command run.
+    Key(&'static str, &'static [&'static str]),
+    /// `Key`, or exit code 2.
+    KeyOrCode(&'static str, &'static [&'static str]),
+    /// Any exit code but 0, or `permissionDecision`.
+    Copilot,
+    /// `"cancel": true`
+    Cline,
+}
+
 /// One file and what guard writes there.
 #[derive(Debug)]
 pub struct Wire {
@@ -90,6 +114,8 @@ pub enum Form {
     Toml { array: &'static str, body: &'static str },
     /// An item of a list in a YAML document.
     Yaml { keys: [&'static str; 2], item: &'static [&'static str] },
+    /// A plugin of guard's, by the agent's major version: one for each, the last for all later ones.
+    Plugin(&'static [Plugin]),
     /// A file of guard's own.
     Own { text: &'static str, executable: bool },
 }
@@ -224,6 +250,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", CLAUDE)],
         project: &[json(".claude/settings.local.json", CLAUDE)],
         runs: Runs::Exec,
+        says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"default","hook_event_name":"@EVENT@","tool_name":"Bash","tool_input":{"command":"@COMMAND@","description":"guard doctor"},"tool_use_id":"toolu_doctor"}"#,
+        reads: Reads::Claude,
         waits: 3600,
         on_failure: "blocked from 2.1.295 on; before that the command runs",
         on_timeout: "blocked from 2.1.295 on; before that the command runs",
@@ -240,6 +268,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", CODEX)],
         project: &[json(".codex/hooks.json", CODEX)],
         runs: Runs::Sh,
+        says: r#"{"session_id":"@SESSION@","turn_id":"1","transcript_path":null,"cwd":"@CWD@","hook_event_name":"@EVENT@","model":"doctor","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
+        reads: Reads::Claude,
         waits: 3600,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -256,6 +286,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", GEMINI)],
         project: &[json(".gemini/settings.json", GEMINI)],
         runs: Runs::Bash,
+        says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","hook_event_name":"@EVENT@","timestamp":"2026-01-01T00:00:00Z","tool_name":"run_shell_command","tool_input":{"command":"@COMMAND@","description":"guard doctor"}}"#,
+        reads: Reads::Gemini,
         waits: 3600,
         on_failure: "blocked when guard says why; at exit 1, or silence, the command runs",
         on_timeout: OPEN,
@@ -272,6 +304,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", ANTIGRAVITY)],
         project: &[json(".agents/hooks.json", ANTIGRAVITY)],
         runs: Runs::Sh,
+        says: r#"{"toolCall":{"name":"run_command","args":{"CommandLine":"@COMMAND@","Cwd":"@CWD@"}},"workspacePaths":["@CWD@"],"conversationId":"@SESSION@"}"#,
+        reads: Reads::Key("decision", &["deny"]),
         waits: 600,
         on_failure: "not known",
         on_timeout: "not known",
@@ -288,6 +322,8 @@ pub static HOSTS: &[Host] = &[
         user: &[versioned("hooks.json", CURSOR)],
         project: &[versioned(".cursor/hooks.json", CURSOR)],
         runs: Runs::Sh,
+        says: r#"{"conversation_id":"@SESSION@","generation_id":"1","model":"doctor","hook_event_name":"@EVENT@","cursor_version":"0","workspace_roots":["@CWD@"],"command":"@COMMAND@","cwd":"@CWD@","sandbox":false,"tool_name":"Shell","tool_input":{"command":"@COMMAND@"}}"#,
+        reads: Reads::KeyOrCode("permission", &["deny"]),
         waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
@@ -304,6 +340,8 @@ pub static HOSTS: &[Host] = &[
         user: &[versioned("hooks/guard.json", COPILOT)],
         project: &[versioned(".github/hooks/guard.json", COPILOT)],
         runs: Runs::Exec,
+        says: r#"{"sessionId":"@SESSION@","timestamp":1,"cwd":"@CWD@","toolName":"bash","toolArgs":{"command":"@COMMAND@","description":"guard doctor"}}"#,
+        reads: Reads::Copilot,
         waits: 3600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
@@ -320,6 +358,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks.json", WINDSURF)],
         project: &[json(".windsurf/hooks.json", WINDSURF)],
         runs: Runs::Sh,
+        says: r#"{"agent_action_name":"@EVENT@","trajectory_id":"@SESSION@","execution_id":"1","timestamp":"2026-01-01T00:00:00Z","tool_info":{"command_line":"@COMMAND@","cwd":"@CWD@"}}"#,
+        reads: Reads::KeyOrCode("", &[]),
         waits: 0,
         on_failure: OPEN,
         on_timeout: "not known",
@@ -339,6 +379,8 @@ pub static HOSTS: &[Host] = &[
         ],
         project: &[json(".factory/settings.local.json", DROID)],
         runs: Runs::Sh,
+        says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"off","hook_event_name":"@EVENT@","tool_name":"Execute","tool_input":{"command":"@COMMAND@"}}"#,
+        reads: Reads::Claude,
         waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -362,6 +404,8 @@ pub static HOSTS: &[Host] = &[
         }],
         project: &[],
         runs: Runs::Sh,
+        says: r#"{"session_id":"@SESSION@","cwd":"@CWD@","hook_event_name":"@EVENT@","tool_name":"Shell","tool_input":{"command":"@COMMAND@"},"tool_call_id":"1"}"#,
+        reads: Reads::Claude,
         waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -378,6 +422,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("settings.json", QWEN)],
         project: &[json(".qwen/settings.json", QWEN)],
         runs: Runs::Sh,
+        says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"default","hook_event_name":"@EVENT@","tool_name":"run_shell_command","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
+        reads: Reads::Claude,
         waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -394,6 +440,8 @@ pub static HOSTS: &[Host] = &[
         user: &[json("hooks/guard.json", GROK)],
         project: &[],
         runs: Runs::Sh,
+        says: r#"{"hookEventName":"@EVENT@","sessionId":"@SESSION@","toolName":"run_terminal_command","toolInput":{"command":"@COMMAND@"},"workspaceRoot":"@CWD@","permissionMode":"default"}"#,
+        reads: Reads::KeyOrCode("decision", &["deny"]),
         waits: 600,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -420,6 +468,8 @@ pub static HOSTS: &[Host] = &[
             json(".agents/plugins/guard/hooks/hooks.json", GOOSE),
         ],
         runs: Runs::Sh,
+        says: r#"{"event":"@EVENT@","session_id":"@SESSION@","matcher_context":"developer__shell","tool_call_id":"1","tool_name":"developer__shell","tool_input":{"command":"@COMMAND@"},"working_dir":"@CWD@"}"#,
+        reads: Reads::KeyOrCode("decision", &["block"]),
         waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
@@ -439,6 +489,8 @@ pub static HOSTS: &[Host] = &[
         ],
         project: &[Wire { path: ".cline/hooks/PreToolUse", when: When::Always, form: CLINE_SCRIPT }],
         runs: Runs::File,
+        says: r#"{"clineVersion":"0","hookName":"tool_call","timestamp":"1","taskId":"@SESSION@","workspaceRoots":["@CWD@"],"tool_call":{"name":"run_commands","input":{"command":"@COMMAND@"}}}"#,
+        reads: Reads::Cline,
         waits: 0,
         on_failure: OPEN,
         on_timeout: OPEN,
@@ -467,12 +519,58 @@ pub static HOSTS: &[Host] = &[
         }],
         project: &[],
         runs: Runs::Words,
+        says: r#"{"hook_event_name":"@EVENT@","tool_name":"terminal","tool_input":{"command":"@COMMAND@"},"session_id":"@SESSION@","cwd":"@CWD@","extra":{}}"#,
+        reads: Reads::Key("decision", &["block"]),
         waits: 300,
         on_failure: "blocked in newer versions; before that the command runs",
         on_timeout: "blocked in newer versions; before that the command runs",
         on_missing: "blocked in newer versions; before that the command runs",
         next: "Restart Hermes, and accept the hook when it asks; without a terminal: HERMES_ACCEPT_HOOKS=1.",
         shell: "PATH=DIR:$PATH",
+    },
+    Host {
+        name: "opencode",
+        title: "OpenCode",
+        programs: &["opencode"],
+        packages: &["opencode-ai"],
+        folder: below_config("opencode"),
+        user: &[Wire {
+            path: "plugin/guard.js",
+            when: When::Always,
+            form: Form::Plugin(&[Plugin::OpenCode, Plugin::OpenCode2]),
+        }],
+        project: &[Wire {
+            path: ".opencode/plugin/guard.js",
+            when: When::Always,
+            form: Form::Plugin(&[Plugin::OpenCode, Plugin::OpenCode2]),
+        }],
+        runs: Runs::Plugin,
+        says: r#"{"tool":"bash","args":{"command":"@COMMAND@"},"cwd":"@CWD@","session":"@SESSION@"}"#,
+        reads: Reads::Key("decision", &["deny"]),
+        waits: 600,
+        on_failure: BLOCKED,
+        on_timeout: BLOCKED,
+        on_missing: BLOCKED,
+        next: "Restart OpenCode. After an update from 1.x to 2.x install again: its plugins are of another kind.",
+        shell: "\"shell\": \"DIR/bash\" in opencode.json",
+    },
+    Host {
+        name: "amp",
+        title: "Amp",
+        programs: &["amp"],
+        packages: &["@sourcegraph/amp"],
+        folder: below_config("amp"),
+        user: &[Wire { path: "plugins/guard.ts", when: When::Always, form: Form::Plugin(&[Plugin::Amp]) }],
+        project: &[Wire { path: ".amp/plugins/guard.ts", when: When::Always, form: Form::Plugin(&[Plugin::Amp]) }],
+        runs: Runs::Plugin,
+        says: r#"{"tool":"bash","args":{"command":"@COMMAND@"},"cwd":"@CWD@","session":"@SESSION@"}"#,
+        reads: Reads::Key("decision", &["deny"]),
+        waits: 600,
+        on_failure: BLOCKED,
+        on_timeout: BLOCKED,
+        on_missing: BLOCKED,
+        next: "Restart Amp.",
+        shell: "",
     },
 ];
 

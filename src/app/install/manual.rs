@@ -93,6 +93,7 @@ fn events(host: &Host) -> Vec<&'static str> {
             Form::Toml { .. } => events.push("PreToolUse"),
             Form::Yaml { keys, .. } => events.push(keys[1]),
             Form::Own { executable: true, .. } => events.push("PreToolUse"),
+            Form::Plugin(_) => events.push("each tool call"),
             Form::Own { .. } => {}
         }
     }

@@ -2,8 +2,13 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use serde_json::Value;
+
+use super::file;
 use super::hosts::{Host, When, Wire};
+use crate::exec::trial::Trial;
 use crate::world::identity::Caller;
 use crate::world::programs::Search;
 
@@ -77,6 +82,28 @@ impl<'a> Places<'a> {
     pub fn program(&self, host: &Host) -> Option<PathBuf> {
         let search = Search::new(&self.caller.env, &self.caller.cwd);
         host.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
+    }
+
+    /// The version of an agent: as the package says that its program belongs to; one of OpenCode's, that comes without a
+    /// package too, is asked itself.
+    #[must_use]
+    pub fn version(&self, host: &Host) -> Option<String> {
+        let program = self.program(host)?;
+        let real = program.canonicalize().ok()?;
+        let packaged = real.ancestors().take(6).find_map(|folder| {
+            let package: Value = serde_json::from_str(&file::read(&folder.join("package.json")).ok()??).ok()?;
+            let named = host.packages.contains(&package["name"].as_str()?);
+            named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
+        });
+        if packaged.is_some() || host.name != "opencode" {
+            return packaged;
+        }
+        let argv = [program.into_os_string(), "--version".into()];
+        let env: Vec<_> = self.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let trial = Trial { argv: &argv, env: &env, cwd: Path::new("/"), limit: Duration::from_secs(5) };
+        let said = trial.with_input("").ok().filter(|seen| seen.code == Some(0))?.stdout;
+        let version = said.trim().trim_start_matches('v');
+        version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }
 
     /// Whether an agent is there: its folder, or a program of its.

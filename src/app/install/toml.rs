@@ -75,6 +75,16 @@ pub fn removed(text: &str, array: &str, block: &Range<usize>) -> Result<String, 
     }
 }
 
+/// A text in the table that this block is.
+#[must_use]
+pub fn value(block: &str, array: &str, key: &str) -> Option<String> {
+    let root = DeTable::parse(block).ok()?;
+    let DeValue::Array(tables) = root.get_ref().get(array)?.get_ref() else { return None };
+    let DeValue::Table(table) = tables.iter().next()?.get_ref() else { return None };
+    let DeValue::String(text) = table.get(key)?.get_ref() else { return None };
+    Some(text.to_string())
+}
+
 /// How many tables an array has.
 fn count(text: &str, array: &str) -> Result<usize, Trouble> {
     let root = DeTable::parse(text).map_err(|error| Trouble {

@@ -239,6 +239,20 @@ pub fn removed(text: &str, keys: [&str; 2], item: &Range<usize>, kept: [bool; 2]
     Ok(out)
 }
 
+/// The text of a key of an item, where it is plain or in double or single quotes.
+#[must_use]
+pub fn value(item: &str, key: &str) -> Option<String> {
+    let lines = item.lines().map(|line| line.trim_start_matches([' ', '-']).trim_end());
+    let value = lines.filter_map(|line| line.strip_prefix(key)?.strip_prefix(':')).next()?.trim();
+    if value.starts_with('"') {
+        return serde_json::from_str(value).ok();
+    }
+    match value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) {
+        Some(single) => Some(single.replace("''", "'")),
+        None => Some(value.split(" #").next().unwrap_or_default().trim_end().to_owned()),
+    }
+}
+
 /// Which of the keys a text has.
 #[must_use]
 pub fn keys_of(text: &str, keys: [&str; 2]) -> [bool; 2] {

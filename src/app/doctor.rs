@@ -1,0 +1,223 @@
+//! `guard doctor`: whether guard is asked, by everyone who should ask, and whether it can do its work.
+//!
+//! Nothing here looks at how something is set up and calls it well: each door is tried with a word that must be refused
+//! (`guard-canary deny`, which no program bears) and one that must pass. What may not enter: changing anything. What a
+//! check finds is a [`Finding`] with its remedy.
+
+mod answers;
+mod approval;
+mod hosts;
+mod house;
+mod shells;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::exit;
+use super::install::places::Places;
+use super::road::{Road, RoadError};
+use crate::exec::trial::{Seen, Trial};
+use crate::judge::risk::Tier;
+use crate::ui::style::{self, Line, Look, Style};
+
+/// The word that must be refused.
+pub const CANARY: &str = "guard-canary deny";
+
+/// The word that must pass.
+pub const HARMLESS: &str = "true";
+
+/// How long one trial may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// The arguments of `guard doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Only these: agent, agent.claude, shell, record, config, clock, person, approval
+    #[arg(value_name = "CHECK")]
+    only: Vec<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// How it stands with something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Status {
+    Ok,
+    /// It works, but not as well as it could, or guard cannot see whether it does.
+    Warn,
+    /// Something that is set up does not work.
+    Fail,
+}
+
+impl Status {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Debug)]
+struct Finding {
+    status: Status,
+    /// What was looked at, for programs: `agent.claude`, `record`.
+    check: String,
+    /// What is the case.
+    says: String,
+    /// What to do about it.
+    remedy: Option<String>,
+    /// The file that it is about.
+    file: Option<PathBuf>,
+    /// Of the agent.
+    version: Option<String>,
+}
+
+impl Finding {
+    fn new(status: Status, check: impl Into<String>, says: impl Into<String>) -> Self {
+        Self { status, check: check.into(), says: says.into(), remedy: None, file: None, version: None }
+    }
+
+    fn ok(check: impl Into<String>, says: impl Into<String>) -> Self {
+        Self::new(Status::Ok, check, says)
+    }
+
+    fn warn(check: impl Into<String>, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..Self::new(Status::Warn, check, says) }
+    }
+
+    fn fail(check: impl Into<String>, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..Self::new(Status::Fail, check, says) }
+    }
+
+    fn about(mut self, file: impl Into<PathBuf>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+}
+
+/// What the checks share.
+struct Ward<'a> {
+    road: &'a Road,
+    places: Places<'a>,
+    /// guard itself.
+    guard: PathBuf,
+    only: &'a [String],
+}
+
+impl Ward<'_> {
+    /// Whether a check is wanted: by its name, or by what its name begins with.
+    fn wants(&self, check: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| check == only || check.starts_with(&format!("{only}.")))
+    }
+
+    /// This process's environment, with these on top.
+    fn env(&self, over: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        let mut env: Vec<(OsString, OsString)> =
+            self.road.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        env.retain(|(name, _)| over.iter().all(|(known, _)| name != known));
+        env.extend(over.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+        env
+    }
+
+    /// Runs a program the way its host would, with this on standard input.
+    fn tried(&self, argv: &[OsString], input: &str) -> io::Result<Seen> {
+        let env = self.env(&[]);
+        Trial { argv, env: &env, cwd: &self.road.caller.cwd, limit: LIMIT }.with_input(input)
+    }
+}
+
+/// Why there is no diagnosis.
+#[derive(Debug, thiserror::Error)]
+pub enum DoctorError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// Something that is set up does not work.
+const SICK: u8 = 1;
+
+/// Looks at everything and says what it found. The exit code is 0 only when all that is set up works.
+///
+/// # Errors
+/// guard itself cannot be described, or standard output cannot be written.
+pub fn run(args: &DoctorArgs) -> Result<u8, DoctorError> {
+    let road = Road::open()?;
+    let places = Places::of(&road.caller).map_err(DoctorError::Wrong)?;
+    let guard = std::env::current_exe()?;
+    let ward = Ward { road: &road, places, guard, only: &args.only };
+    let mut findings = hosts::look(&ward);
+    findings.extend(shells::look(&ward));
+    findings.extend(house::look(&ward));
+    findings.extend(approval::look(&ward));
+    if findings.is_empty() {
+        let names = args.only.join(", ");
+        return Err(DoctorError::Wrong(format!(
+            "nothing here is called {names}: guard doctor shows every check by its name"
+        )));
+    }
+    let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
+    let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
+    let printed = if args.json { print_json(&findings, code) } else { print(&findings, code) };
+    Ok(exit::after(printed, code)?)
+}
+
+fn print_json(findings: &[Finding], code: u8) -> io::Result<()> {
+    let all: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            serde_json::json!({
+                "check": finding.check, "status": finding.status.name(), "says": finding.says,
+                "remedy": finding.remedy, "version": finding.version,
+                "file": finding.file.as_ref().map(|file| file.display().to_string()),
+            })
+        })
+        .collect();
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", serde_json::json!({ "ok": code == exit::ALLOW, "findings": all }))?;
+    out.flush()
+}
+
+fn print(findings: &[Finding], code: u8) -> io::Result<()> {
+    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+    let mut lines = Vec::new();
+    for finding in findings {
+        let style = match finding.status {
+            Status::Ok => Style::Safe,
+            Status::Warn => Style::Tier(Tier::Medium),
+            Status::Fail => Style::Danger,
+        };
+        let file = finding.file.as_ref().map_or_else(String::new, |file| format!(" ({})", file.display()));
+        let version = finding.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+        let line = Line::of(style, format!("{:4}", finding.status.name()))
+            .with(Style::Strong, format!("  {}{version}: ", finding.check))
+            .with(Style::Plain, &finding.says)
+            .with(Style::Dim, file);
+        lines.push(line);
+        if let Some(remedy) = &finding.remedy {
+            lines.push(Line::of(Style::Plain, format!("      → {remedy}")));
+        }
+    }
+    let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
+    lines.push(Line::new());
+    let summary = match (code, count(Status::Warn)) {
+        (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
+        (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
+        (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
+    };
+    lines.push(Line::of(Style::Strong, summary));
+    let mut out = io::stdout().lock();
+    out.write_all(style::render(&lines, &look).as_bytes())?;
+    out.flush()
+}

@@ -1,0 +1,174 @@
+//! Whether a program can approve its own command: it is tried, through a pipe, on a terminal that the program makes
+//! itself, through the environment, and (by looking at what may be written) through guard's own files.
+//!
+//! The command is `guard-canary ask`, which a person is asked about and which no program is called.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::unistd::AccessFlags;
+
+use super::{Finding, Ward};
+use crate::config::Layer;
+use crate::exec::trial::{Seen, Trial};
+
+/// How long an approval may take to come.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// The exit code of a command that was approved and then not found.
+const APPROVED: Option<i32> = Some(127);
+
+const ANOTHER_ACCOUNT: &str = "run agents under an account of their own, and keep the policy in /etc/guard";
+
+/// Tries each way.
+pub fn look(ward: &Ward) -> Vec<Finding> {
+    if !ward.wants("approval") {
+        return Vec::new();
+    }
+    let Ok(folder) = Scratch::new() else {
+        return vec![Finding::warn("approval", "it was not tried: there is no folder to try it in", "set TMPDIR")];
+    };
+    vec![
+        through_a_pipe(ward, &folder),
+        on_a_terminal_below_an_agent(ward, &folder),
+        on_a_terminal_of_its_own(ward, &folder),
+        through_the_environment(ward, &folder),
+        through_the_files(ward),
+    ]
+}
+
+/// An empty folder that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("guard-doctor-{}", std::process::id()));
+        std::fs::create_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It may be left where the system does not let it go.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Ward<'_> {
+    /// guard with these arguments, where no program can be found, and what comes of it.
+    fn guard(
+        &self,
+        folder: &Scratch,
+        arguments: &[&str],
+        over: &[(&str, &str)],
+        how: impl FnOnce(&Trial) -> io::Result<Seen>,
+    ) -> io::Result<Seen> {
+        let nowhere = folder.0.to_string_lossy().into_owned();
+        // Nothing of this is to wait for a person elsewhere.
+        let mut env = self.env(over);
+        env.retain(|(name, _)| name != "GUARD_WAIT" && name != "TERM");
+        env.extend([("GUARD_WAIT".into(), "0".into()), ("TERM".into(), "xterm".into())]);
+        env.retain(|(name, _)| name != "PATH");
+        env.push(("PATH".into(), nowhere.into()));
+        let program = self.guard.clone().into_os_string();
+        let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().map(OsString::from)).collect();
+        how(&Trial { argv: &argv, env: &env, cwd: &folder.0, limit: LIMIT })
+    }
+}
+
+const ASK: &[&str] = &["--", "guard-canary", "ask"];
+const GRANT: &[&str] = &["allow", "add", "guard-canary ask", "--always", "--anywhere"];
+
+fn finding(check: &str, seen: io::Result<Seen>, stopped: &str, passed: &str, remedy: &str) -> Finding {
+    let check = format!("approval.{check}");
+    match seen {
+        Ok(seen) if seen.code == APPROVED || seen.code == Some(0) => Finding::warn(check, passed, remedy),
+        Ok(seen) if seen.late => Finding::ok(check, format!("{stopped} (it waited, and nobody answered)")),
+        Ok(_) => Finding::ok(check, stopped),
+        Err(error) => Finding::warn(check, format!("it was not tried: {error}"), "see the other findings"),
+    }
+}
+
+fn through_a_pipe(ward: &Ward, folder: &Scratch) -> Finding {
+    let seen = ward.guard(folder, GRANT, &[], |trial| trial.with_input("y\ny\nyes\n"));
+    finding(
+        "pipe",
+        seen,
+        "an answer through a pipe is none: guard reads the terminal alone",
+        "a grant was given through a pipe",
+        "guard allow list, and guard allow remove; then tell the makers of guard",
+    )
+}
+
+fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
+    let seen = ward.guard(folder, ASK, &[("CLAUDECODE", "1")], |trial| trial.on_a_terminal("y"));
+    finding(
+        "agents-terminal",
+        seen,
+        "on a terminal that an agent makes nobody is asked: the agent above it is known",
+        "a command below an agent was approved on a terminal that the agent made",
+        ANOTHER_ACCOUNT,
+    )
+}
+
+/// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
+fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
+    let seen = ward.guard(folder, ASK, &[], |trial| trial.on_a_terminal("y"));
+    finding(
+        "hidden-terminal",
+        seen,
+        "a terminal of its own does not make a program a person here",
+        "a program of this account that hides the agent above it, on a terminal of its own, passes for you; under the \
+         same account nothing stops it",
+        ANOTHER_ACCOUNT,
+    )
+}
+
+fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
+    let home = folder.0.join("home");
+    let config = home.join(".config/guard");
+    let made =
+        std::fs::create_dir_all(&config).and_then(|()| std::fs::write(config.join("config.toml"), "mode = \"off\"\n"));
+    if let Err(error) = made {
+        return finding("environment", Err(error), "", "", "");
+    }
+    let home = home.to_string_lossy();
+    let under = config.parent().map(Path::to_string_lossy).unwrap_or_default();
+    let over = [("HOME", &*home), ("XDG_CONFIG_HOME", &*under), ("XDG_DATA_HOME", &*home), ("GUARD_MODE", "off")];
+    let seen = ward.guard(folder, ASK, &over, |trial| trial.with_input(""));
+    finding(
+        "environment",
+        seen,
+        "another HOME, XDG_* or GUARD_* does not loosen anything",
+        "with another HOME guard reads another configuration, because your own home has none that says otherwise",
+        "make ~/.config/guard/config.toml (it may be empty): from then on another home can only tighten",
+    )
+}
+
+/// What a program of this account may write, it can write without guard. Nothing is changed to find out.
+fn through_the_files(ward: &Ward) -> Finding {
+    let own = ward.road.config().places.iter().filter(|place| place.layer == Layer::User);
+    let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
+    files.push(ward.guard.clone());
+    files.extend(ward.road.paths().ok().map(|paths| paths.database()));
+    let writable: Vec<String> = files
+        .iter()
+        .filter(|file| {
+            // What is not there yet can be made where its folder can be written.
+            let there = file.ancestors().find(|path| path.exists());
+            there.is_some_and(|path| nix::unistd::access(path, AccessFlags::W_OK).is_ok())
+        })
+        .map(|file| file.display().to_string())
+        .collect();
+    if writable.is_empty() {
+        return Finding::ok("approval.files", "this account can write none of guard's files");
+    }
+    let says = format!(
+        "through guard's doors writing them is tier 4; a program of this account that goes round guard can write {}",
+        writable.join(", ")
+    );
+    Finding::warn("approval.files", says, ANOTHER_ACCOUNT)
+}

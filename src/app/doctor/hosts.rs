@@ -1,0 +1,213 @@
+//! The agents that are here: whether each asks guard, and whether guard answers it.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::answers::{Taken, taken};
+use super::{CANARY, Finding, HARMLESS, Status, Ward};
+use crate::app::install::change::{Call, State, Wiring};
+use crate::app::install::file;
+use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire};
+use crate::app::install::json::quoted;
+use crate::exec::trial::Seen;
+
+/// Looks at every agent that is here.
+pub fn look(ward: &Ward) -> Vec<Finding> {
+    let there: Vec<&Host> = HOSTS.iter().filter(|host| ward.places.is_there(host)).collect();
+    let there: Vec<&Host> = there.into_iter().filter(|host| ward.wants(&format!("agent.{}", host.name))).collect();
+    if there.is_empty() && ward.wants("agents") {
+        return vec![Finding::ok("agents", "none of the agents that guard knows is here")];
+    }
+    there.into_iter().flat_map(|host| one(ward, host)).collect()
+}
+
+/// An agent: its file for the account, and the project's where guard is in it.
+fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
+    let check = format!("agent.{}", host.name);
+    let version = ward.places.version(host);
+    let guard = ward.places.guard().unwrap_or_default();
+    let major = version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
+    let wiring = Wiring { host, guard: &guard, major };
+    let mut findings = Vec::new();
+    let mut wired = Vec::new();
+    let mut missing = Vec::new();
+    for (project, (path, wire)) in [false, true]
+        .into_iter()
+        .flat_map(|project| ward.places.files(host, project).into_iter().map(move |place| (project, place)))
+    {
+        let text = match file::read(&path) {
+            Ok(text) => text,
+            Err(why) => {
+                let remedy = "make it a readable file, or remove it";
+                findings.push(Finding::fail(&check, format!("its configuration {why}"), remedy).about(&path));
+                continue;
+            }
+        };
+        match wiring.state(wire, text.as_deref()) {
+            Ok(State::Absent) if project => {}
+            Ok(State::Absent) => missing.push((path, wire)),
+            Ok(state) => wired.push((path, wire, text.unwrap_or_default(), state)),
+            Err(_) if project && !text.as_deref().is_some_and(|text| text.contains("guard")) => {}
+            Err(trouble) => {
+                let line = file::line_of(text.as_deref().unwrap_or_default(), trouble.at);
+                let says = format!("its configuration is not understood at line {line}: {}", trouble.what);
+                let remedy = format!("put it right, then: guard install {}", host.name);
+                findings.push(Finding::fail(&check, says, remedy).about(&path));
+            }
+        }
+    }
+    let remedy = format!("guard install {}", host.name);
+    if wired.is_empty() && findings.is_empty() {
+        let says = format!("{} is here and does not ask guard", host.title);
+        findings.push(Finding::warn(&check, says, &remedy));
+    }
+    // A file that is there takes the place of the one that guard is in.
+    let counts = |wire: &Wire| wire.when != When::Always || matches!(wire.form, Form::Own { executable: false, .. });
+    for (path, _) in missing.iter().filter(|(_, wire)| !wired.is_empty() && counts(wire)) {
+        let says = format!("{} reads this file too, and guard is not in it", host.title);
+        findings.push(Finding::fail(&check, says, &remedy).about(path));
+    }
+    for (path, wire, text, state) in &wired {
+        if matches!(wire.form, Form::Own { executable: false, .. }) {
+            continue;
+        }
+        findings.push(wire_works(ward, &wiring, path, wire, text, *state));
+    }
+    for finding in &mut findings {
+        finding.version.clone_from(&version);
+    }
+    if let Some(old) = version.as_deref().filter(|version| host.name == "claude" && is_older(version, [2, 1, 295])) {
+        let says = format!("Claude Code {old} runs a command when its hook fails or is late; 2.1.295 and later do not");
+        findings.push(Finding::warn(&check, says, "update Claude Code"));
+    }
+    findings
+}
+
+/// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.
+fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str, state: State) -> Finding {
+    let host = wiring.host;
+    let check = format!("agent.{}", host.name);
+    let again = format!("guard install {}", host.name);
+    if let Some(switch) = switched_off(text) {
+        let says = format!("{} is told not to run hooks ({switch})", host.title);
+        return Finding::fail(check, says, format!("take {switch} out")).about(path);
+    }
+    if matches!(wire.form, Form::Own { executable: true, .. })
+        && path.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 == 0)
+    {
+        let says = format!("{} runs this file, and it is not executable", host.title);
+        return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
+    }
+    let calls = wiring.calls(wire, text, path);
+    let mut tried = 0;
+    for (event, call) in &calls {
+        // What is asked about here is no command; the line is the same as the other's.
+        if event == "pre_write_code" {
+            continue;
+        }
+        tried += 1;
+        let told = |command: &str| said(ward, host, event, command);
+        let argv = argv(host.runs, call);
+        let refused = match ward.tried(&argv, &told(CANARY)) {
+            Ok(seen) => seen,
+            Err(error) => {
+                let says = format!("what {} would start cannot be started: {error}", host.title);
+                return Finding::fail(check, says, again).about(path);
+            }
+        };
+        if taken(host.reads, event, &refused) != Taken::Blocked {
+            let says = format!("at {event} guard did not refuse what it must: {}", described(&refused));
+            return Finding::fail(check, says, again).about(path);
+        }
+        match ward.tried(&argv, &told(HARMLESS)) {
+            Ok(seen) if taken(host.reads, event, &seen) == Taken::Free => {}
+            Ok(seen) => {
+                let says = format!("at {event} guard did not let through what it must: {}", described(&seen));
+                return Finding::fail(check, says, "see the other findings, and guard check true").about(path);
+            }
+            Err(error) => return Finding::fail(check, error.to_string(), again).about(path),
+        }
+    }
+    if tried == 0 {
+        let says = format!("guard is in the configuration of {}, but no call of it", host.title);
+        return Finding::fail(check, says, again).about(path);
+    }
+    let says = format!("{} asks guard: a word that must be refused was, one that must pass did", host.title);
+    let finding = match (state, host.name) {
+        (State::Outdated, _) => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
+        (_, "codex") => Finding::warn(
+            check,
+            format!("{says}; whether Codex trusts the hook it does not tell"),
+            "type /hooks in codex and see that guard is trusted: until then Codex skips it",
+        ),
+        _ if host.runs == Runs::Plugin => Finding::warn(
+            check,
+            format!(
+                "the guard that the plugin names answers as it must; whether {} loads the plugin it does not tell",
+                host.title
+            ),
+            format!("let {} run {CANARY}: it must be refused", host.title),
+        ),
+        _ => Finding::new(Status::Ok, check, says),
+    };
+    finding.about(path)
+}
+
+/// The input that an agent would give.
+fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
+    let inside = |text: &str| {
+        let quoted = quoted(text);
+        quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+    };
+    host.says
+        .replace("@COMMAND@", &inside(command))
+        .replace("@CWD@", &inside(&ward.road.caller.cwd.to_string_lossy()))
+        .replace("@SESSION@", &format!("guard-doctor-{}", std::process::id()))
+        .replace("@EVENT@", event)
+}
+
+/// What the host would start.
+fn argv(runs: Runs, call: &Call) -> Vec<OsString> {
+    match (call, runs) {
+        (Call::Argv(words), _) => words.iter().map(OsString::from).collect(),
+        (Call::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
+        // Split like a shell would: the shell does it, and becomes the program.
+        (Call::Line(line), Runs::Words) => ["sh", "-c", &format!("exec {line}")].map(OsString::from).to_vec(),
+        (Call::Line(line), _) => ["sh", "-c", line].map(OsString::from).to_vec(),
+    }
+}
+
+fn described(seen: &Seen) -> String {
+    let end = match (seen.late, seen.code) {
+        (true, _) => "no answer in time".to_owned(),
+        (_, Some(code)) => format!("exit {code}"),
+        (_, None) => "ended by a signal".to_owned(),
+    };
+    let first = |text: &str| text.trim().lines().next().unwrap_or_default().chars().take(200).collect::<String>();
+    let said: Vec<String> =
+        [first(&seen.stdout), first(&seen.stderr)].into_iter().filter(|text| !text.is_empty()).collect();
+    if said.is_empty() { format!("{end}, and not a word") } else { format!("{end}, {}", said.join(" / ")) }
+}
+
+/// The switch in a configuration that keeps all hooks from running.
+fn switched_off(text: &str) -> Option<&'static str> {
+    let root = crate::app::install::json::parse(text).ok()?;
+    let bare = |node: Option<&crate::app::install::json::Node>, word: &str| {
+        node.is_some_and(|node| text.get(node.span.clone()) == Some(word))
+    };
+    if bare(root.get("disableAllHooks"), "true") {
+        return Some("disableAllHooks");
+    }
+    let config = root.get("hooksConfig")?;
+    if bare(config.get("enabled"), "false") {
+        return Some("hooksConfig.enabled");
+    }
+    let named = config.get("disabled")?.items().iter().any(|item| item.text() == Some("guard"));
+    named.then_some("hooksConfig.disabled")
+}
+
+fn is_older(version: &str, than: [u32; 3]) -> bool {
+    let numbers: Vec<u32> = version.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
+    numbers.len() >= 3 && numbers.as_slice() < than.as_slice()
+}

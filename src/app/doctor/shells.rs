@@ -1,0 +1,112 @@
+//! The shells that guard stands in for: which of the variables and names lead to it, and whether it holds there.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{CANARY, Finding, Ward};
+use crate::app::install::json;
+use crate::app::install::{file, hosts};
+use crate::app::road;
+use crate::world::programs::Search;
+
+/// Looks at every way to a shell that may lead to guard.
+pub fn look(ward: &Ward) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, path, must) in ways(ward) {
+        let check = format!("shell.{name}");
+        if !ward.wants(&check) {
+            continue;
+        }
+        if !leads_to_guard(ward, &path) {
+            if must && !path.exists() {
+                let says = format!("{} is named, and is not there", path.display());
+                findings.push(Finding::fail(check, says, "guard install shims, or take the setting out").about(&path));
+            }
+            continue;
+        }
+        let text = path.to_string_lossy();
+        if name.starts_with("CLAUDE_CODE_SHELL") && !(text.contains("bash") || text.contains("zsh")) {
+            let says = "Claude Code takes no shell whose path names neither bash nor zsh, and goes on without guard";
+            findings
+                .push(Finding::fail(check, says, "guard install shims, and name the link called bash").about(&path));
+            continue;
+        }
+        findings.push(tried(ward, check, &path));
+    }
+    if findings.is_empty() && ward.wants("shells") {
+        findings.push(Finding::ok("shells", "guard stands in for none (guard install shims)"));
+    }
+    findings
+}
+
+/// Each way: its name, where it leads, and whether a person set it up for guard or for anything else that must exist.
+fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool)> {
+    let caller = &ward.road.caller;
+    let mut ways = Vec::new();
+    for name in ["SHELL", "CLAUDE_CODE_SHELL", "GOOSE_SHELL"] {
+        if let Some(path) = caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
+            ways.push((name.to_owned(), path, name != "SHELL"));
+        }
+    }
+    let search = Search::new(&caller.env, &caller.cwd);
+    for name in ["bash", "sh", "zsh"] {
+        if let Ok(Some(path)) = search.find(name) {
+            ways.push((format!("PATH.{name}"), PathBuf::from(path), false));
+        }
+    }
+    let text_at = |path: &Path, keys: &[&str]| {
+        let root = json::parse(&file::read(path).ok()??).ok()?;
+        keys.iter().try_fold(&root, |node, key| node.get(key))?.text().map(PathBuf::from)
+    };
+    if let Some(claude) = hosts::by_name("claude") {
+        let settings = ward.places.folder(claude).join("settings.json");
+        ways.extend(
+            text_at(&settings, &["env", "CLAUDE_CODE_SHELL"])
+                .map(|path| ("CLAUDE_CODE_SHELL.settings".to_owned(), path, true)),
+        );
+    }
+    let config = caller.env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let opencode = config.unwrap_or_else(|| ward.places.home().join(".config")).join("opencode/opencode.json");
+    ways.extend(text_at(&opencode, &["shell"]).map(|path| ("opencode".to_owned(), path, true)));
+    if let Ok(paths) = road::paths() {
+        let folder = paths.folder().join("shims");
+        let links = ["bash", "sh", "zsh"].map(|name| folder.join(name));
+        let there = links.into_iter().filter(|link| link.symlink_metadata().is_ok());
+        ways.extend(
+            there.map(|link| (format!("shims.{}", link.file_name().unwrap_or_default().display()), link, true)),
+        );
+    }
+    ways
+}
+
+fn leads_to_guard(ward: &Ward, path: &Path) -> bool {
+    let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+    file(path).is_some() && file(path) == file(&ward.guard)
+}
+
+/// Says the word that must be refused, and one that must pass, as a program would that starts this shell.
+fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
+    let argv = |text: &str| [path.as_os_str().to_owned(), "-c".into(), text.into()] as [OsString; 3];
+    let remedy = "see the other findings; guard install shims makes the links anew";
+    let refused = match ward.tried(&argv(CANARY), "") {
+        Ok(seen) => seen,
+        Err(error) => return Finding::fail(check, format!("it cannot be started: {error}"), remedy).about(path),
+    };
+    if refused.code != Some(126) || !refused.stderr.contains("guard.canary") {
+        let first = refused.stderr.lines().next().unwrap_or_default();
+        let code = refused.code.map_or("none".to_owned(), |code| code.to_string());
+        let says = format!("as this shell guard did not refuse what it must: exit code {code}, {first}");
+        return Finding::fail(check, says, remedy).about(path);
+    }
+    match ward.tried(&argv("echo free; exit 7"), "") {
+        Ok(seen) if seen.code == Some(7) && seen.stdout == "free\n" => {
+            Finding::ok(check, "a word that must be refused was, one that must pass did").about(path)
+        }
+        Ok(seen) => {
+            let first = seen.stderr.lines().next().unwrap_or_default();
+            Finding::fail(check, format!("as this shell guard did not run what it must: {first}"), remedy).about(path)
+        }
+        Err(error) => Finding::fail(check, format!("it cannot be started: {error}"), remedy).about(path),
+    }
+}

@@ -1,0 +1,339 @@
+//! `guard doctor`: each door is broken in turn, and the doctor says so. What it says to find out is never run.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+
+use guard::app::install::hosts::{Form, HOSTS, Host, Wire};
+use guard::judge::approved::{Place, Until, What};
+use guard::store::NewGrant;
+use serde_json::Value;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
+
+const GUARD: &str = env!("CARGO_BIN_EXE_guard");
+
+/// A home in which guard is on the PATH, with a program that would leave a mark if what the doctor says were run.
+fn home() -> Home {
+    let home = Home::new();
+    symlink(GUARD, home.path("bin/guard")).unwrap();
+    let mark = home.path("ran");
+    home.stand_in("guard-canary", &format!("echo ran >> '{}'", mark.display()));
+    home
+}
+
+/// With guard wired into this agent.
+fn wired(host: &Host) -> Home {
+    let home = home();
+    install(&home, host);
+    home
+}
+
+fn install(home: &Home, host: &Host) {
+    // The folder by which the agent is known to be there.
+    home.stand_in(host.programs[0], "exit 1");
+    home.prints(&["install", host.name, "--yes"], 0);
+}
+
+fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
+    let below = if host.folder.config { format!(".config/{}", host.folder.path) } else { host.folder.path.to_owned() };
+    match wire.path.strip_prefix("~/") {
+        Some(path) => home.path("home").join(path),
+        None => home.path("home").join(below).join(wire.path),
+    }
+}
+
+/// The first file with a call of guard.
+fn main_file(home: &Home, host: &Host) -> PathBuf {
+    let wire = host.user.iter().find(|wire| !matches!(wire.form, Form::Own { executable: false, .. })).unwrap();
+    file(home, host, wire)
+}
+
+fn diagnosed(home: &Home, arguments: &[&str]) -> (Vec<Value>, i32) {
+    let output = home.guard(&[&["doctor", "--json"], arguments].concat()).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(errors, "");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let code = output.status.code().unwrap();
+    assert_eq!(said["ok"], code == 0);
+    assert_eq!(home.ran(), 0, "the doctor ran what it only says");
+    (said["findings"].as_array().unwrap().clone(), code)
+}
+
+/// The status and text of the findings of a check.
+fn of(findings: &[Value], check: &str) -> Vec<(String, String)> {
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    let named = findings.iter().filter(|finding| finding["check"] == check);
+    named.map(|finding| (text(finding, "status"), text(finding, "says"))).collect()
+}
+
+#[track_caller]
+fn fails(home: &Home, check: &str, words: &str) {
+    let (findings, code) = diagnosed(home, &[check]);
+    let found = of(&findings, check);
+    assert!(found.iter().any(|(status, says)| status == "fail" && says.contains(words)), "{check}: {found:?}");
+    assert_eq!(code, 1);
+    for finding in findings.iter().filter(|finding| finding["status"] != "ok") {
+        assert!(finding["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "no remedy: {finding}");
+    }
+}
+
+#[test]
+fn every_agent_that_is_wired_is_seen_to_ask_guard() {
+    let home = home();
+    for host in HOSTS {
+        install(&home, host);
+    }
+    let (findings, code) = diagnosed(&home, &[]);
+    assert_eq!(code, 0, "{findings:#?}");
+    for host in HOSTS {
+        let found = of(&findings, &format!("agent.{}", host.name));
+        let seen = found.iter().all(|(status, says)| {
+            status != "fail" && (says.contains("asks guard") || says.contains("answers as it must"))
+        });
+        assert!(seen && !found.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn an_agent_without_guard_is_told_of_and_is_no_failure() {
+    let home = home();
+    home.stand_in("qwen", "exit 1");
+    let (findings, code) = diagnosed(&home, &[]);
+    let found = of(&findings, "agent.qwen");
+    assert_eq!(found, [("warn".to_owned(), "Qwen Code is here and does not ask guard".to_owned())]);
+    assert_eq!((code, of(&findings, "agent.claude")), (0, Vec::new()));
+}
+
+#[test]
+fn a_guard_that_is_gone_is_seen_at_every_agent() {
+    for host in HOSTS {
+        let home = wired(host);
+        let path = main_file(&home, host);
+        let text = fs::read_to_string(&path).unwrap();
+        let gone = text.replace(&home.path("bin/guard").display().to_string(), "/nonexistent/guard");
+        assert_ne!(gone, text);
+        fs::write(&path, gone).unwrap();
+        let (findings, code) = diagnosed(&home, &["agent"]);
+        let found = of(&findings, &format!("agent.{}", host.name));
+        assert!(found.iter().any(|(status, _)| status == "fail"), "{found:?}");
+        assert_eq!(code, 1);
+    }
+}
+
+#[test]
+fn a_guard_that_says_nothing_is_seen_at_every_agent() {
+    for host in HOSTS {
+        let home = wired(host);
+        fs::remove_file(home.path("bin/guard")).unwrap();
+        home.stand_in("guard", "exit 0");
+        fails(&home, &format!("agent.{}", host.name), "guard did not refuse what it must: exit 0, and not a word");
+    }
+}
+
+#[test]
+fn a_guard_that_refuses_everything_is_seen_at_every_agent() {
+    for host in HOSTS {
+        let home = wired(host);
+        fs::remove_file(home.path("bin/guard")).unwrap();
+        // It answers everything as the real one answers what must be refused.
+        home.stand_in("guard", &format!("sed 's/\"true\"/\"guard-canary deny\"/g' | '{GUARD}' \"$@\""));
+        fails(&home, &format!("agent.{}", host.name), "guard did not let through what it must");
+    }
+}
+
+#[test]
+fn hooks_that_are_switched_off_are_seen() {
+    for (agent, switch, text) in [
+        ("claude", "disableAllHooks", "{\"disableAllHooks\": true}"),
+        ("qwen", "disableAllHooks", "{\"disableAllHooks\": true}"),
+        ("gemini", "hooksConfig.enabled", "{\"hooksConfig\": {\"enabled\": false}}"),
+        ("gemini", "hooksConfig.disabled", "{\"hooksConfig\": {\"disabled\": [\"guard\"]}}"),
+    ] {
+        let home = home();
+        let host = guard::app::install::hosts::by_name(agent).unwrap();
+        let path = main_file(&home, host);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        install(&home, host);
+        fails(&home, &format!("agent.{agent}"), switch);
+    }
+}
+
+#[test]
+fn a_file_that_is_read_in_the_place_of_guards_is_seen() {
+    let droid = guard::app::install::hosts::by_name("droid").unwrap();
+    let home = wired(droid);
+    fs::write(home.path("home/.factory/hooks.json"), "{}\n").unwrap();
+    fails(&home, "agent.droid", "reads this file too, and guard is not in it");
+    install(&home, droid);
+    assert_eq!(diagnosed(&home, &[]).1, 0);
+}
+
+#[test]
+fn a_hook_file_that_cannot_be_run_is_seen() {
+    let cline = guard::app::install::hosts::by_name("cline").unwrap();
+    let home = wired(cline);
+    fs::set_permissions(main_file(&home, cline), fs::Permissions::from_mode(0o644)).unwrap();
+    fails(&home, "agent.cline", "not executable");
+}
+
+#[test]
+fn a_broken_configuration_of_an_agent_is_named_with_its_line() {
+    let home = home();
+    fs::create_dir(home.path("home/.claude")).unwrap();
+    fs::write(home.path("home/.claude/settings.json"), "{\n  \"a\": 1\n  \"b\": 2\n}\n").unwrap();
+    fails(&home, "agent.claude", "not understood at line 3");
+}
+
+#[test]
+fn an_entry_of_an_older_guard_still_works_and_is_told_of() {
+    let codex = guard::app::install::hosts::by_name("codex").unwrap();
+    let home = wired(codex);
+    let path = main_file(&home, codex);
+    let text = fs::read_to_string(&path).unwrap().replace(" --timeout 3600", "");
+    fs::write(&path, text).unwrap();
+    let (findings, code) = diagnosed(&home, &[]);
+    let found = of(&findings, "agent.codex");
+    assert!(found[0].0 == "warn" && found[0].1.contains("not as guard writes it today"), "{found:?}");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn an_old_claude_that_runs_on_when_its_hook_fails_is_told_of() {
+    let claude = guard::app::install::hosts::by_name("claude").unwrap();
+    let home = wired(claude);
+    let package = home.path("node_modules/@anthropic-ai/claude-code");
+    fs::create_dir_all(&package).unwrap();
+    fs::remove_file(home.path("bin/claude")).unwrap();
+    fs::write(package.join("cli.js"), "").unwrap();
+    fs::set_permissions(package.join("cli.js"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink(package.join("cli.js"), home.path("bin/claude")).unwrap();
+    for (version, told) in [("2.1.288", true), ("2.1.295", false), ("2.2.0", false), ("10.0.0", false)] {
+        let text = format!("{{\"name\": \"@anthropic-ai/claude-code\", \"version\": \"{version}\"}}");
+        fs::write(package.join("package.json"), text).unwrap();
+        let (findings, _) = diagnosed(&home, &["agent.claude"]);
+        assert_eq!(of(&findings, "agent.claude").iter().any(|(status, _)| status == "warn"), told, "{version}");
+        assert_eq!(findings[0]["version"], version);
+    }
+}
+
+#[test]
+fn a_hook_of_the_project_is_tried_too() {
+    let home = home();
+    fs::create_dir_all(home.path("work/.git")).unwrap();
+    home.prints(&["install", "cursor", "--project", "--yes"], 0);
+    home.stand_in("cursor-agent", "exit 1");
+    let (findings, code) = diagnosed(&home, &[]);
+    assert_eq!((code, of(&findings, "agent.cursor").len()), (0, 1), "{findings:?}");
+    fs::remove_file(home.path("bin/guard")).unwrap();
+    home.stand_in("guard", "exit 0");
+    fails(&home, "agent.cursor", "did not refuse");
+}
+
+#[test]
+fn a_broken_pattern_file_and_a_broken_configuration_are_seen() {
+    let home = home();
+    let patterns = home.path("home/.config/guard/patterns");
+    fs::create_dir_all(&patterns).unwrap();
+    fs::write(patterns.join("mine.toml"), "family = \"mine\"\nx = \n").unwrap();
+    fails(&home, "config", "mine.toml");
+    fs::remove_file(patterns.join("mine.toml")).unwrap();
+    fs::write(home.path("home/.config/guard/config.toml"), "mode = 3\n").unwrap();
+    fails(&home, "config", "config.toml:1");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_seen() {
+    let home = home();
+    home.prints(&["doctor"], 0);
+    let script =
+        "mount --bind \"$1\" \"$1\"; mount -o remount,ro,bind \"$1\"; \"$0\" doctor --json || echo \"code $?\"";
+    let Some(output) = home.in_a_namespace(script) else { return };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let (json, code) = said.split_once('\n').unwrap();
+    let said: Value = serde_json::from_str(json).unwrap();
+    let found = of(said["findings"].as_array().unwrap(), "record");
+    assert!(found[0].0 == "fail" && found[0].1.contains("cannot be written"), "{found:?}");
+    assert_eq!(code, "code 1\n");
+}
+
+#[test]
+fn a_record_that_was_edited_is_seen() {
+    let home = home();
+    home.run(&["true"]);
+    home.sql(
+        "DROP TRIGGER IF EXISTS no_update; PRAGMA writable_schema=1; DELETE FROM sqlite_master WHERE type='trigger'",
+    );
+    home.sql("UPDATE record SET command = 'x'");
+    fails(&home, "record", "not as it was written");
+}
+
+#[test]
+fn a_clock_that_is_behind_the_record_is_seen() {
+    let home = home();
+    let grant = NewGrant {
+        what: &What::Rule { rule: "x.y".into() },
+        place: &Place::Anywhere,
+        until: &Until::Revoked,
+        words: "x",
+        user: "ada",
+        session: "s",
+    };
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24);
+    home.store().grant(&grant, later).unwrap();
+    fails(&home, "clock", "the newest row of the record is of");
+}
+
+#[test]
+fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor_says_so() {
+    let home = home();
+    let (findings, _) = diagnosed(&home, &[]);
+    for check in ["approval.pipe", "approval.agents-terminal"] {
+        assert_eq!(of(&findings, check)[0].0, "ok", "{findings:?}");
+    }
+    let hidden = &of(&findings, "approval.hidden-terminal")[0];
+    assert!(hidden.0 == "warn" && hidden.1.contains("passes for you"), "{hidden:?}");
+    // A grant that came of it would hold from now on.
+    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+    let files = &of(&findings, "approval.files")[0];
+    assert!(files.0 == "warn" && files.1.contains("guard.db"), "{files:?}");
+    assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+}
+
+#[test]
+fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
+    let home = wired(guard::app::install::hosts::by_name("claude").unwrap());
+    let output = home.guard(&["doctor", "--json"]).env("CLAUDECODE", "1").output().unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = said["findings"].as_array().unwrap();
+    assert_eq!(of(findings, "agent.claude")[0].0, "ok", "{findings:?}");
+    assert_eq!(of(findings, "approval.agents-terminal")[0].0, "ok");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn one_check_can_be_made_alone() {
+    let home = home();
+    let (findings, _) = diagnosed(&home, &["record"]);
+    assert_eq!((findings.len(), &findings[0]["check"]), (1, &Value::from("record")));
+    let output = home.guard(&["doctor", "recrod"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nothing here is called recrod"));
+}
+
+#[test]
+fn a_person_reads_it_in_colours_with_a_sum_below() {
+    let home = home();
+    home.stand_in("qwen", "exit 1");
+    let mut command = home.guard(&["doctor"]);
+    command.env("TERM", "xterm");
+    let mut terminal = Terminal::spawn_with(command, 200, 50, crate::harness::pty::OnTerminal::ALL);
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let screen = terminal.screen();
+    assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
+    assert!(screen.contains("→ guard install qwen") && screen.contains("All that is set up works;"), "{screen}");
+    assert!(screen.contains("ok    person: somebody can be asked at this terminal"), "{screen}");
+    assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
+}
