@@ -37,6 +37,7 @@ fn invocation(text: &str) -> Invocation {
             shell: "/bin/bash".into(),
             options: vec!["-c".into()],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: PathBuf::from("/home/me/project"),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),

@@ -8,7 +8,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::run::Manner;
+use crate::app::settle::Manner;
+use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, check, config, doctor, explain, hook, install, log, patterns, pending, replay, session, verify, wait,
@@ -19,8 +20,8 @@ use crate::app::{
 pub enum Call {
     /// `guard [--yes] [--no-wait] -- program arguments…`
     Run { argv: Vec<OsString>, manner: Manner },
-    /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options.
-    Shell { call: ShellCall, manner: Manner },
+    /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
+    Shell { called: Called, call: ShellCall, manner: Manner },
     /// A verb.
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
@@ -126,9 +127,12 @@ and records every decision.
 guard demo shows it in a scratch project. guard --help lists everything.
 ";
 
-/// Reads the arguments after guard's own name.
+/// Reads the name that guard was called by and the arguments after it.
 #[must_use]
-pub fn read(arguments: &[OsString]) -> Call {
+pub fn read(name: &OsStr, arguments: &[OsString]) -> Call {
+    if let Some(called) = Called::by(name) {
+        return shell(called, arguments, Manner::default());
+    }
     if arguments.is_empty() {
         return Call::ShortHelp;
     }
@@ -150,12 +154,17 @@ pub fn read(arguments: &[OsString]) -> Call {
         };
     }
     if is_shell_option(first) {
-        return match ShellCall::read(rest) {
-            Ok(call) => Call::Shell { call, manner },
-            Err(error) => Call::Wrong(Wrong::Shell(error)),
-        };
+        return shell(Called::guard(), rest, manner);
     }
     with_clap(arguments)
+}
+
+/// Reads a shell's options.
+fn shell(called: Called, arguments: &[OsString], manner: Manner) -> Call {
+    match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
+        Ok(call) => Call::Shell { called, call, manner },
+        Err(error) => Call::Wrong(Wrong::Shell(error)),
+    }
 }
 
 /// Whether a first argument is a shell's option rather than guard's own.

@@ -15,10 +15,12 @@ use guard::exec::preserve;
 
 fn main() -> ExitCode {
     let inherited = preserve::capture_at_start();
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    let code = match cli::read(&arguments) {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<_> = arguments.collect();
+    let code = match cli::read(&name, &arguments) {
         Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
-        Call::Shell { call, manner } => run::run(Wanted::Line(call), manner, inherited),
+        Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
         Call::Verb(verb) => do_verb(&verb),
         Call::ShortHelp => printed(cli::SHORT_HELP),
         Call::Wrong(wrong) => explain_wrong(&wrong),

@@ -52,6 +52,8 @@ mod repositories;
 mod review;
 #[path = "promises/scene.rs"]
 mod scene;
+#[path = "promises/shells.rs"]
+mod shells;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/world.rs"]

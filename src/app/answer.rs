@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use super::ask::{self, Card, Offer};
 use super::exit;
 use super::road::{Road, RoadError};
-use super::run::folder_identity;
+use super::settle::folder_identity;
 use crate::channel::bell;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};

@@ -21,6 +21,7 @@ pub mod review;
 pub mod road;
 pub mod run;
 pub mod session;
+pub mod settle;
 pub mod shell;
 pub mod verify;
 pub mod wait;

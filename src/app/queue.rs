@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ask::Asked;
 use super::road::Road;
-use super::run::folder_identity;
+use super::settle::folder_identity;
 use crate::channel::bell::{Bell, Heard};
 use crate::judge::Judgment;
 use crate::judge::bindings::Bindings;

@@ -14,11 +14,12 @@ use thiserror::Error;
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::Grant;
-use crate::judge::facts::question::Answers;
+use crate::judge::facts::question::{Answers, Question};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::policy::{Decision, Policy, Standing, decide};
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
+use crate::judge::syntax::tree::Dialect;
 use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
 use crate::store::{Paths, Store, StoreError};
 use crate::world::World;
@@ -130,11 +131,25 @@ impl Road {
         let shell = match self.shell.get() {
             Some(found) => found,
             None => {
-                let found = shell::find(&self.caller.account, &self.caller.env, &self.caller.cwd)?;
+                let found = self.shell(None)?;
                 self.shell.get_or_init(|| found)
             }
         };
-        Ok(Request::Line(Line { text, dialect: shell.dialect, shell: shell.path.clone(), options, positional }))
+        let (dialect, shell) = (shell.dialect, shell.path.clone());
+        Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new() }))
+    }
+
+    /// The real shell of this name, or the account's.
+    ///
+    /// # Errors
+    /// [`RoadError::NoShell`] when there is none.
+    pub fn shell(&self, dialect: Option<Dialect>) -> Result<shell::Shell, RoadError> {
+        let Caller { account, env, cwd, .. } = &self.caller;
+        let found = match dialect {
+            Some(dialect) => shell::named(dialect, account, env, cwd),
+            None => shell::find(account, env, cwd),
+        };
+        Ok(found?)
     }
 
     /// A command string as `-c` gives it.
@@ -288,4 +303,16 @@ pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -
         judgment = judge(invocation, catalog, policy, &answers);
     }
     judgment
+}
+
+/// The first of the files that a judgment rests on which no longer holds what was judged: looked at once more just
+/// before a command runs. A command may still read other bytes than these when the file is written to from then on.
+#[must_use]
+pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<String> {
+    let mut world = None;
+    judgment.rests_on.keys().find_map(|question| {
+        let Question::File(path) = question else { return None };
+        let now = world.get_or_insert_with(|| World::new(invocation)).answer(question);
+        (!judgment.rests_on(question, &now)).then(|| format!("the content of {path}"))
+    })
 }

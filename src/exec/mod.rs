@@ -10,6 +10,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 
+pub mod feed;
+mod grouped;
 mod prepare;
 pub mod preserve;
 mod relay;

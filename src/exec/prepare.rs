@@ -54,7 +54,11 @@ impl Prepared {
                     return Err(ExecError::NotFound { program: OsString::new(), source: error(libc::ENOENT) });
                 };
                 let candidates = candidates(program, &invocation.env)?;
-                Self::of(program.clone(), candidates, argv, environment)
+                let mut argv = argv.clone();
+                if let (Some(first), Some(name)) = (argv.first_mut(), &inherited.argv0) {
+                    first.clone_from(name);
+                }
+                Self::of(program.clone(), candidates, &argv, environment)
             }
             Request::Line(line) => {
                 let candidates = vec![c_string(line.shell.as_os_str(), "the shell's path")?];

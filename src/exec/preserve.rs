@@ -57,7 +57,8 @@ extern "C" fn note() {
 /// What guard found, and what it took away for the time being.
 #[derive(Clone, Debug)]
 pub struct Inherited {
-    /// The name that the shell of a command string is to be called by (`$0`); its file name when `None`.
+    /// The name that a shell is to be called by (`$0`). When `None`, the shell of a command string gets its file name, and
+    /// a program its first argument.
     pub argv0: Option<OsString>,
     ignored: u64,
     blocked: u64,

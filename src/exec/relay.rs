@@ -126,12 +126,22 @@ impl Relay {
 
     /// Waits until a signal comes. One that came since the last rest ends it at once.
     pub fn rest(&self) {
-        let mut door = libc::pollfd { fd: self.inside.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        self.rest_on(&mut [], -1);
+    }
+
+    /// Waits until a signal comes, or something happens at one of a few descriptors, or so many milliseconds are over
+    /// (-1: never).
+    pub fn rest_on(&self, others: &mut [libc::pollfd], milliseconds: c_int) {
+        let mut all = [libc::pollfd { fd: -1, events: 0, revents: 0 }; 3];
+        for (place, fd) in all.iter_mut().zip(others.iter()) {
+            *place = *fd;
+        }
+        all[2] = libc::pollfd { fd: self.inside.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let mut knocks = [0_u8; 64];
         set_mask(&mask_of(0));
-        // SAFETY: both are valid for the calls; the pipe does not block.
+        // SAFETY: all are valid for the calls; the pipe does not block.
         unsafe {
-            libc::poll(&mut door, 1, -1);
+            libc::poll(all.as_mut_ptr(), 3, milliseconds);
             set_mask(&full_mask());
             while libc::read(self.inside.as_raw_fd(), knocks.as_mut_ptr().cast(), knocks.len()) > 0 {}
         }

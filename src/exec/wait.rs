@@ -94,12 +94,12 @@ fn run(invocation: &Invocation, inherited: &Inherited) -> Result<Outcome, ExecEr
     }
 }
 
-const fn spawn_error(what: &'static str, source: io::Error) -> ExecError {
+pub(super) const fn spawn_error(what: &'static str, source: io::Error) -> ExecError {
     ExecError::Spawn { what, source }
 }
 
 /// The child: puts everything back and becomes the command, or says why it cannot.
-fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
+pub(super) fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &PipeWriter) -> ! {
     // The pipe may have one of the numbers that were closed at the start, which `restore` would close: it is then the
     // runtime's own descriptor that holds the number, so it never does.
     inherited.restore();
@@ -112,14 +112,24 @@ fn become_command(command: &mut Prepared, inherited: &Inherited, to_parent: &Pip
 }
 
 /// Why the command did not start; `None` when it did.
-fn failure(mut from_child: PipeReader) -> Option<c_int> {
+pub(super) fn failure(mut from_child: PipeReader) -> Option<c_int> {
     let mut number = [0; size_of::<c_int>()];
     // All signals are blocked, so that nothing interrupts it.
     from_child.read_exact(&mut number).ok().map(|()| c_int::from_ne_bytes(number))
 }
 
 /// Waits for the command's end, passing on signals and stopping with it.
-fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
+pub(super) fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
+    loop {
+        match look(pid, relay)? {
+            Some(ended) => return Ok(ended),
+            None => relay.rest(),
+        }
+    }
+}
+
+/// Passes on signals, stops where the command stopped, and says how it ended, if it has.
+pub(super) fn look(pid: libc::pid_t, relay: &Relay) -> io::Result<Option<Ended>> {
     loop {
         for signal in relay.take() {
             // SAFETY: the command is not yet waited for, so that the number is still its own.
@@ -128,7 +138,7 @@ fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
         let mut status = 0;
         // SAFETY: `status` is valid for the call.
         match unsafe { libc::waitpid(pid, &mut status, libc::WUNTRACED | libc::WNOHANG) } {
-            0 => relay.rest(),
+            0 => return Ok(None),
             -1 => {
                 let error = last_error();
                 if error.kind() != io::ErrorKind::Interrupted {
@@ -142,9 +152,9 @@ fn watch(pid: libc::pid_t, relay: &Relay) -> io::Result<Ended> {
                 unsafe { libc::kill(pid, libc::SIGCONT) };
             }
             _ if libc::WIFSIGNALED(status) => {
-                return Ok(Ended::Killed { signal: libc::WTERMSIG(status), core: libc::WCOREDUMP(status) });
+                return Ok(Some(Ended::Killed { signal: libc::WTERMSIG(status), core: libc::WCOREDUMP(status) }));
             }
-            _ => return Ok(Ended::Exited { code: libc::WEXITSTATUS(status) }),
+            _ => return Ok(Some(Ended::Exited { code: libc::WEXITSTATUS(status) })),
         }
     }
 }
@@ -194,6 +204,7 @@ mod tests {
             shell: "/bin/sh".into(),
             options: vec!["-c".into()],
             positional: positional.iter().map(Into::into).collect(),
+            before: Vec::new(),
         })
     }
 

@@ -84,6 +84,9 @@ pub struct Line {
     pub options: Vec<OsString>,
     /// What follows the string: `$0`, `$1`, …
     pub positional: Vec<OsString>,
+    /// What this shell has run before and what still holds: directories, variables, functions, aliases. It does not run
+    /// again and says nothing of the risk.
+    pub before: Vec<u8>,
 }
 
 /// The environment of the command.
@@ -221,6 +224,10 @@ impl Invocation {
                 line.options.iter().for_each(|option| field(option.as_bytes()));
                 field(b"positional");
                 line.positional.iter().for_each(|argument| field(argument.as_bytes()));
+                if !line.before.is_empty() {
+                    field(b"before");
+                    field(&line.before);
+                }
             }
             Request::Files(changes) => {
                 field(b"files");

@@ -63,6 +63,12 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
 }
 
 impl Judgment {
+    /// Whether this answer is the one that was judged.
+    #[must_use]
+    pub fn rests_on(&self, question: &Question, answer: &Answer) -> bool {
+        self.rests_on.get(question).is_some_and(|judged| *judged == binding(answer))
+    }
+
     /// In what `fresh` differs so that an approval of this judgment does not hold for it; `None` when it does hold.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {

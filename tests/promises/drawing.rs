@@ -370,6 +370,7 @@ fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
             shell: "/bin/bash".into(),
             options: vec!["-c".into()],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: "/home/ada/work".into(),
         env: Environment::default(),

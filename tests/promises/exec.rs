@@ -73,6 +73,7 @@ fn process_that_runs() {
             shell: "/bin/bash".into(),
             options: vec!["-c".into()],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
     };
     let env: Environment = std::env::vars_os().filter(|(name, _)| name != WANTED).collect();

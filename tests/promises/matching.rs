@@ -28,6 +28,7 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
             shell: PathBuf::from("/bin/bash"),
             options: vec!["-c".into()],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: PathBuf::from(cwd),
         env,

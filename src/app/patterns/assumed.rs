@@ -93,6 +93,7 @@ fn invocation(command: &str) -> Invocation {
             shell: PathBuf::from("/bin/bash"),
             options: vec![OsString::from("-c")],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: PathBuf::from(PROJECT),
         env: variables

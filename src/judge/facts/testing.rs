@@ -154,6 +154,7 @@ pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Inv
         shell: PathBuf::from("/bin/bash"),
         options: vec!["-c".into()],
         positional: Vec::new(),
+        before: Vec::new(),
     });
     invocation(request, env)
 }

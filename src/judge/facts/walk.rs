@@ -82,6 +82,9 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             let first = walker.facts.acts.len();
             walker.sinks.clear();
             walker.files.clear();
+            if !line.before.is_empty() {
+                walker.what_came_before(&mut state, &frame, &line.before);
+            }
             walker.bytes(&mut state, &frame, &line.text);
             if first > 0 {
                 walker.forget_what_is_the_same(first);
@@ -138,7 +141,7 @@ pub(super) struct Walker<'a> {
 impl<'a> Walker<'a> {
     fn new(invocation: &'a Invocation, catalog: &'a Catalog, inquiry: &'a Inquiry<'a>) -> Self {
         let length = match &invocation.request {
-            Request::Line(line) => line.text.len(),
+            Request::Line(line) => line.text.len().saturating_add(line.before.len()),
             Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
             Request::Files(changes) => changes.len(),
         };
@@ -273,6 +276,19 @@ impl<'a> Walker<'a> {
             Err(error) => self.unreadable(frame, &error),
         }
         self.leave(depth::TEXT);
+    }
+
+    /// Walks what the shell ran before: its state stays, what it did is past. What keeps that state from being known is
+    /// still on record.
+    #[inline(never)]
+    fn what_came_before(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+        let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
+        self.bytes(state, &frame.elsewhere(Span::default()), text);
+        self.facts.acts.truncate(acts);
+        let unknown = self.facts.opaque.split_off(opaque);
+        let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
+        self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
+        self.sinks.iter_mut().for_each(|sink| sink.writers.clear());
     }
 
     #[inline(never)]

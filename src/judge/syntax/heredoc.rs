@@ -41,6 +41,7 @@ impl Parser<'_> {
     /// The text ends here: what still waits for a body has an empty one.
     pub(super) fn end_of_text(&mut self) {
         let span = self.span_from(self.pos);
+        self.cut_heredoc |= !self.pending.is_empty();
         for pending in std::mem::take(&mut self.pending) {
             if let Some(place) = self.bodies.get_mut(pending.id) {
                 place.span = span;
@@ -68,6 +69,7 @@ impl Parser<'_> {
                 Matched::No => line = next,
             }
         }
+        self.cut_heredoc = true;
         Ok(Extent { start, end: self.text.len(), next: self.text.len(), tabs })
     }
 

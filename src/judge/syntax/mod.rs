@@ -26,4 +26,4 @@ pub mod parser;
 pub mod tree;
 pub mod visit;
 
-pub use parser::parse;
+pub use parser::{Completeness, completeness, parse};

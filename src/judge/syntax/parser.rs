@@ -22,6 +22,37 @@ pub fn parse(text: &[u8], dialect: Dialect) -> Result<Script, ParseError> {
     Parser::new(text, dialect).whole()
 }
 
+/// Whether a shell that reads lines would run a text of whole lines, or wait for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// It would run it, or say that it is wrong.
+    Complete,
+    /// More lines may belong to it.
+    Incomplete,
+}
+
+/// Whether whole lines are a command, or the beginning of one.
+#[must_use]
+pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
+    let backslashes = text.strip_suffix(b"\n").unwrap_or_default().iter().rev().take_while(|byte| **byte == b'\\');
+    if text.len() > MAX_BYTES || text.contains(&0) {
+        return Completeness::Complete;
+    }
+    if backslashes.count() % 2 == 1 {
+        return Completeness::Incomplete;
+    }
+    let mut parser = Parser::new(text, dialect);
+    let incomplete = match parser.script_to_end(&mut Script::default()) {
+        Ok(()) => parser.cut_heredoc,
+        Err(Failed) => parser.error.is_some_and(|error| match error.kind {
+            ParseErrorKind::Unterminated { .. } => true,
+            ParseErrorKind::Unexpected(_) => error.at as usize >= text.trim_ascii_end().len(),
+            _ => false,
+        }),
+    };
+    if incomplete { Completeness::Incomplete } else { Completeness::Complete }
+}
+
 /// The proof that [`Parser::error`] has been set. It carries nothing, so that results stay small on
 /// the stack of deeply nested calls.
 #[derive(Debug)]
@@ -74,6 +105,8 @@ pub(super) struct Parser<'t> {
     /// Where the parentheses stand that are open in the arithmetic being read.
     pub(super) opens: Vec<usize>,
     pub(super) failed: BTreeSet<(usize, Attempt)>,
+    /// A here-document ended with the text, not with its delimiter.
+    pub(super) cut_heredoc: bool,
 }
 
 /// Where an attempt began.
@@ -104,6 +137,7 @@ impl<'t> Parser<'t> {
             declaring: None,
             opens: Vec::new(),
             failed: BTreeSet::new(),
+            cut_heredoc: false,
         }
     }
 
@@ -141,6 +175,7 @@ impl<'t> Parser<'t> {
         self.steps = inner.steps;
         self.bodies = inner.bodies;
         self.error = inner.error;
+        self.cut_heredoc |= inner.cut_heredoc;
         outcome
     }
 

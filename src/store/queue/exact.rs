@@ -39,6 +39,7 @@ struct ExactLine {
     shell: Vec<u8>,
     options: Vec<Vec<u8>>,
     positional: Vec<Vec<u8>>,
+    before: Vec<u8>,
 }
 
 fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
@@ -72,6 +73,7 @@ impl Exact {
                     shell: bytes(&line.shell),
                     options: all(&line.options),
                     positional: all(&line.positional),
+                    before: line.before.clone(),
                 };
                 (Vec::new(), Some(line), None)
             }
@@ -109,6 +111,7 @@ impl Exact {
                 shell: path(line.shell),
                 options: words(line.options),
                 positional: words(line.positional),
+                before: line.before,
             }),
         };
         let (id, root, agent) = self.session;
@@ -150,6 +153,7 @@ mod tests {
             shell: "/bin/zsh".into(),
             options: vec!["-c".into()],
             positional: vec!["zero".into()],
+            before: b"x=1\n".to_vec(),
         });
         wanted.home = None;
         assert_eq!(again(&wanted).0, wanted);

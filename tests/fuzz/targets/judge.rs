@@ -28,6 +28,7 @@ fn judged(text: Vec<u8>) -> Judgment {
             shell: "/bin/bash".into(),
             options: vec!["-c".into()],
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: "/home/me/project".into(),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),

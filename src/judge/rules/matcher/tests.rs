@@ -49,6 +49,7 @@ fn invocation(text: &str) -> Invocation {
             shell: "/bin/bash".into(),
             options: Vec::new(),
             positional: Vec::new(),
+            before: Vec::new(),
         }),
         cwd: PathBuf::from(CWD),
         env: Environment::from_iter([("HOME".into(), "/home/me".into())]),

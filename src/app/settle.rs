@@ -1,0 +1,230 @@
+//! From a judged command to one that may run now: decided, asked about where a person must be, judged again then, and
+//! written down.
+//!
+//! What may not enter: running it. What is refused has been said and written down when [`settle`] returns.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::ask::{self, Asked};
+use super::exit;
+use super::road::{Judged, Road, changed_file};
+use crate::exec::{self, Inherited};
+use crate::judge::approved::{Approved, Receipt};
+use crate::judge::invocation::Invocation;
+use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
+use crate::judge::risk::{Risk, Tier};
+use crate::judge::{Judgment, behaviour};
+use crate::store::{IntentRow, Settled};
+use crate::ui::visible;
+use crate::world::identity::Caller;
+
+/// A command that may run now.
+#[derive(Debug)]
+pub struct Ready {
+    pub approved: Approved,
+    pub receipt: Receipt,
+    /// Somebody was asked about it: it is waited for.
+    pub asked: bool,
+}
+
+/// What the caller said beside the command, and what becomes of guard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Their own yes in advance.
+    pub yes: bool,
+    /// Where nobody sits at the terminal: file the command and return at once.
+    pub no_wait: bool,
+    /// guard stays with the command whether or not somebody is asked.
+    pub watched: bool,
+}
+
+/// Judges a command, decides, asks, and writes down what is to happen.
+///
+/// # Errors
+/// The exit code of a refusal, which has been said.
+pub fn settle(road: &Road, invocation: Invocation, manner: Manner, inherited: &mut Inherited) -> Result<Ready, u8> {
+    let Judged { judgment, decision } = road.judge(&invocation);
+    match decision {
+        Decision::Run(cleared) => {
+            let approved = Approved::by_policy(invocation, &judgment, &cleared);
+            at_once(road, approved, &judgment, manner)
+        }
+        Decision::Ask(prompt) if manner.yes && yes_in_advance(&invocation, &prompt).is_some() => {
+            match Approved::by_person(invocation, &judgment, &judgment, Basis::YesInAdvance) {
+                Ok(approved) => at_once(road, approved, &judgment, manner),
+                Err(refusal) => Err(say(&refusal, &judgment.risk)),
+            }
+        }
+        Decision::Ask(prompt) => with_a_person(road, invocation, &judgment, &prompt, manner, inherited),
+        Decision::Refuse(refusal) => Err(refuse(road, &invocation, &judgment, &refusal, None)),
+    }
+}
+
+/// Writes down that nobody need be asked.
+fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner) -> Result<Ready, u8> {
+    let risk = &judgment.risk;
+    if let Some(what) = changed_file(approved.invocation(), judgment) {
+        return Err(refuse(road, approved.invocation(), judgment, &Refusal::Changed { what }, None));
+    }
+    let settled = Settled::Allowed(approved.basis());
+    let process = if manner.watched { Caller::unique_name() } else { None };
+    match record(road, approved.invocation(), risk, approved.digest(), settled, None, None, process.as_deref()) {
+        Ok(receipt) => Ok(Ready { approved, receipt, asked: false }),
+        Err(refusal) => Err(say(&refusal, risk)),
+    }
+}
+
+/// Asks, and settles by the answer.
+fn with_a_person(
+    road: &Road,
+    invocation: Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    manner: Manner,
+    inherited: &mut Inherited,
+) -> Result<Ready, u8> {
+    let folder = folder_identity(&invocation.cwd);
+    let begun = Instant::now();
+    inherited.hold_alarm();
+    let asked = ask::ask(road, &invocation, judgment, prompt, manner.no_wait);
+    let answer = Some(begun.elapsed());
+    let (grant, by) = match asked {
+        Asked::Yes { grant, by } => (grant, by),
+        Asked::Queued { request } => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "guard: queued: request {request} waits for a person; guard wait {request} waits for the answer, and \
+                 the same command in the same folder then uses it, once"
+            );
+            return Err(exit::QUEUED);
+        }
+        // Where nobody could be asked, nobody took time to answer.
+        Asked::No(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+            return Err(refuse(road, &invocation, judgment, &refusal, None));
+        }
+        Asked::No(refusal) => return Err(refuse(road, &invocation, judgment, &refusal, answer)),
+        Asked::Killed { refusal, signal } => {
+            let _ = refuse(road, &invocation, judgment, &refusal, answer);
+            exec::leave(exec::Ended::Killed { signal, core: false });
+        }
+    };
+    // Time has passed: what was approved must still be what would run.
+    let mut fresh = road.work_out(&invocation);
+    fresh.risk = behaviour::weigh(fresh.risk, &road.standing(&invocation), road.policy());
+    if folder != folder_identity(&invocation.cwd) {
+        let refusal = Refusal::Changed { what: "the working directory".to_owned() };
+        return Err(refuse(road, &invocation, judgment, &refusal, answer));
+    }
+    let approved = match Approved::by_person(invocation.clone(), judgment, &fresh, Basis::Person) {
+        Ok(approved) => approved,
+        Err(refusal) => return Err(refuse(road, &invocation, judgment, &refusal, answer)),
+    };
+    let settled = Settled::Allowed(approved.basis());
+    let process = Caller::unique_name();
+    let waits = process.as_deref();
+    let words = by.as_deref();
+    let receipt = record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer, words, waits);
+    let receipt = match receipt {
+        Ok(receipt) => receipt,
+        Err(refusal) => return Err(say(&refusal, &judgment.risk)),
+    };
+    if let Some(grant) = grant
+        && let Err(why) = ask::give(road, &invocation, &grant)
+    {
+        let _ = writeln!(std::io::stderr(), "guard: allowed this once; the grant could not be kept: {why}");
+    }
+    Ok(Ready { approved, receipt, asked: true })
+}
+
+/// Writes down a refusal and says it. A refusal that cannot be written down is one all the same.
+fn refuse(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    refusal: &Refusal,
+    answer: Option<Duration>,
+) -> u8 {
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let code = say(refusal, &judgment.risk);
+    for problem in road.problems() {
+        let _ = writeln!(std::io::stderr(), "guard: {problem}");
+    }
+    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None, None);
+    keep_to_retention(road);
+    code
+}
+
+/// Prunes what the policy no longer keeps, where no command waits for guard: it has ended, or it does not run. What
+/// stands in the way is told by `guard log prune` and `guard verify`.
+pub(super) fn keep_to_retention(road: &Road) {
+    if let Ok(store) = road.store() {
+        let _ = store.keep_to_policy(road.policy().retention_days, &road.caller.account.name, Timestamp::now());
+    }
+}
+
+/// Writes the intent. `words` are what goes with a yes, and `process` names this guard where it will wait for the command.
+///
+/// # Errors
+/// It could not be written, and the command is of tier 2 or above.
+#[expect(clippy::too_many_arguments, reason = "a row has many parts")]
+fn record(
+    road: &Road,
+    invocation: &Invocation,
+    risk: &Risk,
+    digest: crate::judge::invocation::Digest,
+    settled: Settled<'_>,
+    answer: Option<Duration>,
+    words: Option<&str>,
+    process: Option<&str>,
+) -> Result<Receipt, Refusal> {
+    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
+    if plain && road.policy().record == Record::Flagged {
+        return Ok(Receipt::Unrecorded);
+    }
+    let parent = road.parent();
+    let row = IntentRow {
+        at: Timestamp::now(),
+        invocation,
+        digest,
+        risk,
+        settled,
+        answer_ms: answer.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        words,
+        parent: parent.as_deref(),
+        process,
+    };
+    let written = road.store().map_err(ToString::to_string);
+    let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));
+    match written {
+        Ok(receipt) => Ok(receipt),
+        Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
+        Err(why) => Err(Refusal::Unrecorded { why }),
+    }
+}
+
+/// One line on stderr: which kind of refusal, the worst finding, and what to do instead.
+fn say(refusal: &Refusal, risk: &Risk) -> u8 {
+    let mut line = format!("guard: refused: {refusal}");
+    let by_rule = matches!(refusal, Refusal::Rule { .. });
+    let worst = risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+    if let Some(finding) = worst {
+        if !by_rule {
+            line.push_str(&format!(" [{}, tier {}: {}]", finding.rule, finding.tier.number(), finding.reason));
+        }
+        if let Some(instead) = &finding.instead {
+            line.push_str(&format!(" Instead: {instead}"));
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "{}", visible::text(&line));
+    exit::REFUSED
+}
+
+/// Device and inode of the working directory.
+pub(super) fn folder_identity(folder: &std::path::Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let facts = std::fs::metadata(folder).ok()?;
+    Some((facts.dev(), facts.ino()))
+}

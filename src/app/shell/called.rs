@@ -1,0 +1,84 @@
+//! The name that guard was called by: its own, or a shell's.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::judge::syntax::tree::Dialect;
+
+/// guard under a shell's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// The shell that it stands for; `None` for the account's own.
+    pub dialect: Option<Dialect>,
+    /// What the real shell is to find as its own name; `None` for its file name.
+    pub argv0: Option<OsString>,
+    /// Started with a dash in front of its name.
+    pub login: bool,
+}
+
+impl Called {
+    /// guard under its own name, asked to be a shell.
+    #[must_use]
+    pub const fn guard() -> Self {
+        Self { dialect: None, argv0: None, login: false }
+    }
+
+    /// What a name stands for. `None`: guard's own, or another that is no shell's.
+    #[must_use]
+    pub fn by(argv0: &OsStr) -> Option<Self> {
+        let bytes = argv0.as_bytes();
+        let (login, name) = bytes.strip_prefix(b"-").map_or((false, bytes), |rest| (true, rest));
+        let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let dialect = match name {
+            b"bash" => Some(Dialect::Bash),
+            b"sh" => Some(Dialect::Sh),
+            b"zsh" => Some(Dialect::Zsh),
+            b"guard-sh" => None,
+            _ if login => None,
+            _ => return None,
+        };
+        // A shell that is not called bash or sh would show a name of guard's: it gets its own.
+        let argv0 = dialect.map(|_| argv0.to_owned());
+        Some(Self { dialect, argv0, login })
+    }
+
+    /// What the real shell of this path is to find as its own name.
+    #[must_use]
+    pub fn argv0(&self, shell: &OsStr) -> OsString {
+        self.argv0.clone().unwrap_or_else(|| {
+            let name = shell.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            OsString::from_vec([if self.login { &b"-"[..] } else { b"" }, name].concat())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shells_name_a_dash_and_guard_sh_make_a_shell_of_guard() {
+        for (name, dialect, argv0) in [
+            ("bash", Some(Dialect::Bash), "bash"),
+            ("/opt/shims/bash", Some(Dialect::Bash), "/opt/shims/bash"),
+            ("-bash", Some(Dialect::Bash), "-bash"),
+            ("sh", Some(Dialect::Sh), "sh"),
+            ("./zsh", Some(Dialect::Zsh), "./zsh"),
+            ("guard-sh", None, "bash"),
+            ("/usr/bin/guard-sh", None, "bash"),
+            ("-guard", None, "-bash"),
+            ("-guard-sh", None, "-bash"),
+        ] {
+            let called = Called::by(OsStr::new(name)).unwrap();
+            assert_eq!(called.dialect, dialect, "{name}");
+            assert_eq!(called.argv0(OsStr::new("/usr/bin/bash")), argv0, "{name}");
+        }
+    }
+
+    #[test]
+    fn under_any_other_name_guard_is_itself() {
+        for name in ["guard", "/usr/bin/guard", "./guard", "bash-guard", "", "guard-1.0", "fish"] {
+            assert_eq!(Called::by(OsStr::new(name)), None, "{name}");
+        }
+    }
+}

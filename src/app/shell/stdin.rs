@@ -1,0 +1,195 @@
+//! Commands on standard input: each is judged when it is complete, and run before the next one is read.
+//!
+//! What is guaranteed: no byte reaches the shell as a command that was not part of a judged one; nothing that a command
+//! would read is taken from it; what was refused does not run, and ends the script with 126, its exit trap run, the
+//! rest unread. What is refused because it cannot be kept so: an `exec` that puts another file in the place of standard
+//! input, from which the shell would then read commands, and a redirection of the descriptor that guard uses itself.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use super::ShellCall;
+use super::request::request;
+use super::state;
+use crate::app::exit;
+use crate::app::road::Road;
+use crate::app::run::{could_not_start, failed};
+use crate::app::settle::{self, Manner, Ready};
+use crate::exec::feed::{Extra, Feeder, Next};
+use crate::exec::{self, ExecError, Inherited};
+use crate::judge::invocation::{Line, Request};
+use crate::judge::syntax::limits::MAX_BYTES;
+use crate::judge::syntax::tree::{Redirect, RedirectFd, RedirectTarget, Script, Word};
+use crate::judge::syntax::visit::{self, Node};
+use crate::judge::syntax::{self, Completeness};
+use crate::world::shell::Shell;
+
+/// How a script on standard input came to its end.
+enum End {
+    /// With its input, or by itself.
+    Finished,
+    /// Something was refused, with this exit code.
+    Refused(u8),
+}
+
+/// Runs the commands on standard input.
+pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, mut inherited: Inherited) -> u8 {
+    let Some(extra) = Extra::free(shell.dialect) else {
+        return failed("every descriptor that a shell could read its commands from is in use");
+    };
+    let positional = call.positional.clone();
+    let manner = Manner { watched: true, ..manner };
+    let Ready { approved, receipt, .. } =
+        match settle::settle(road, road.caller.invocation(request(shell, call)), manner, &mut inherited) {
+            Ok(ready) => ready,
+            Err(code) => return code,
+        };
+    let feeder = Feeder::start(approved, receipt, &inherited, extra, shell.dialect);
+    let mut feeder = match feeder {
+        Ok(feeder) => feeder,
+        Err(error) => return could_not_start(&error),
+    };
+    let mut session = Session { road, shell, manner, extra, positional, before: Vec::new(), defined: false };
+    let end = match session.commands(&mut feeder, &mut inherited) {
+        Ok(end) => end,
+        Err(error) => End::Refused(failed(&format!("standard input: {error}"))),
+    };
+    match (end, feeder.finish()) {
+        (End::Refused(code), _) => code,
+        (End::Finished, Ok(outcome)) => exec::leave(outcome.ended),
+        (End::Finished, Err(error)) => could_not_start(&ExecError::Spawn { what: "wait", source: error }),
+    }
+}
+
+/// A script on its way.
+struct Session<'a> {
+    road: &'a Road,
+    shell: &'a Shell,
+    manner: Manner,
+    extra: Extra,
+    positional: Vec<OsString>,
+    /// What was run and still holds.
+    before: Vec<u8>,
+    /// Something was run that may give a name another meaning.
+    defined: bool,
+}
+
+impl Session<'_> {
+    fn commands(&mut self, feeder: &mut Feeder, inherited: &mut Inherited) -> std::io::Result<End> {
+        let mut text = Vec::new();
+        loop {
+            let last = match feeder.line(MAX_BYTES)? {
+                Next::Over => return Ok(End::Finished),
+                Next::Line(line) => {
+                    text.extend(line);
+                    false
+                }
+                Next::End(line) => {
+                    text.extend(line);
+                    if text.is_empty() {
+                        return Ok(End::Finished);
+                    }
+                    true
+                }
+            };
+            if !last && syntax::completeness(&text, self.shell.dialect) == Completeness::Incomplete {
+                continue;
+            }
+            let command = std::mem::take(&mut text);
+            let script = syntax::parse(&command, self.shell.dialect).ok();
+            if script.as_ref().is_some_and(|script| script.items.is_empty()) {
+                let lines = command.iter().filter(|byte| **byte == b'\n').count();
+                if last || !feeder.pass(lines)? {
+                    return Ok(End::Finished);
+                }
+                continue;
+            }
+            if let Some(why) = script.as_ref().and_then(|script| self.cannot_be_kept(script)) {
+                let _ = writeln!(std::io::stderr(), "guard: refused: {why}");
+                return Ok(End::Refused(exit::REFUSED));
+            }
+            let line = Line {
+                text: command.clone(),
+                dialect: self.shell.dialect,
+                shell: self.shell.path.clone(),
+                options: Vec::new(),
+                positional: [self.shell.path.clone().into_os_string()]
+                    .into_iter()
+                    .chain(self.positional.clone())
+                    .collect(),
+                before: self.before.clone(),
+            };
+            let invocation = self.road.caller.invocation(Request::Line(line));
+            let ready = feeder.meanwhile(|| settle::settle(self.road, invocation, self.manner, inherited));
+            let Ready { approved, receipt, .. } = match ready {
+                Ok(ready) => ready,
+                Err(code) => return Ok(End::Refused(code)),
+            };
+            self.defined |= script.as_ref().is_none_or(state::may_define);
+            if self.defined || script.as_ref().is_none_or(state::may_change) {
+                self.before.extend_from_slice(&command);
+            }
+            // A text that is no shell's language ends a script on standard input: nothing of it would be left to judge.
+            if !feeder.run(approved, receipt, last || script.is_none())? {
+                return Ok(End::Finished);
+            }
+        }
+    }
+
+    /// Why a command would make the shell read what is not judged.
+    fn cannot_be_kept(&self, script: &Script) -> Option<String> {
+        let mut why = None;
+        visit::nodes(script, &mut |node| match node {
+            Node::Command(syntax::tree::Command::Simple(simple))
+                if simple.words.len() == 1
+                    && simple.words.first().is_some_and(is_exec)
+                    && simple.redirects.iter().any(is_of_stdin) =>
+            {
+                why = Some(
+                    "exec would put another file in the place of standard input, and the shell would go on reading \
+                     commands there: give the script as a file (bash SCRIPT) or a string (bash -c)"
+                        .to_owned(),
+                );
+            }
+            Node::Redirect(redirect) if self.is_ours(redirect) => {
+                why = Some(format!(
+                    "guard reads for this script on descriptor {}: use another one, or give the script as a file",
+                    self.extra.0
+                ));
+            }
+            _ => {}
+        });
+        why
+    }
+
+    fn is_ours(&self, redirect: &Redirect) -> bool {
+        let number = self.extra.0.to_string();
+        let target = match &redirect.target {
+            RedirectTarget::Word(word) => text(word).is_some_and(|text| text.trim_end_matches('-') == number),
+            RedirectTarget::Heredoc(_) => false,
+        };
+        target || redirect.fd == RedirectFd::Number(self.extra.0.unsigned_abs())
+    }
+}
+
+fn is_exec(word: &Word) -> bool {
+    text(word).is_some_and(|text| text == "exec")
+}
+
+fn is_of_stdin(redirect: &Redirect) -> bool {
+    use syntax::tree::RedirectOp::{DuplicateIn, HereString, Heredoc, Read, ReadWrite};
+    let reads = matches!(redirect.op, Read | ReadWrite | DuplicateIn | Heredoc | HereString);
+    match &redirect.fd {
+        RedirectFd::Number(number) => *number == 0,
+        RedirectFd::Default => reads,
+        RedirectFd::Variable(_) => false,
+    }
+}
+
+/// The text of a word without quotes.
+fn text(word: &Word) -> Option<&str> {
+    match word.parts.as_slice() {
+        [syntax::tree::Part::Literal(text)] => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,354 @@
+//! A shell that reads its commands from standard input, and gets them from guard: one at a time, each approved.
+//!
+//! Standard input stays what it was for the commands themselves: guard takes from it no byte beyond the line that ends
+//! a command, waits until the shell has run that command, and only then takes the next one. What a command reads, it
+//! reads itself: the shell gets its commands through a pipe, and each of them in a group that has the true standard
+//! input.
+//!
+//! That the shell is back is seen without a trace in it: behind each command guard writes a blank, which no shell reads
+//! before it has run the command, and which means nothing in front of the next.
+
+use std::ffi::c_int;
+use std::io::{self, PipeReader, PipeWriter, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Instant;
+
+use nix::unistd::{ForkResult, fork};
+
+use super::prepare::Prepared;
+use super::preserve::{Inherited, current_mask, full_mask, last_error, mask_of, set_mask};
+use super::relay::Relay;
+use super::wait::{Ended, Outcome, become_command, failure, look, spawn_error};
+use super::{ExecError, grouped};
+use crate::judge::approved::{Approved, Receipt};
+use crate::judge::invocation::Request;
+use crate::judge::syntax::tree::Dialect;
+
+/// The descriptor that guard uses in the shell, beside the standard ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extra(pub c_int);
+
+impl Extra {
+    /// One that the caller left free. bash takes any number; the others know those of one digit alone.
+    #[must_use]
+    pub fn free(dialect: Dialect) -> Option<Self> {
+        let candidates = match dialect {
+            Dialect::Bash => 64..=97,
+            Dialect::Sh | Dialect::Zsh => 3..=9,
+        };
+        // SAFETY: asks about a number. What is closed on exec is guard's own and does not reach the shell.
+        let flags = |number: c_int| unsafe { libc::fcntl(number, libc::F_GETFD) };
+        candidates.rev().find(|number| flags(*number) == -1 || flags(*number) & libc::FD_CLOEXEC != 0).map(Self)
+    }
+}
+
+/// What comes next on standard input.
+#[derive(Debug)]
+pub enum Next {
+    /// A line, with its newline.
+    Line(Vec<u8>),
+    /// The end, and what stands in front of it without a newline.
+    End(Vec<u8>),
+    /// The shell has ended by itself.
+    Over,
+}
+
+/// A shell that waits for commands.
+pub struct Feeder {
+    pid: libc::pid_t,
+    relay: Relay,
+    to_shell: Option<PipeWriter>,
+    extra: Extra,
+    dialect: Dialect,
+    seekable: bool,
+    ended: Option<Ended>,
+    begun: Instant,
+}
+
+impl Feeder {
+    /// Starts the approved shell.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
+    pub fn start(
+        approved: Approved,
+        _receipt: Receipt,
+        inherited: &Inherited,
+        extra: Extra,
+        dialect: Dialect,
+    ) -> Result<Self, ExecError> {
+        let mut command = Prepared::new(approved.invocation(), inherited)?;
+        let failed = |error| spawn_error("pipe", error);
+        let (from_child, to_parent) = io::pipe().map_err(failed)?;
+        let to_parent = PipeWriter::from(high(to_parent).map_err(failed)?);
+        let (commands, to_shell) = io::pipe().map_err(failed)?;
+        let commands = PipeReader::from(high(commands).map_err(failed)?);
+        let to_shell = PipeWriter::from(high(to_shell).map_err(failed)?);
+        small(&to_shell);
+        let before = current_mask();
+        let relay = Relay::start().map_err(failed)?;
+        let mut inherited = inherited.clone();
+        inherited.hold_alarm();
+        let begun = Instant::now();
+        // SAFETY: between fork and exec the child makes system calls only, on memory that was prepared before.
+        match unsafe { fork() } {
+            Err(error) => {
+                relay.end();
+                set_mask(&before);
+                Err(spawn_error("fork", error.into()))
+            }
+            Ok(ForkResult::Child) => {
+                let (from, to) = (commands.as_raw_fd(), extra.0);
+                // SAFETY: descriptors that are open, above those that are overwritten.
+                unsafe {
+                    libc::dup2(0, to);
+                    libc::dup2(from, 0);
+                }
+                become_command(&mut command, &inherited, &to_parent)
+            }
+            Ok(ForkResult::Parent { child }) => {
+                drop((to_parent, commands));
+                let pid = child.as_raw();
+                relay.command(pid);
+                if let Some(number) = failure(from_child) {
+                    let _ = super::wait::watch(pid, &relay);
+                    relay.end();
+                    return Err(command.failure(number));
+                }
+                let mut feeder = Self {
+                    pid,
+                    relay,
+                    to_shell: Some(to_shell),
+                    extra,
+                    dialect,
+                    seekable: seek(0).is_some(),
+                    ended: None,
+                    begun,
+                };
+                // Start-up files may read standard input: they come first.
+                feeder.until_ready().map_err(|error| spawn_error("wait", error))?;
+                Ok(feeder)
+            }
+        }
+    }
+
+    /// The next line of standard input. Nothing beyond it is taken.
+    ///
+    /// # Errors
+    /// Standard input cannot be read.
+    pub fn line(&mut self, limit: usize) -> io::Result<Next> {
+        let mut line = Vec::new();
+        loop {
+            let taken = if self.seekable {
+                self.block(&mut line)?
+            } else {
+                if !self.input_is_there()? {
+                    return Ok(Next::Over);
+                }
+                byte(&mut line)?
+            };
+            if taken == 0 {
+                return Ok(Next::End(line));
+            }
+            // What is longer than any command that is judged need not be taken to its end.
+            if line.last() == Some(&b'\n') || line.len() > limit {
+                return Ok(Next::Line(line));
+            }
+        }
+    }
+
+    /// Reads a block of a file and goes back to where the line ends.
+    fn block(&self, line: &mut Vec<u8>) -> io::Result<usize> {
+        let mut buffer = [0_u8; 4096];
+        let taken = read(&mut buffer)?;
+        let got = buffer.get(..taken).unwrap_or_default();
+        let used = got.iter().position(|byte| *byte == b'\n').map_or(taken, |at| at + 1);
+        let back = i64::try_from(taken - used).unwrap_or(0);
+        if back > 0 && seek(-back).is_none() {
+            return Err(last_error());
+        }
+        line.extend_from_slice(got.get(..used).unwrap_or_default());
+        Ok(used)
+    }
+
+    /// Waits until there is something to read. False when the shell has ended.
+    fn input_is_there(&mut self) -> io::Result<bool> {
+        loop {
+            let mut input = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
+            // SAFETY: `input` is valid for the call.
+            if unsafe { libc::poll(&mut input, 1, 0) } > 0 {
+                return Ok(true);
+            }
+            if self.over()? {
+                return Ok(false);
+            }
+            self.relay.rest_on(&mut [input], -1);
+        }
+    }
+
+    /// Hands the approved command to the shell, and waits until the shell has run it. `last`: nothing comes after it.
+    /// False when the shell has ended.
+    ///
+    /// # Errors
+    /// The shell cannot be waited for.
+    #[expect(clippy::needless_pass_by_value, reason = "an approval is used once")]
+    pub fn run(&mut self, approved: Approved, _receipt: Receipt, last: bool) -> io::Result<bool> {
+        let Request::Line(line) = &approved.invocation().request else { return Ok(false) };
+        // What is no command of the shell's language, it shall say itself.
+        let text = grouped::grouped(&line.text, self.dialect, self.extra.0);
+        let mut text = text.unwrap_or_else(|| line.text.clone());
+        if !last && text.last() != Some(&b'\n') {
+            text.push(b'\n');
+        }
+        self.hand_over(&text)?;
+        if last { Ok(false) } else { self.until_ready() }
+    }
+
+    /// Does something else while the shell waits: signals are let through, noted, and passed on afterwards.
+    pub fn meanwhile<T>(&self, what: impl FnOnce() -> T) -> T {
+        set_mask(&mask_of(0));
+        let done = what();
+        set_mask(&full_mask());
+        done
+    }
+
+    /// Lines that hold no command: they count, and that is all.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn pass(&mut self, lines: usize) -> io::Result<bool> {
+        self.hand_over(&vec![b'\n'; lines])?;
+        Ok(!self.over()?)
+    }
+
+    /// Nothing more comes: the shell ends as at the end of its input, and is waited for.
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn finish(mut self) -> io::Result<Outcome> {
+        self.to_shell = None;
+        let ended = match self.ended {
+            Some(ended) => ended,
+            None => super::wait::watch(self.pid, &self.relay)?,
+        };
+        let duration = self.begun.elapsed();
+        self.relay.end();
+        Ok(Outcome { ended, duration })
+    }
+
+    /// Writes to the shell. That it no longer reads shows in its end.
+    fn hand_over(&mut self, mut text: &[u8]) -> io::Result<()> {
+        while !text.is_empty() && !self.over()? {
+            let Some(pipe) = &mut self.to_shell else { return Ok(()) };
+            match pipe.write(text) {
+                Ok(written) => text = text.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let pipe = libc::pollfd { fd: pipe.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+                    self.relay.rest_on(&mut [pipe], -1);
+                }
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    self.to_shell = None;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the shell asks for the next command. False when it has ended or reads no more.
+    fn until_ready(&mut self) -> io::Result<bool> {
+        // Read to the end first: a shell that reads blocks would take the blank along with the command.
+        self.until_empty()?;
+        self.hand_over(b" ")?;
+        self.until_empty()
+    }
+
+    fn until_empty(&mut self) -> io::Result<bool> {
+        let mut pause = 0;
+        loop {
+            if self.over()? {
+                return Ok(false);
+            }
+            let Some(pipe) = &self.to_shell else {
+                // It became another program, which has standard input to itself.
+                self.ended = Some(super::wait::watch(self.pid, &self.relay)?);
+                return Ok(false);
+            };
+            let mut left: c_int = 0;
+            // SAFETY: FIONREAD writes one number through a valid pointer.
+            if unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut left) } == -1 {
+                return Err(last_error());
+            }
+            let mut room = libc::pollfd { fd: pipe.as_raw_fd(), events: 0, revents: 0 };
+            // SAFETY: `room` is valid for the call.
+            if unsafe { libc::poll(&mut room, 1, 0) } > 0 && room.revents & libc::POLLERR != 0 {
+                self.to_shell = None;
+                continue;
+            }
+            if left == 0 {
+                return Ok(true);
+            }
+            // A pipe that holds one buffer has room when it is empty; where pipes are larger, looking again tells.
+            room.events = if pause < 8 { 0 } else { libc::POLLOUT };
+            self.relay.rest_on(&mut [room], pause);
+            pause = (pause + 1).min(20);
+        }
+    }
+
+    /// Passes signals on, and says whether the shell has ended.
+    fn over(&mut self) -> io::Result<bool> {
+        if self.ended.is_none() {
+            self.ended = look(self.pid, &self.relay)?;
+        }
+        Ok(self.ended.is_some())
+    }
+}
+
+/// A descriptor, moved above all that a shell uses, closed on exec.
+#[expect(clippy::needless_pass_by_value, reason = "the lower one is closed")]
+fn high(of: impl AsRawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the call makes a descriptor that is ours alone.
+    unsafe {
+        match libc::fcntl(of.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 100) {
+            -1 => Err(last_error()),
+            copy => Ok(OwnedFd::from_raw_fd(copy)),
+        }
+    }
+}
+
+/// Makes a pipe hold one buffer and never block.
+fn small(pipe: &PipeWriter) {
+    // SAFETY: both set what belongs to a descriptor that is open. A pipe that stays larger is looked at more often.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, 4096);
+        libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK);
+    }
+}
+
+fn read(buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        // SAFETY: `buffer` is valid for its length.
+        match unsafe { libc::read(0, buffer.as_mut_ptr().cast(), buffer.len()) } {
+            -1 if last_error().kind() == io::ErrorKind::Interrupted => {}
+            taken => return usize::try_from(taken).map_err(|_| last_error()),
+        }
+    }
+}
+
+/// Takes one byte.
+fn byte(line: &mut Vec<u8>) -> io::Result<usize> {
+    let mut one = [0_u8];
+    let taken = read(&mut one)?;
+    line.extend_from_slice(one.get(..taken).unwrap_or_default());
+    Ok(taken)
+}
+
+/// Moves standard input by so much; `None` where it has no place.
+fn seek(by: i64) -> Option<i64> {
+    // SAFETY: touches no memory.
+    let at = unsafe { libc::lseek(0, by, libc::SEEK_CUR) };
+    (at >= 0).then_some(at)
+}

@@ -1,0 +1,259 @@
+//! The same call to a real shell and to guard under its name, compared to the byte.
+
+use std::io::Write as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use super::snippets;
+use crate::harness::home::Home;
+
+/// A folder with guard under the names of shells, in a home where nothing is asked.
+pub struct Shims {
+    pub home: Home,
+}
+
+impl Shims {
+    pub fn new(home: Home) -> Self {
+        std::fs::create_dir(home.path("shims")).unwrap();
+        for name in ["bash", "sh", "zsh", "guard-sh"] {
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_guard"), home.path("shims").join(name)).unwrap();
+        }
+        Self { home }
+    }
+
+    /// guard under this name.
+    pub fn guard(&self, name: &str) -> Command {
+        let path = self.home.path("shims").join(name.trim_start_matches('-'));
+        let mut command = self.home.program(path.to_str().unwrap());
+        command.arg0(name);
+        command
+    }
+
+    /// The real shell of this name.
+    pub fn real(&self, name: &str) -> Command {
+        let mut command = self.home.program(real(name).to_str().unwrap());
+        command.arg0(name);
+        command
+    }
+
+    /// Does something with both, and demands that nothing tells them apart.
+    #[track_caller]
+    pub fn alike(&self, name: &str, what: &str, run: impl Fn(Command) -> Output) {
+        let (real, guard) = (run(self.real(name)), run(self.guard(name)));
+        let shown = |output: &Output| {
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (output.status.code(), output.status.signal(), text(&output.stdout), text(&output.stderr))
+        };
+        assert_eq!(shown(&guard), shown(&real), "{name}: {what}");
+    }
+}
+
+fn real(name: &str) -> PathBuf {
+    let name = name.trim_start_matches('-');
+    let name = if name == "guard-sh" { "bash" } else { name };
+    ["/bin", "/usr/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists()).unwrap()
+}
+
+/// Runs it with this on standard input, and ends it when it does not end.
+pub fn fed(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // Whoever ends early does not read it all.
+    let writer = std::thread::spawn(move || pipe.write_all(&input).is_ok());
+    let output = ended(child);
+    let _ = writer.join();
+    output
+}
+
+/// Runs it with a file as standard input.
+pub fn from_file(mut command: Command, file: &Path) -> Output {
+    let file = std::fs::File::open(file).unwrap();
+    ended(command.stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+pub fn run(mut command: Command) -> Output {
+    ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+fn ended(child: std::process::Child) -> Output {
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    let begun = Instant::now();
+    let waiter = std::thread::spawn(move || child.wait_with_output().unwrap());
+    while !waiter.is_finished() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    waiter.join().unwrap()
+}
+
+/// Every snippet in every way that a shell can be handed it.
+fn all_ways(name: &'static str, snippets: &[&'static str]) {
+    let threads = 4;
+    std::thread::scope(|scope| {
+        for part in 0..threads {
+            let shims = Shims::new(Home::that_asks_nobody());
+            let mine: Vec<_> = snippets.iter().skip(part).step_by(threads).copied().collect();
+            scope.spawn(move || {
+                let script = shims.home.path("work/script.sh");
+                for text in mine {
+                    shims.alike(name, &format!("-c {text}"), |mut command| {
+                        command.args(["-c", text, "zero", "one", "two words"]);
+                        run(command)
+                    });
+                    std::fs::write(&script, format!("{text}\n")).unwrap();
+                    shims.alike(name, &format!("script {text}"), |mut command| {
+                        command.args(["./script.sh", "one", "two words"]);
+                        run(command)
+                    });
+                    shims.alike(name, &format!("pipe {text}"), |mut command| {
+                        command.args(["-s", "one", "two words"]);
+                        fed(command, format!("{text}\n").as_bytes())
+                    });
+                    shims.alike(name, &format!("file {text}"), |command| from_file(command, &script));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn bash_and_guard_as_bash_cannot_be_told_apart() {
+    all_ways("bash", &[snippets::POSIX, snippets::BASH].concat());
+}
+
+#[test]
+fn sh_and_guard_as_sh_cannot_be_told_apart() {
+    all_ways("sh", snippets::POSIX);
+}
+
+#[test]
+fn zsh_and_guard_as_zsh_cannot_be_told_apart() {
+    all_ways("zsh", &[snippets::POSIX, snippets::ZSH].concat());
+}
+
+#[test]
+fn every_spelling_of_the_options_reaches_the_shell_as_it_was_given() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let show = "printf '%s.' \"$0\" \"$-\" \"$@\"; shopt -po pipefail extglob login_shell 2>&1";
+    for call in [
+        &["-c", show][..],
+        &["-lc", show, "a"],
+        &["-c", "-l", show],
+        &["-l", "-c", show],
+        &["--norc", "--noprofile", "-c", show],
+        &["-o", "pipefail", "-c", show],
+        &["-eo", "pipefail", "-c", show, "zero", "-x"],
+        &["-O", "extglob", "-c", show],
+        &["-ec", show],
+        &["+e", "-c", show],
+        &["-c", "--", show, "zero", "--"],
+        &["-euc", show],
+        &["--posix", "-c", show],
+        &["--version"],
+        &["--help"],
+        &["-o"],
+        &["-c", "env | grep -v ^_= | sort"],
+        &["-n", "-c", "echo not run"],
+        &["-c", ""],
+        &["no-such-script.sh"],
+        &["-ic", "echo $-"],
+    ] {
+        for name in ["bash", "-bash"] {
+            // What bash says of a terminal that is not there names the process.
+            let quiet =
+                |output: Output| if call[0] == "-ic" { Output { stderr: Vec::new(), ..output } } else { output };
+            shims.alike(name, &format!("{call:?}"), |mut command| {
+                command.args(call);
+                quiet(run(command))
+            });
+        }
+    }
+}
+
+#[test]
+fn descriptors_beyond_the_first_three_reach_the_command() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    for call in [&["-c", "read a <&3; echo got $a; echo out >&4"][..], &["-s"]] {
+        shims.alike("bash", &format!("{call:?}"), |mut command| {
+            let (input, output) = (shims.home.path("work/in"), shims.home.path("work/out"));
+            std::fs::write(&input, "from three\n").unwrap();
+            let (three, four) = (std::fs::File::open(&input).unwrap(), std::fs::File::create(&output).unwrap());
+            use std::os::fd::AsRawFd as _;
+            let (three_fd, four_fd) = (three.as_raw_fd(), four.as_raw_fd());
+            // SAFETY: makes system calls only, on descriptors that live until the child has been started.
+            unsafe {
+                command.pre_exec(move || {
+                    let high = [
+                        nix::libc::fcntl(three_fd, nix::libc::F_DUPFD, 50),
+                        nix::libc::fcntl(four_fd, nix::libc::F_DUPFD, 50),
+                    ];
+                    nix::libc::dup2(high[0], 3);
+                    nix::libc::dup2(high[1], 4);
+                    for fd in high {
+                        nix::libc::close(fd);
+                    }
+                    Ok(())
+                });
+            }
+            command.args(call);
+            let mut done = fed(command, b"read a <&3; echo got $a; echo out >&4\nls /proc/self/fd\n");
+            done.stdout.extend(std::fs::read(&output).unwrap());
+            done
+        });
+    }
+}
+
+#[test]
+fn a_script_knows_itself_by_its_path() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let script = shims.home.path("work/who.sh");
+    std::fs::write(&script, "echo \"$0 ${BASH_SOURCE[0]} $#\"; cat; exit 4\n").unwrap();
+    for path in ["who.sh", "./who.sh", script.to_str().unwrap()] {
+        shims.alike("bash", path, |mut command| {
+            command.args(["-x", path, "a", "b c"]);
+            fed(command, b"its own input\n")
+        });
+    }
+}
+
+#[test]
+fn somebody_who_writes_a_command_and_waits_for_its_answer_gets_it() {
+    use std::io::{BufRead as _, BufReader};
+    for name in ["bash", "sh", "zsh"] {
+        let shims = Shims::new(Home::that_asks_nobody());
+        let mut command = shims.guard(name);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut to, mut from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut answer = |line: &str| {
+            to.write_all(line.as_bytes()).unwrap();
+            let mut answer = String::new();
+            from.read_line(&mut answer).unwrap();
+            answer
+        };
+        assert_eq!(answer("x=1; cd /usr; echo $x $PWD\n"), "1 /usr\n");
+        assert_eq!(answer("false\necho $?\n"), "1\n");
+        assert_eq!(answer("read line; echo got $line\n its own\n"), "got its own\n");
+        assert_eq!(answer("for i in 1; do\necho loop\ndone\n"), "loop\n");
+        to.write_all(b"exit 5\n").unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(5), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_shell_language_ends_a_script_as_the_shell_ends_it() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    for script in ["echo a; fi\necho no\n", "if true; then\n", "echo b\necho $(\n", "echo 'c\n", "for x\n", ")\n"] {
+        for name in ["bash", "sh"] {
+            // The line that bash shows of it has a blank in front.
+            let (real, guard) = (fed(shims.real(name), script.as_bytes()), fed(shims.guard(name), script.as_bytes()));
+            let first = |output: &Output| output.stderr.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+            assert_eq!((&guard.stdout, guard.status), (&real.stdout, real.status), "{name} {script}");
+            assert_eq!(first(&guard), first(&real), "{name} {script}");
+        }
+    }
+}

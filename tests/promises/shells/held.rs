@@ -1,0 +1,141 @@
+//! What is refused does not run, and nothing after it.
+
+use super::alike::{Shims, fed, from_file, run};
+use crate::harness::home::Home;
+
+fn said(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_flagged_command_runs_in_none_of_the_ways_that_a_shell_takes_one() {
+    let shims = Shims::new(Home::new());
+    let flagged = "echo before\ngit push --force origin main\necho after\n";
+    let script = shims.home.path("work/push.sh");
+    std::fs::write(&script, flagged).unwrap();
+    for name in ["bash", "sh", "zsh", "guard-sh", "-bash"] {
+        for call in [
+            &["-c", flagged][..],
+            &["-ec", flagged, "zero"],
+            &["push.sh"],
+            &["-x", "./push.sh", "a"],
+            &["--", "push.sh"],
+        ] {
+            let mut command = shims.guard(name);
+            command.args(call);
+            let output = run(command);
+            assert_eq!(output.status.code(), Some(126), "{name} {call:?}: {}", said(&output));
+            assert_eq!(output.stdout, b"", "{name} {call:?}");
+        }
+        for output in [fed(shims.guard(name), flagged.as_bytes()), from_file(shims.guard(name), &script)] {
+            assert_eq!(output.status.code(), Some(126), "{name}: {}", said(&output));
+            assert_eq!(output.stdout, b"before\n", "{name}");
+            assert!(said(&output).contains("git.push-force"), "{}", said(&output));
+        }
+    }
+    assert_eq!(shims.home.ran(), 0);
+}
+
+#[test]
+fn what_an_earlier_line_defined_is_seen_in_a_later_one() {
+    let shims = Shims::new(Home::new());
+    for script in [
+        "p() { git push \"$@\"; }\nf=--force\np $f origin main\n",
+        "shopt -s expand_aliases 2>/dev/null\nalias p='git push'\np --force origin main\n",
+        "x='git push --force'\nset -- $x origin main\n\"$@\"\n",
+        "eval 'q() {\ngit push --force origin main\n}'\nq\n",
+    ] {
+        let output = fed(shims.guard("bash"), script.as_bytes());
+        assert_eq!(output.status.code(), Some(126), "{script}: {}", said(&output));
+    }
+    assert_eq!(shims.home.ran(), 0);
+}
+
+#[test]
+fn a_refused_script_ends_with_its_trap_run_and_its_input_unread() {
+    let shims = Shims::new(Home::new());
+    let output = fed(shims.guard("bash"), b"trap 'echo cleaned up' EXIT\ngit push --force origin main\necho no\n");
+    assert_eq!(
+        (output.status.code(), output.stdout.as_slice()),
+        (Some(126), &b"cleaned up\n"[..]),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn data_that_looks_like_a_command_is_data() {
+    let shims = Shims::new(Home::new());
+    for name in ["bash", "zsh", "sh"] {
+        let output =
+            fed(shims.guard(name), b"read -r line\ngit push --force origin main\necho \"$line\"\ncat\nrm -rf /\n");
+        assert_eq!(output.stdout, b"git push --force origin main\nrm -rf /\n", "{name}: {}", said(&output));
+        assert!(output.status.success());
+    }
+    assert_eq!(shims.home.ran(), 0);
+}
+
+#[test]
+fn a_command_that_would_change_where_commands_come_from_is_refused() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let other = shims.home.path("work/other");
+    std::fs::write(&other, "echo smuggled\n").unwrap();
+    for script in
+        ["exec < other\n", "exec 0< other\n", "if true; then exec <other; fi\n", "exec 5< other <&5\n", "exec 0<&-\n"]
+    {
+        let output = fed(shims.guard("bash"), script.as_bytes());
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(126), &b""[..]), "{script}");
+        assert!(said(&output).contains("exec would put another file"), "{}", said(&output));
+    }
+    for script in ["echo x >&97\n", "exec 97<other\n", "cat <&97-\n"] {
+        let output = fed(shims.guard("bash"), script.as_bytes());
+        assert_eq!(output.status.code(), Some(126), "{script}");
+        assert!(said(&output).contains("descriptor 97"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn an_option_that_is_not_known_runs_nothing() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    for call in [&["--nonsense", "-c", "echo ran"][..], &["-Zc", "echo ran"]] {
+        let mut command = shims.guard("bash");
+        command.args(call);
+        let output = run(command);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(125), &b""[..]));
+        assert!(said(&output).contains("unknown option"));
+    }
+}
+
+#[test]
+fn under_a_shells_name_there_are_no_verbs() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let mut command = shims.guard("bash");
+    command.args(["check", "ls"]);
+    let output = run(command);
+    assert_eq!(output.status.code(), Some(127));
+    assert!(said(&output).contains("check: No such file"), "{}", said(&output));
+}
+
+#[test]
+fn the_real_shell_is_never_guard() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let path = format!("{}:/usr/bin:/bin", shims.home.path("shims").display());
+    let mut command = shims.guard("bash");
+    command.env("PATH", path).args(["-c", "bash -c 'sh -c \"echo deep\"; echo $BASH'"]);
+    let output = run(command);
+    assert!(
+        output.status.success()
+            && output.stdout == format!("deep\n{}\n", shims.home.path("shims/bash").display()).into_bytes(),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn every_command_of_a_piped_script_is_in_the_record() {
+    let shims = Shims::new(Home::new());
+    assert!(fed(shims.guard("bash"), b"echo one\n\n# nothing\necho two; echo three\n").status.success());
+    let log = shims.home.prints(&["log", "--json"], 0);
+    assert!(log.contains("echo one") && log.contains("echo two; echo three"), "{log}");
+    assert_eq!(shims.home.store().verify().unwrap().faults, []);
+}
