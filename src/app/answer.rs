@@ -28,7 +28,7 @@ use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
 use crate::store::{IntentRow, Settled, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::{card, visible, wrap};
-use crate::world::identity::{Account, Caller};
+use crate::world::identity::{Account, Caller, Process};
 use crate::world::terminal::Situation;
 
 /// The arguments of `guard approve`.
@@ -128,6 +128,8 @@ pub(super) struct Desk {
     pub road: Road,
     pub queue: Queue,
     verb: String,
+    /// Who may be typing here.
+    behind: Vec<Process>,
 }
 
 /// A request as it is shown, and what a yes would be bound to.
@@ -191,13 +193,14 @@ impl Desk {
         let road = Road::open()?;
         let verb =
             [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
-        if let Some(why) = not_from_here(&road.caller) {
+        let behind = road.caller.behind_the_terminal();
+        if let Some(why) = not_from_here(&road.caller, &behind) {
             attempt(&road, &verb, &why);
             writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
             return Ok(Err(exit::REFUSED));
         }
         let queue = Queue::open(&road.paths()?)?;
-        Ok(Ok(Self { road, queue, verb }))
+        Ok(Ok(Self { road, queue, verb, behind }))
     }
 
     /// The requests of these names, or all that wait.
@@ -235,7 +238,7 @@ impl Desk {
         let is_above = |name: String| above.contains(&name);
         Ok(if caller.session.root == pending.root {
             Some("the session that asked does not answer")
-        } else if caller.ancestors.iter().filter_map(|process| process.unique_name()).any(is_above) {
+        } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
             Some("a process that stands above the command that asked stands above this terminal too")
         } else {
             None
@@ -414,7 +417,7 @@ pub(super) fn settled(pending: &Pending) -> String {
 }
 
 /// Why nobody may answer from where this process stands.
-fn not_from_here(caller: &Caller) -> Option<String> {
+fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
     if !caller.terminal.is_person_here() {
         let why = caller.terminal.to_string();
         return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());
@@ -425,10 +428,11 @@ fn not_from_here(caller: &Caller) -> Option<String> {
     if !io::stdin().is_terminal() {
         return Some("standard input is not the terminal".to_owned());
     }
-    if let Some(agent) = caller.marked_above() {
+    if let Some(agent) = Caller::agent_among(behind) {
         return Some(format!("this terminal was started by an agent ({agent})"));
     }
-    caller.guard_above().map(|_| "a guard that waits for its command stands above this terminal".to_owned())
+    let guard = Caller::guard_among(behind);
+    guard.then(|| "a guard that waits for its command stands above this terminal".to_owned())
 }
 
 /// Writes down that somebody tried to answer from where nobody may.

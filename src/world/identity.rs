@@ -11,7 +11,8 @@ use nix::unistd;
 
 use super::agents::{self, Agent};
 use super::paths::{self, Content};
-use super::system::{self, Process};
+use super::system;
+pub use super::system::Process;
 use super::terminal::{self, Situation};
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 
@@ -139,11 +140,38 @@ impl Caller {
         names
     }
 
-    /// The agent in whose environment a process above was started, whatever the environment says by now.
+    /// All processes that may be typing at this process's terminal: its ancestors, the leader of its session, whoever
+    /// holds the other end of the terminal, and their ancestors. A process that was let go by its parent is still known
+    /// by its terminal.
     #[must_use]
-    pub fn marked_above(&self) -> Option<&'static str> {
-        let mark = |process: &Process| agents::by_marker(&system::environment(process.pid));
-        self.ancestors.iter().find_map(mark).map(|agent| agent.name)
+    pub fn behind_the_terminal(&self) -> Vec<Process> {
+        let leader = unistd::getsid(None).ok().map(unistd::Pid::as_raw);
+        let holders = terminal::device().map_or_else(Vec::new, system::holders);
+        let mut all = self.ancestors.clone();
+        for pid in holders.into_iter().chain(leader).filter(|pid| *pid != unistd::getpid().as_raw()) {
+            for process in ancestors(pid) {
+                if !all.contains(&process) {
+                    all.push(process);
+                }
+            }
+        }
+        all
+    }
+
+    /// The agent that one of these processes is, or in whose environment it was started, whatever the environment of this
+    /// process says by now.
+    #[must_use]
+    pub fn agent_among(processes: &[Process]) -> Option<&'static str> {
+        let marked = |process: &Process| agents::by_marker(&system::environment(process.pid));
+        let agent = agent_above(processes).map(|(agent, _)| agent);
+        agent.or_else(|| processes.iter().find_map(marked)).map(|agent| agent.name)
+    }
+
+    /// Whether one of these processes is a guard: it runs the same file.
+    #[must_use]
+    pub fn guard_among(processes: &[Process]) -> bool {
+        let own = system::executable(unistd::getpid().as_raw());
+        own.is_some() && processes.iter().any(|process| system::executable(process.pid) == own)
     }
 
     /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.

@@ -75,6 +75,23 @@ pub fn executable(pid: i32) -> Option<(u64, u64)> {
     std::fs::metadata(format!("/proc/{pid}/exe")).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
+/// The processes that hold the other end of a terminal, by its device number: the emulators, multiplexers and servers
+/// that show it and type into it. Those of other accounts are not seen.
+pub fn holders(terminal: u64) -> Vec<i32> {
+    let index = format!("tty-index:\t{}\n", libc::minor(terminal));
+    let holds = |pid: i32| {
+        let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+        open.flatten().any(|fd| {
+            let is_master = std::fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ptmx"));
+            let about = format!("/proc/{pid}/fdinfo/{}", fd.file_name().to_string_lossy());
+            is_master && std::fs::read_to_string(about).is_ok_and(|about| about.contains(&index))
+        })
+    };
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| holds(*pid)).collect()
+}
+
 /// Names this start of the machine.
 pub fn boot() -> String {
     let mut buffer = [0; 8];

@@ -366,6 +366,20 @@ impl Queue {
                 ])?;
             Ok(Filed::Waits { id })
         })
+        .inspect(|_| self.take_down_bells())
+    }
+
+    /// Removes what those left who were killed while they waited.
+    fn take_down_bells(&self) {
+        let Ok(bells) = std::fs::read_dir(self.paths.folder().join("queue")) else { return };
+        for bell in bells.flatten() {
+            let id = bell.file_name();
+            let open =
+                id.to_str().map(|id| self.find(id).is_ok_and(|found| found.is_some_and(|one| one.state.is_open())));
+            if open == Some(false) {
+                let _ = std::fs::remove_file(bell.path());
+            }
+        }
     }
 
     /// Looks whether a request was answered, and uses a yes up. A yes counts only where the record bears it out.

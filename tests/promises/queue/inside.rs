@@ -77,6 +77,29 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
 }
 
 #[test]
+fn who_was_let_go_by_its_parent_is_known_by_its_terminal() {
+    let home = home();
+    // On a terminal that a process of the agent's holds, guard is started by a shell that ends at once: none of its
+    // ancestors has asked.
+    let inner = "( ( \"$GUARD\" approve \"$(cat id)\" </dev/tty 2>/dev/tty; echo $? >said ) & )\nsleep 3\n";
+    std::fs::write(home.path("work/inner.sh"), inner).unwrap();
+    let outer = "\"$GUARD\" -- git push --force origin main & while ! test -s id; do sleep 0.05; done; \
+                 script -qec 'sh inner.sh' /dev/null </dev/null >/dev/null; wait";
+    let mut command = home.program("sh");
+    command.args(["-c", outer]).env("GUARD_WAIT", "60").env("TERM", "xterm").env("GUARD", env!("CARGO_BIN_EXE_guard"));
+    let asker = Asker::start(apart(command));
+    std::fs::write(home.path("work/id"), &asker.id).unwrap();
+    let said = home.path("work/said");
+    while !std::fs::read_to_string(&said).is_ok_and(|said| said == "126\n") {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_refused(&home, &asker.id, "stands above", 1);
+    person(&home, &["deny", &asker.id]).wait_exit();
+    asker.end();
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
 fn a_terminal_that_an_agent_started_is_no_person_whatever_its_environment_says_now() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
