@@ -34,6 +34,9 @@ _guard() {
             guard,deny)
                 cmd="guard__subcmd__deny"
                 ;;
+            guard,doctor)
+                cmd="guard__subcmd__doctor"
+                ;;
             guard,explain)
                 cmd="guard__subcmd__explain"
                 ;;
@@ -135,6 +138,9 @@ _guard() {
                 ;;
             guard__subcmd__help,deny)
                 cmd="guard__subcmd__help__subcmd__deny"
+                ;;
+            guard__subcmd__help,doctor)
+                cmd="guard__subcmd__help__subcmd__doctor"
                 ;;
             guard__subcmd__help,explain)
                 cmd="guard__subcmd__help__subcmd__explain"
@@ -278,7 +284,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait verify allow patterns install hook replay demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait verify allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -623,6 +629,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__doctor)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__explain)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -638,7 +658,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session wait verify allow patterns install hook replay demo help"
+            opts="check explain config log pending approve review deny session wait verify allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -806,6 +826,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__deny)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1108,7 +1142,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__install)
-            opts="-y -h --all --project --dry-run --uninstall --yes --dir --help claude codex gemini antigravity cursor copilot windsurf droid kimi qwen grok goose cline hermes shims"
+            opts="-y -h --all --project --dry-run --uninstall --yes --dir --help claude codex gemini antigravity cursor copilot windsurf droid kimi qwen grok goose cline hermes opencode amp shims"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
