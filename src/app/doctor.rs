@@ -6,6 +6,7 @@
 
 mod answers;
 mod approval;
+mod consent;
 mod hosts;
 mod house;
 mod shells;

@@ -34,6 +34,20 @@ fn install(home: &Home, host: &Host) {
     // The folder by which the agent is known to be there.
     home.stand_in(host.programs[0], "exit 1");
     home.prints(&["install", host.name, "--yes"], 0);
+    // What the person then says to the agent.
+    match host.name {
+        "codex" => {
+            let path = home.path("home/.codex/hooks.json");
+            let trust = format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:0\"\n", path.display());
+            fs::write(home.path("home/.codex/config.toml"), trust).unwrap();
+        }
+        "hermes" => {
+            let path = home.path("home/.hermes/config.yaml");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, format!("{text}hooks_auto_accept: true\n")).unwrap();
+        }
+        _ => {}
+    }
 }
 
 fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
@@ -149,6 +163,8 @@ fn hooks_that_are_switched_off_are_seen() {
         ("claude", "disableAllHooks", "{\"disableAllHooks\": true}"),
         ("qwen", "disableAllHooks", "{\"disableAllHooks\": true}"),
         ("gemini", "hooksConfig.enabled", "{\"hooksConfig\": {\"enabled\": false}}"),
+        ("codex", "comments or trailing commas", "{\"hooks\": {}, /* mine */}"),
+        ("codex", "does not know the key", "{\"model\": \"x\"}"),
         ("gemini", "hooksConfig.disabled", "{\"hooksConfig\": {\"disabled\": [\"guard\"]}}"),
     ] {
         let home = home();
@@ -158,6 +174,16 @@ fn hooks_that_are_switched_off_are_seen() {
         fs::write(&path, text).unwrap();
         install(&home, host);
         fails(&home, &format!("agent.{agent}"), switch);
+    }
+}
+
+#[test]
+fn a_hook_that_its_user_has_not_accepted_is_seen() {
+    for (agent, words) in [("codex", "not told to trust"), ("hermes", "not told to accept")] {
+        let home = home();
+        home.stand_in(agent, "exit 1");
+        home.prints(&["install", agent, "--yes"], 0);
+        fails(&home, &format!("agent.{agent}"), words);
     }
 }
 

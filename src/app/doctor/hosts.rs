@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::answers::{Taken, taken};
+use super::consent;
 use super::{CANARY, Finding, HARMLESS, Status, Ward};
 use crate::app::install::change::{Call, State, Wiring};
 use crate::app::install::file;
@@ -89,10 +90,6 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     let host = wiring.host;
     let check = format!("agent.{}", host.name);
     let again = format!("guard install {}", host.name);
-    if let Some(switch) = switched_off(text) {
-        let says = format!("{} is told not to run hooks ({switch})", host.title);
-        return Finding::fail(check, says, format!("take {switch} out")).about(path);
-    }
     if matches!(wire.form, Form::Own { executable: true, .. })
         && path.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 == 0)
     {
@@ -100,6 +97,10 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         return Finding::fail(check, says, format!("chmod +x {}", path.display())).about(path);
     }
     let calls = wiring.calls(wire, text, path);
+    let line = calls.iter().find_map(|(_, call)| if let Call::Line(line) = call { Some(line.as_str()) } else { None });
+    if let Some(obstacle) = consent::in_the_way(ward, host, path, text, line) {
+        return Finding::fail(check, obstacle.says, obstacle.remedy).about(path);
+    }
     let mut tried = 0;
     for (event, call) in &calls {
         // What is asked about here is no command; the line is the same as the other's.
@@ -134,13 +135,8 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         return Finding::fail(check, says, again).about(path);
     }
     let says = format!("{} asks guard: a word that must be refused was, one that must pass did", host.title);
-    let finding = match (state, host.name) {
-        (State::Outdated, _) => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
-        (_, "codex") => Finding::warn(
-            check,
-            format!("{says}; whether Codex trusts the hook it does not tell"),
-            "type /hooks in codex and see that guard is trusted: until then Codex skips it",
-        ),
+    let finding = match state {
+        State::Outdated => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
         _ if host.runs == Runs::Plugin => Finding::warn(
             check,
             format!(
@@ -188,23 +184,6 @@ fn described(seen: &Seen) -> String {
     let said: Vec<String> =
         [first(&seen.stdout), first(&seen.stderr)].into_iter().filter(|text| !text.is_empty()).collect();
     if said.is_empty() { format!("{end}, and not a word") } else { format!("{end}, {}", said.join(" / ")) }
-}
-
-/// The switch in a configuration that keeps all hooks from running.
-fn switched_off(text: &str) -> Option<&'static str> {
-    let root = crate::app::install::json::parse(text).ok()?;
-    let bare = |node: Option<&crate::app::install::json::Node>, word: &str| {
-        node.is_some_and(|node| text.get(node.span.clone()) == Some(word))
-    };
-    if bare(root.get("disableAllHooks"), "true") {
-        return Some("disableAllHooks");
-    }
-    let config = root.get("hooksConfig")?;
-    if bare(config.get("enabled"), "false") {
-        return Some("hooksConfig.enabled");
-    }
-    let named = config.get("disabled")?.items().iter().any(|item| item.text() == Some("guard"));
-    named.then_some("hooksConfig.disabled")
 }
 
 fn is_older(version: &str, than: [u32; 3]) -> bool {

@@ -95,8 +95,13 @@ impl<'a> Places<'a> {
             let named = host.packages.contains(&package["name"].as_str()?);
             named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
         });
-        if packaged.is_some() || host.name != "opencode" {
-            return packaged;
+        // `…/versions/2.1.302`, and `…/versions/2026.10.08-abc/program`.
+        let mut parts = real.iter().skip_while(|part| *part != "versions").skip(1);
+        let installed =
+            parts.next().and_then(|part| part.to_str()).filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+        let found = packaged.or_else(|| installed.map(str::to_owned));
+        if found.is_some() || host.name != "opencode" {
+            return found;
         }
         let argv = [program.into_os_string(), "--version".into()];
         let env: Vec<_> = self.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
