@@ -185,6 +185,16 @@ impl Caller {
         })
     }
 
+    /// Whether a known agent stands between this process and the nearest guard above it: what a person let run there is
+    /// the agent, and not all that the agent then thinks of.
+    #[must_use]
+    pub fn is_agent_between(&self) -> bool {
+        let guard = self.guard_above().map(|guard| guard.pid);
+        let between: Vec<Process> =
+            self.ancestors.iter().take_while(|process| Some(process.pid) != guard).cloned().collect();
+        agent_above(&between).is_some()
+    }
+
     /// The nearest guard among the ancestors: the same file, by device and inode.
     #[must_use]
     pub fn guard_above(&self) -> Option<&Process> {

@@ -9,5 +9,7 @@ mod exchanges;
 mod failing;
 #[path = "hooks/stage.rs"]
 mod stage;
+#[path = "hooks/waiting.rs"]
+mod waiting;
 
 pub use stage::fed;

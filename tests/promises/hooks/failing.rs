@@ -119,12 +119,17 @@ fn the_strings_that_hosts_run_reach_guard() {
     let input = bash(&home, "rm -rf ~");
     for shell in [&["sh", "-c", &string][..], &["bash", "-c", &string], &["bash", "-lc", &string]] {
         let mut command = home.program(shell[0]);
-        command.args(&shell[1..]);
+        command.args(&shell[1..]).env("GUARD_WAIT", "0");
         denied("codex", &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
     // Without a shell, from a folder of its own, with next to no environment.
     let mut command = home.program(guard);
-    command.args(["hook", "--agent", "codex"]).env_clear().env("HOME", home.path("home")).current_dir("/");
+    command
+        .args(["hook", "--agent", "codex"])
+        .env_clear()
+        .env("HOME", home.path("home"))
+        .env("GUARD_WAIT", "0")
+        .current_dir("/");
     denied("codex", &fed(&mut command, input.as_bytes()), "effects.delete-home");
 }
 
@@ -134,11 +139,11 @@ fn a_command_is_judged_where_it_would_run_and_by_that_projects_policy() {
     std::fs::create_dir(home.path("work/.git")).unwrap();
     std::fs::write(home.path("work/.guard.toml"), "[thresholds]\nagent = 1.0\n").unwrap();
     let mut command = home.guard(&["hook", "--agent", "codex"]);
-    command.current_dir("/");
+    command.env("GUARD_WAIT", "0").current_dir("/");
     let output = fed(&mut command, bash(&home, "touch x").as_bytes());
     denied("codex", &output, "no one to ask");
     let mut command = home.guard(&["hook", "--agent", "codex"]);
-    command.current_dir("/");
+    command.env("GUARD_WAIT", "0").current_dir("/");
     let elsewhere = bash(&home, "touch x").replace("/work\"", "/home\"");
     assert_eq!(said(&fed(&mut command, elsewhere.as_bytes())), (String::new(), String::new()));
 }

@@ -18,9 +18,9 @@ pub fn fed(command: &mut Command, input: &[u8]) -> Output {
     output
 }
 
-/// What guard answers to this agent's input.
+/// What guard answers to this agent's input, where nobody is waited for.
 pub fn hook(home: &Home, agent: &str, input: &str) -> Output {
-    fed(&mut home.guard(&["hook", "--agent", agent]), input.as_bytes())
+    fed(home.guard(&["hook", "--agent", agent]).env("GUARD_WAIT", "0"), input.as_bytes())
 }
 
 /// An input for Claude Code's hook before a shell command.

@@ -1,0 +1,255 @@
+//! What a host is advised to do with a call: judged on the main road, asked about where a person can be reached, and
+//! written down before it is said.
+//!
+//! What may not enter: dialects.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::call::{Answer, Call, Event, What};
+use super::hosts::Host;
+use super::watchdog::Watchdog;
+use crate::app::ask::Asked;
+use crate::app::queue::{self, Wait};
+use crate::app::road::{Judged, Road, RoadError};
+use crate::judge::approved::Approved;
+use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
+use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal};
+use crate::judge::risk::{Risk, Tier};
+use crate::judge::syntax::tree::Dialect;
+use crate::judge::{Judgment, behaviour};
+use crate::store::{Handed, IntentRow, Settled};
+use crate::ui::verdict;
+
+/// What is left of the deadline for the answer itself.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// The answer to a call; an error is a denial.
+pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
+    if call.what == What::Other {
+        return Ok(Answer::NoOpinion);
+    }
+    // Configuration and project are those of where the command would run. A folder that is gone has neither.
+    if let Some(cwd) = &call.cwd {
+        let _ = std::env::set_current_dir(cwd);
+    }
+    let road = Road::open().map_err(|error| error.to_string())?;
+    watchdog.shorten(Duration::from_secs(road.policy().hook.deadline.into()));
+    let invocation = invocation(&road, host, call).map_err(|error| error.to_string())?;
+    let Judged { judgment, decision } = road.judge(&invocation);
+    let risk = &judgment.risk;
+    let text = text(&call.what);
+    let handed = Handed { text: &text, cwd: &invocation.cwd, root: &invocation.session.root };
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let note = Note { road: &road, invocation: &invocation, risk, digest };
+    let allow = || {
+        let grants = road.policy().hook.grant && !matches!(call.what, What::Files(_));
+        if grants { Answer::Allow } else { Answer::NoOpinion }
+    };
+    let deny = |refusal: Refusal, answered: Option<Duration>| {
+        // A denial that cannot be written down is one all the same.
+        let _ = note.write(Settled::Refused(&refusal), answered, None, None);
+        Ok(Answer::Deny { reason: super::cut(&verdict::refused(&refusal, risk)) })
+    };
+    // What somebody else started cannot hand anything on: it could be the agent's command itself.
+    let hands = || road.caller.is_called_by_agent().then_some(&handed);
+    match decision {
+        Decision::Run(cleared) => match note.write(Settled::Allowed(cleared.basis()), None, None, None) {
+            Ok(()) => Ok(allow()),
+            Err(refusal) => deny(refusal, None),
+        },
+        Decision::Refuse(refusal) => deny(refusal, None),
+        Decision::Ask(prompt) => {
+            if call.event == Event::Permission && is_handed(&road, &handed, prompt.tier) {
+                // The same command was put to a person when the tool was to be used.
+                return Ok(Answer::NoOpinion);
+            }
+            if call.asks && prompt.tier < Tier::Critical {
+                return match note.write(Settled::Asked, None, None, hands()) {
+                    Ok(()) => Ok(Answer::Ask { reason: super::cut(&verdict::question(risk)) }),
+                    Err(refusal) => deny(refusal, None),
+                };
+            }
+            let begun = Instant::now();
+            match elsewhere(&road, &invocation, &judgment, &prompt, &wait(host, &road, &prompt, watchdog)) {
+                Ok(by) => {
+                    let settled = Settled::Allowed(&Basis::Person);
+                    match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
+                        Ok(()) => Ok(allow()),
+                        Err(refusal) => deny(refusal, None),
+                    }
+                }
+                // Where nobody could be asked, nobody took time to answer.
+                Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+                    deny(refusal, None)
+                }
+                Err(refusal) => deny(refusal, Some(begun.elapsed())),
+            }
+        }
+    }
+}
+
+/// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+fn elsewhere(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    wait: &Wait,
+) -> Result<Option<String>, Refusal> {
+    let by = match queue::ask(road, invocation, judgment, prompt, wait) {
+        Asked::Yes { by, .. } => by,
+        Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
+        Asked::Queued { request } => {
+            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not") });
+        }
+    };
+    let mut fresh = road.work_out(invocation);
+    fresh.risk = behaviour::weigh(fresh.risk, &road.standing(invocation), road.policy());
+    Approved::by_person(invocation.clone(), judgment, &fresh, Basis::Person).map(|_| by)
+}
+
+/// How long it may wait: as the policy says, and no longer than leaves time to answer.
+fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
+    let policy = Duration::from_secs(road.policy().queue_wait.into());
+    let mut time = policy.min(watchdog.left().saturating_sub(MARGIN));
+    // A caller can only shorten it.
+    if let Some(seconds) = road.caller.env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok()) {
+        time = time.min(Duration::from_secs(seconds));
+    }
+    let why = match prompt.tier {
+        Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
+        _ => format!("{} is not sure to ask a person when its hook wants it to", host.name),
+    };
+    Wait { time, elsewhere: false, tells: false, why }
+}
+
+/// What the agent wants to do, as an invocation of its own session.
+fn invocation(road: &Road, host: &Host, call: &Call) -> Result<Invocation, RoadError> {
+    let request = match &call.what {
+        What::Line(text) => line(road, host, text)?,
+        What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+        What::PowerShell(code) => {
+            Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
+        }
+        What::Files(changes) => {
+            let home = road.caller.account.home.as_deref();
+            let mut changes = changes.clone();
+            for change in &mut changes {
+                if let (Some(rest), Some(home)) = (change.path.strip_prefix("~/"), home.and_then(Path::to_str)) {
+                    change.path = format!("{home}/{rest}");
+                }
+            }
+            Request::Files(changes)
+        }
+        What::Other => Request::Files(Vec::new()),
+    };
+    let mut invocation = road.caller.invocation(request);
+    invocation.origin = Origin::Agent;
+    if let Some(cwd) = &call.cwd {
+        invocation.cwd = if cwd.is_absolute() { cwd.clone() } else { invocation.cwd.join(cwd) };
+    }
+    // The hook's own folder is not the command's.
+    invocation.env.variables.insert("PWD".into(), invocation.cwd.clone().into());
+    invocation.env.variables.remove(std::ffi::OsStr::new("OLDPWD"));
+    let session = &mut invocation.session;
+    session.agent = Some(host.name.to_owned());
+    if let Some(id) = &call.session {
+        session.id = format!("{}:{id}", host.name);
+        if let Some(part) = invocation.env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
+            session.id = format!("{}/{part}", session.id);
+        }
+        // Hooks have no terminal, and often are the only ones of their session: without the agent's process only its
+        // own name for the session holds its calls together.
+        if !road.caller.has_agent_above() {
+            session.root = format!("{}@{}:{id}", invocation.uid, host.name);
+        }
+    }
+    Ok(invocation)
+}
+
+/// A command string as the agent's shell would read it.
+fn line(road: &Road, host: &Host, text: &str) -> Result<Request, RoadError> {
+    let request = road.plain_line(text.into())?;
+    // These run commands with the account's own shell, which may be zsh.
+    let own = match host.name {
+        "claude" => ["CLAUDE_CODE_SHELL", "SHELL"].iter().find_map(|name| road.caller.env.get(name)),
+        "codex" => road.caller.account.shell.as_deref().and_then(Path::to_str),
+        "cursor" | "droid" | "opencode" | "amp" => road.caller.env.get("SHELL"),
+        _ => None,
+    };
+    Ok(match (request, own.map(Path::new)) {
+        (Request::Line(line), Some(own)) if own.file_name().is_some_and(|name| name == "zsh") => {
+            Request::Line(Line { dialect: Dialect::Zsh, shell: own.to_owned(), ..line })
+        }
+        (request, _) => request,
+    })
+}
+
+/// What the hook and the shell both see of a command. Changes of files never reach a shell.
+fn text(what: &What) -> Vec<u8> {
+    match what {
+        What::Line(text) => text.clone().into_bytes(),
+        What::Argv(words) => words.join("\0").into_bytes(),
+        What::PowerShell(code) => code.clone().into_bytes(),
+        What::Files(_) | What::Other => Vec::new(),
+    }
+}
+
+fn is_handed(road: &Road, handed: &Handed<'_>, tier: Tier) -> bool {
+    !handed.text.is_empty()
+        && road.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
+}
+
+/// What is to be written down of an answer.
+struct Note<'a> {
+    road: &'a Road,
+    invocation: &'a Invocation,
+    risk: &'a Risk,
+    digest: Digest,
+}
+
+impl Note<'_> {
+    /// Writes the answer down.
+    ///
+    /// # Errors
+    /// It could not be written, and it is of tier 2 or above.
+    fn write(
+        &self,
+        settled: Settled<'_>,
+        answered: Option<Duration>,
+        words: Option<&str>,
+        handed: Option<&Handed<'_>>,
+    ) -> Result<(), Refusal> {
+        let Self { road, invocation, risk, digest } = *self;
+        let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
+        if plain && road.policy().record == Record::Flagged {
+            return Ok(());
+        }
+        let row = IntentRow {
+            at: Timestamp::now(),
+            invocation,
+            digest,
+            risk,
+            settled,
+            answer_ms: answered.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            words,
+            parent: None,
+            process: None,
+        };
+        let written = road.store().map_err(ToString::to_string).and_then(|store| {
+            let written = match handed.filter(|handed| !handed.text.is_empty()) {
+                Some(handed) => store.advised_and_handed(&row, handed),
+                None => store.advised(&row),
+            };
+            written.map_err(|error| error.to_string())
+        });
+        match written {
+            Ok(_) => Ok(()),
+            Err(_) if risk.tier <= Tier::Low => Ok(()),
+            Err(why) => Err(Refusal::Unrecorded { why }),
+        }
+    }
+}

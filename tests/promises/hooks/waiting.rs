@@ -1,0 +1,113 @@
+//! Where an agent asks nobody, its call waits in the queue: no longer than the agent does, and for one use.
+
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use guard::store::queue::{Queue, State};
+use nix::libc;
+
+use super::stage::{bash, hook, said};
+use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::{PATIENCE, Terminal};
+
+/// A hook as an agent starts it that nobody knows: from a session of its own, so that a person's terminal is none of it.
+fn apart(home: &Home, agent: &str, timeout: &str) -> Command {
+    let mut command = home.program("sh");
+    command.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]);
+    command.args(["hook", "--agent", agent, "--timeout", timeout]).env_remove("GUARD_WAIT");
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| if libc::setsid() == -1 { Err(std::io::Error::last_os_error()) } else { Ok(()) });
+    }
+    command
+}
+
+/// A hook that waits, and its request.
+fn waiting(home: &Home, agent: &str, input: &str) -> (Child, String) {
+    let mut command = apart(home, agent, "120");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let begun = Instant::now();
+    loop {
+        let pending = home.guard(&["pending", "--json"]).output().unwrap();
+        let pending = String::from_utf8(pending.stdout).unwrap();
+        let id = pending.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
+        if let Some(id) = id {
+            return (child, id.to_owned());
+        }
+        assert!(begun.elapsed() < PATIENCE, "nothing waits: {pending}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn approve(home: &Home, id: &str) {
+    let mut command = home.guard(&["approve", id]);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn(command);
+    terminal.wait_for("no answer means no");
+    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    terminal.send("y");
+    terminal.wait_exit();
+}
+
+fn ended(child: Child) -> (Output, String, String) {
+    let output = child.wait_with_output().unwrap();
+    let (out, err) = said(&output);
+    (output, out, err)
+}
+
+#[test]
+fn a_yes_elsewhere_lets_it_through_without_granting_more() {
+    let home = Home::new();
+    let (child, id) = waiting(&home, "codex", &bash(&home, &FLAGGED.join(" ")));
+    approve(&home, &id);
+    let (output, out, err) = ended(child);
+    assert_eq!((output.status.code(), out.as_str(), err.as_str()), (Some(0), "", ""));
+    let log = home.prints(&["log", "--json"], 0);
+    assert!(log.contains("\"kind\":\"advised\"") && log.contains(&format!("request {id}, approved by")), "{log}");
+    // It was for once.
+    let (out, _) = said(&hook(&home, "codex", &bash(&home, &FLAGGED.join(" "))));
+    assert!(out.contains("deny"), "{out}");
+}
+
+#[test]
+fn a_no_elsewhere_is_a_denial_with_its_words_and_nothing_else() {
+    let home = Home::new();
+    let (child, id) = waiting(&home, "kimi", &bash(&home, &FLAGGED.join(" ")).replace("\"Bash\"", "\"Shell\""));
+    let mut command = home.guard(&["deny", &id, "--reason", "not on main"]);
+    command.env("TERM", "xterm-256color");
+    Terminal::spawn(command).wait_exit();
+    let (output, out, err) = ended(child);
+    assert_eq!((output.status.code(), out.as_str()), (Some(2), ""));
+    assert!(err.contains("denied by a person: not on main") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request() {
+    let home = Home::new();
+    let input = bash(&home, &FLAGGED.join(" "));
+    let output = super::stage::fed(&mut apart(&home, "codex", "3"), input.as_bytes());
+    let (out, _) = said(&output);
+    assert!(out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("ran out of time"), "{out}");
+    // A late yes holds for the same call, once.
+    let pending = home.prints(&["pending", "--json"], 0);
+    let id = pending.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    assert!(out.contains(&id), "{out}: {pending}");
+    approve(&home, &id);
+    let late = super::stage::fed(&mut apart(&home, "codex", "3"), input.as_bytes());
+    assert_eq!(said(&late), (String::new(), String::new()), "{pending}");
+    assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, State::Used);
+}
+
+#[test]
+fn tier_4_waits_for_a_person_and_never_for_the_agents_own_prompt() {
+    let home = Home::new();
+    let (mut child, id) = waiting(&home, "claude", &bash(&home, "rm -rf ~"));
+    let pending = home.prints(&["pending"], 0);
+    assert!(pending.contains(&id) && pending.contains("rm -rf"), "{pending}");
+    let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
+    nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+}
