@@ -229,7 +229,8 @@ impl Road {
     pub fn standing(&self, invocation: &Invocation) -> Standing {
         let Some(store) = self.past() else { return Standing::default() };
         let mut standing = store.standing(&invocation.session.root, Timestamp::now()).unwrap_or_default();
-        standing.above = self.parent().and_then(|parent| store.approved_above(&parent).ok().flatten());
+        let parent = self.parent().filter(|_| !self.caller.is_agent_between());
+        standing.above = parent.and_then(|parent| store.approved_above(&parent).ok().flatten());
         standing
     }
 

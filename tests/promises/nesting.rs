@@ -112,3 +112,20 @@ fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
     let mut command = home.guard(&["--", "npm", "publish"]);
     assert_eq!(command.stdin(std::process::Stdio::null()).status().unwrap().code(), Some(126));
 }
+
+#[test]
+fn a_yes_to_starting_an_agent_is_none_to_what_the_agent_then_runs() {
+    let home = Home::new();
+    let mark = home.path("went-through");
+    home.stand_in("terraform", &format!("echo ran >> '{}'", mark.display()));
+    let inner = format!("GUARD_WAIT=0 '{}' -- terraform apply -auto-approve; exit 0", guard());
+    // Without an agent in between, what was approved covers it.
+    home.stand_in("git", &inner);
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    assert!(mark.exists());
+    std::fs::remove_file(&mark).unwrap();
+    home.stand_in("claude", &inner);
+    home.stand_in("git", "claude; exit 0");
+    assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
+    assert!(!mark.exists());
+}
