@@ -10,14 +10,15 @@ use jiff::Timestamp;
 
 use super::ask::{self, Asked};
 use super::exit;
+use super::hook;
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
 use crate::judge::approved::{Approved, Receipt};
-use crate::judge::invocation::Invocation;
+use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::{Judgment, behaviour};
-use crate::store::{IntentRow, Settled};
+use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::visible;
 use crate::world::identity::Caller;
 
@@ -58,7 +59,10 @@ pub fn settle(road: &Road, invocation: Invocation, manner: Manner, inherited: &m
                 Err(refusal) => Err(say(&refusal, &judgment.risk)),
             }
         }
-        Decision::Ask(prompt) => with_a_person(road, invocation, &judgment, &prompt, manner, inherited),
+        Decision::Ask(prompt) => match by_host(road, &invocation, &judgment) {
+            Some(ready) => Ok(ready),
+            None => with_a_person(road, invocation, &judgment, &prompt, manner, inherited),
+        },
         Decision::Refuse(refusal) => Err(refuse(road, &invocation, &judgment, &refusal, None)),
     }
 }
@@ -75,6 +79,33 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
         Ok(receipt) => Ok(Ready { approved, receipt, asked: false }),
         Err(refusal) => Err(say(&refusal, risk)),
     }
+}
+
+/// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
+/// about once, and that was used up by this.
+fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<Ready> {
+    let Request::Line(line) = &invocation.request else { return None };
+    // A command further down is another one, whatever it says; so is a text that is given words to fill in.
+    let whole = line.positional.is_empty();
+    if !whole || judgment.risk.tier == Tier::Critical || !road.caller.is_child_of_agent() {
+        return None;
+    }
+    let folder = hook::physical(&invocation.cwd);
+    let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
+    let approved = Approved::by_person(invocation.clone(), judgment, judgment, Basis::Host).ok()?;
+    let row = IntentRow {
+        at: Timestamp::now(),
+        invocation,
+        digest: approved.digest(),
+        risk: &judgment.risk,
+        settled: Settled::Allowed(&Basis::Host),
+        answer_ms: None,
+        words: None,
+        parent: None,
+        process: None,
+    };
+    let receipt = road.store().ok()?.intent_of_handed(&row, &handed).ok()??;
+    Some(Ready { approved, receipt, asked: false })
 }
 
 /// Asks, and settles by the answer.

@@ -98,13 +98,19 @@ impl Caller {
         agent_above(&self.ancestors).is_some()
     }
 
+    /// Whether a known agent is the parent of this process.
+    #[must_use]
+    pub fn is_child_of_agent(&self) -> bool {
+        self.ancestors.first().is_some_and(|parent| agent_above(std::slice::from_ref(parent)).is_some())
+    }
+
     /// Whether a known agent itself started this process: directly, or by a shell that was told to do nothing else. A
     /// command of the agent's that starts guard in a script or a pipe does not pass for the agent.
     #[must_use]
     pub fn is_called_by_agent(&self) -> bool {
         let is_agent = |process: &Process| agent_above(std::slice::from_ref(process)).is_some();
         match self.ancestors.as_slice() {
-            [parent, ..] if is_agent(parent) => true,
+            _ if self.is_child_of_agent() => true,
             [shell, agent, ..] if is_agent(agent) => {
                 let arguments = system::arguments(shell.pid);
                 let plain = |command: &String| {

@@ -7,6 +7,8 @@
 mod exchanges;
 #[path = "hooks/failing.rs"]
 mod failing;
+#[path = "hooks/once.rs"]
+mod once;
 #[path = "hooks/stage.rs"]
 mod stage;
 #[path = "hooks/waiting.rs"]

@@ -41,7 +41,8 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
     let Judged { judgment, decision } = road.judge(&invocation);
     let risk = &judgment.risk;
     let text = text(&call.what);
-    let handed = Handed { text: &text, cwd: &invocation.cwd, root: &invocation.session.root };
+    let folder = super::physical(&invocation.cwd);
+    let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
     let note = Note { road: &road, invocation: &invocation, risk, digest };
     let allow = || {

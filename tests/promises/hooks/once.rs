@@ -1,0 +1,81 @@
+//! A hook and guard as the agent's shell, installed together, ask once.
+
+use std::process::Output;
+
+use super::stage::bash;
+use crate::harness::home::{FLAGGED, Home};
+
+/// Lets an agent run a script of its own: it calls hooks and shells as its children. `$H` asks the hook about the command
+/// in `$1` from the folder in `$2`, `$S` runs one with guard as its shell.
+fn agent(home: &Home, script: &str) -> Output {
+    let input = bash(home, "@COMMAND@").replace(home.path("work").to_str().unwrap(), "@FOLDER@");
+    std::fs::write(home.path("input"), input).unwrap();
+    let guard = env!("CARGO_BIN_EXE_guard");
+    let files = home.path("").display().to_string();
+    home.stand_in(
+        "claude",
+        &format!(
+            "H() {{ sed \"s|@COMMAND@|$1|; s|@FOLDER@|${{2:-$PWD}}|\" '{files}/input' > '{files}/call'\n\
+             '{guard}' hook --agent claude < '{files}/call' > '{files}/said' 2>&1\n\
+             grep -o '\"permissionDecision\":\"[a-z]*\"' '{files}/said' || echo silent; }}\n\
+             S() {{ '{guard}' -c \"$@\"; echo \"ended $?\"; }}\n{script}"
+        ),
+    );
+    home.program("claude").output().unwrap()
+}
+
+fn lines(output: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&output.stdout).lines().map(ToOwned::to_owned).collect()
+}
+
+const ASKED: &str = "\"permissionDecision\":\"ask\"";
+
+#[test]
+fn what_the_hook_handed_over_the_shell_runs_once_without_asking() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let output = agent(&home, &format!("H '{push}'; S '{push}'; S '{push}'"));
+    assert_eq!(lines(&output), [ASKED, "ended 0", "ended 126"], "{output:?}");
+    assert_eq!(home.ran(), 1);
+    let log = home.prints(&["log", "--json"], 0);
+    assert!(log.contains("\"settled_by\":\"host\""), "{log}");
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn another_command_another_folder_and_tier_4_are_not_what_was_handed_over() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let other = format!("H '{push}'; S '{push} '; cd ../home; S '{push}'; cd ../work; S '{push}' name; S '{push}'");
+    assert_eq!(lines(&agent(&home, &other)), [ASKED, "ended 126", "ended 126", "ended 126", "ended 0"]);
+    let elsewhere = format!("H '{push}' '{}'; S '{push}'", home.path("home").display());
+    assert_eq!(lines(&agent(&home, &elsewhere)), [ASKED, "ended 126"]);
+    assert_eq!(lines(&agent(&home, "H 'git rm -rf ~'; S 'rm -rf ~/../home'")).last().unwrap(), "ended 126");
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_command_of_the_agents_cannot_hand_itself_over() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    // What a command runs below the agent is not the agent: neither where it calls the hook, nor where it runs guard.
+    let forged = format!("(sh -c \". ./forge\"); S '{push}'");
+    let guard = env!("CARGO_BIN_EXE_guard");
+    let input = bash(&home, &push);
+    std::fs::write(home.path("forged"), input).unwrap();
+    let forge = format!("'{guard}' hook --agent claude < '{}' >/dev/null 2>&1; true\n", home.path("forged").display());
+    std::fs::write(home.path("work/forge"), forge).unwrap();
+    assert_eq!(lines(&agent(&home, &forged)), ["ended 126"]);
+    let deeper = format!("H '{push}'; sh -c \"'{guard}' -c '{push}'; exit \\$?\"; echo \"ended $?\"");
+    assert_eq!(lines(&agent(&home, &deeper)), [ASKED, "ended 126"]);
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn through_guard_the_hook_cannot_be_fed() {
+    let home = Home::new();
+    let command = format!("echo '{{}}' | '{}' hook --agent claude", env!("CARGO_BIN_EXE_guard"));
+    let output = home.guard(&["-c", &command]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("guard.hook"), "{output:?}");
+}
