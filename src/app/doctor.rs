@@ -116,7 +116,10 @@ struct Ward<'a> {
 impl Ward<'_> {
     /// Whether a check is wanted: by its name, or by what its name begins with.
     fn wants(&self, check: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| check == only || check.starts_with(&format!("{only}.")))
+        let named = |only: &String| {
+            check.strip_prefix(only.as_str()).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('.'))
+        };
+        self.only.is_empty() || self.only.iter().any(named)
     }
 
     /// This process's environment, with these on top.

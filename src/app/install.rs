@@ -126,7 +126,8 @@ fn refusal(caller: &Caller, args: &InstallArgs) -> Option<String> {
     if args.dry_run {
         return None;
     }
-    if let Some(agent) = &caller.session.agent {
+    let behind = || Caller::agent_among(&caller.behind_the_terminal());
+    if let Some(agent) = caller.session.agent.as_deref().or_else(behind) {
         return Some(format!(
             "how guard is wired is changed by a person, not from inside a guarded session ({agent}): run this in your own terminal"
         ));

@@ -339,6 +339,84 @@ fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// A home with links in front of the shells, and their folder.
+fn with_shims() -> (Home, PathBuf) {
+    let home = home();
+    assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());
+    let folder = home.data().join("shims");
+    (home, folder)
+}
+
+fn diagnosed_with(home: &Home, variables: &[(&str, &str)], check: &str) -> (Vec<(String, String)>, i32) {
+    let output = home.guard(&["doctor", "--json", check]).envs(variables.iter().copied()).output().unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(home.ran(), 0, "the doctor ran what it only says");
+    let findings = said["findings"].as_array().unwrap();
+    (of(findings, check), output.status.code().unwrap())
+}
+
+#[test]
+fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
+    let (home, folder) = with_shims();
+    let bash = folder.join("bash");
+    let bash = bash.to_str().unwrap();
+    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    for (variables, check) in [
+        (("SHELL", bash), "shell.SHELL"),
+        (("CLAUDE_CODE_SHELL", bash), "shell.CLAUDE_CODE_SHELL"),
+        (("GOOSE_SHELL", bash), "shell.GOOSE_SHELL"),
+        (("PATH", &path), "shell.PATH.bash"),
+        (("PATH", &path), "shell.shims.sh"),
+    ] {
+        let (found, code) = diagnosed_with(&home, &[variables], check);
+        let fine = "a word that must be refused was, one that must pass did";
+        assert_eq!((found, code), (vec![("ok".to_owned(), fine.to_owned())], 0), "{check}");
+    }
+}
+
+#[test]
+fn the_shell_that_an_agents_settings_name_is_tried() {
+    let (home, folder) = with_shims();
+    fs::create_dir_all(home.path("home/.claude")).unwrap();
+    let settings = |path: &str| {
+        let text = format!("{{\"env\": {{\"CLAUDE_CODE_SHELL\": \"{path}\"}}}}");
+        fs::write(home.path("home/.claude/settings.json"), text).unwrap();
+    };
+    settings(folder.join("bash").to_str().unwrap());
+    assert_eq!(diagnosed_with(&home, &[], "shell.CLAUDE_CODE_SHELL.settings").1, 0);
+    settings("/nonexistent/bash");
+    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "is not there");
+    // The link is called guard: Claude Code does not take it for a shell.
+    settings(home.path("bin/guard").to_str().unwrap());
+    fails(&home, "shell.CLAUDE_CODE_SHELL.settings", "goes on without guard");
+}
+
+#[test]
+fn links_whose_guard_is_gone_are_seen() {
+    let (home, folder) = with_shims();
+    fs::remove_file(folder.join("sh")).unwrap();
+    symlink("/nonexistent/guard", folder.join("sh")).unwrap();
+    fails(&home, "shell.shims.sh", "is not there");
+}
+
+#[test]
+fn a_shell_that_is_somebody_elses_is_none_of_guards_business() {
+    let home = home();
+    let variables = [("SHELL", "/bin/bash"), ("GOOSE_SHELL", "/bin/sh")];
+    let (findings, code) = diagnosed_with(&home, &variables, "shells");
+    assert_eq!((findings[0].0.as_str(), findings.len(), code), ("ok", 1, 0));
+    assert!(home.prints(&["doctor", "shell"], 0).contains("guard stands in for none"));
+}
+
+#[test]
+fn a_hook_is_answered_through_guard_as_the_shell_too() {
+    let (home, folder) = with_shims();
+    install(&home, guard::app::install::hosts::by_name("gemini").unwrap());
+    let path = format!("{}:{}:/usr/bin:/bin", folder.display(), home.path("bin").display());
+    let (found, code) = diagnosed_with(&home, &[("PATH", &path)], "agent.gemini");
+    assert_eq!((found[0].0.as_str(), code), ("ok", 0), "{found:?}");
+}
+
 #[test]
 fn one_check_can_be_made_alone() {
     let home = home();

@@ -187,6 +187,24 @@ fn taking_guard_out_of_a_file_that_was_changed_since_takes_only_guard_out() {
 }
 
 #[test]
+fn taking_guard_out_without_the_copy_takes_only_guard_out() {
+    for (agent, name, before, after) in [
+        ("claude", ".claude/settings.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}\n"),
+        ("cursor", ".cursor/hooks.json", "", "{}\n"),
+        ("kimi", ".kimi/config.toml", "a = 1\n", "a = 1\n"),
+        ("hermes", ".hermes/config.yaml", "a: 1\n", "a: 1\n"),
+    ] {
+        let home = home();
+        let path = write(&home, name, before);
+        home.prints(&["install", agent, "--yes"], 0);
+        fs::remove_dir_all(home.data().join("installed")).unwrap();
+        let (screen, end) = at_a_terminal(&home, &["install", agent, "--uninstall", "--yes"], None);
+        assert_eq!(end, "exit 0", "{screen}");
+        assert_eq!(fs::read_to_string(&path).unwrap_or_default(), after, "{agent}");
+    }
+}
+
+#[test]
 fn an_outdated_entry_is_updated_in_its_place() {
     let home = home();
     let old = "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"matcher\": \"Bash\",\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"/old/guard hook --agent codex\"}\n        ]\n      },\n      {\"matcher\": \"x\", \"hooks\": []}\n    ]\n  }\n}\n";
