@@ -9,6 +9,8 @@ mod exchanges;
 mod failing;
 #[path = "hooks/once.rs"]
 mod once;
+#[path = "hooks/plugins.rs"]
+mod plugins;
 #[path = "hooks/stage.rs"]
 mod stage;
 #[path = "hooks/waiting.rs"]

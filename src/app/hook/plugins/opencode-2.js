@@ -6,7 +6,13 @@ const GUARD = "guard";
 // Seconds for which guard may think, or wait for a person.
 const WAITS = 600;
 // What OpenCode weighs, and the tool that guard knows it as.
-const JUDGED = { bash: "bash", shell: "bash", write: "write", edit: "edit", patch: "edit" };
+const JUDGED = new Map([
+  ["bash", "bash"],
+  ["shell", "bash"],
+  ["write", "write"],
+  ["edit", "edit"],
+  ["patch", "edit"],
+]);
 
 function ask(call) {
   return new Promise((resolve) => {
@@ -18,27 +24,32 @@ function ask(call) {
       resolve(answer);
     };
     const deny = (reason) => end({ decision: "deny", reason: `guard: ${reason}` });
-    const child = spawn(GUARD, ["hook", "--agent", "opencode", "--timeout", String(WAITS)]);
-    timer = setTimeout(() => {
-      child.kill("SIGKILL");
-      deny("it did not answer in time");
-    }, WAITS * 1000);
-    child.on("error", (error) => deny(`it could not be started: ${error.message}`));
-    child.stdin.on("error", () => {});
-    child.stdout.on("data", (chunk) => (said += chunk));
-    child.stderr.on("data", (chunk) => (errors += chunk));
-    child.on("close", (code) => {
-      if (code !== 0) return deny(errors.trim() || `it ended with ${code}`);
-      let answer;
-      try {
-        answer = JSON.parse(said);
-      } catch {
-        return deny("its answer cannot be read");
-      }
-      const known = ["none", "allow", "ask", "deny"].includes(answer?.decision);
-      return known ? end(answer) : deny("its answer holds no decision");
-    });
-    child.stdin.end(JSON.stringify(call));
+    try {
+      const input = JSON.stringify(call);
+      const child = spawn(GUARD, ["hook", "--agent", "opencode", "--timeout", String(WAITS)]);
+      timer = setTimeout(() => {
+        child.kill("SIGKILL");
+        deny("it did not answer in time");
+      }, WAITS * 1000);
+      child.on("error", (error) => deny(`it could not be started: ${error.message}`));
+      child.stdin.on("error", () => {});
+      child.stdout.on("data", (chunk) => (said += chunk));
+      child.stderr.on("data", (chunk) => (errors += chunk));
+      child.on("close", (code) => {
+        if (code !== 0) return deny(errors.trim() || `it ended with ${code}`);
+        let answer;
+        try {
+          answer = JSON.parse(said);
+        } catch {
+          return deny("its answer cannot be read");
+        }
+        const known = ["none", "allow", "ask", "deny"].includes(answer?.decision);
+        return known ? end(answer) : deny("its answer holds no decision");
+      });
+      child.stdin.end(input);
+    } catch (error) {
+      deny(`it could not be asked: ${error.message}`);
+    }
   });
 }
 
@@ -46,7 +57,7 @@ export default {
   id: "guard",
   async setup(ctx) {
     await ctx.permission.hook("evaluate", async (event) => {
-      const tool = JUDGED[event.action];
+      const tool = JUDGED.get(event.action);
       if (tool === undefined || event.effect === "deny") return;
       const args = tool === "bash" ? { command: event.resource } : { filePath: event.resource };
       const cwd = ctx.directory || process.cwd();
