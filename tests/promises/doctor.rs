@@ -188,6 +188,35 @@ fn a_hook_that_its_user_has_not_accepted_is_seen() {
 }
 
 #[test]
+fn a_project_that_switches_the_hooks_of_the_account_off_is_seen() {
+    for name in [".claude/settings.json", ".claude/settings.local.json"] {
+        let home = wired(guard::app::install::hosts::by_name("claude").unwrap());
+        fs::create_dir_all(home.path("work/.git")).unwrap();
+        fs::create_dir_all(home.path("work/.claude")).unwrap();
+        fs::write(home.path("work").join(name), "{\"disableAllHooks\": true}").unwrap();
+        fails(&home, "agent.claude", "disableAllHooks");
+    }
+}
+
+#[test]
+fn a_guard_that_is_asked_twice_is_told_of() {
+    let home = wired(guard::app::install::hosts::by_name("claude").unwrap());
+    fs::create_dir_all(home.path("work/.git")).unwrap();
+    home.prints(&["install", "claude", "--project", "--yes"], 0);
+    let (findings, code) = diagnosed(&home, &["agent.claude"]);
+    let found = of(&findings, "agent.claude");
+    assert!(found.iter().any(|(status, says)| status == "warn" && says.contains("asked twice")), "{found:?}");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_mode_that_asks_nobody_is_told_of() {
+    let home = Home::that_asks_nobody();
+    let found = of(&diagnosed(&home, &["config"]).0, "config");
+    assert!(found[0].0 == "warn" && found[0].1.starts_with("mode is off"), "{found:?}");
+}
+
+#[test]
 fn a_file_that_is_read_in_the_place_of_guards_is_seen() {
     let droid = guard::app::install::hosts::by_name("droid").unwrap();
     let home = wired(droid);

@@ -41,7 +41,7 @@ pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Optio
 }
 
 /// A switch that keeps all hooks from running.
-fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
+pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     let root = json::parse(text).ok()?;
     let bare = |node: Option<&Node>, word: &str| node.is_some_and(|node| text.get(node.span.clone()) == Some(word));
     let config = root.get("hooksConfig");

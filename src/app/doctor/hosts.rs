@@ -75,6 +75,16 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         }
         findings.push(wire_works(ward, &wiring, path, wire, text, *state));
     }
+    let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(known, wire));
+    let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
+    if let Some((path, ..)) = project.filter(|_| wired.iter().any(|(_, wire, ..)| !in_project(wire))) {
+        let says = "guard is in the files of the account and of the project, and is asked twice";
+        let remedy = format!("guard install {} --project --uninstall", host.name);
+        findings.push(Finding::warn(&check, says, remedy).about(path));
+    }
+    if !wired.is_empty() {
+        findings.extend(switched_off_here(ward, host, &check));
+    }
     for finding in &mut findings {
         finding.version.clone_from(&version);
     }
@@ -83,6 +93,17 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         findings.push(Finding::warn(&check, says, "update Claude Code"));
     }
     findings
+}
+
+/// A file of the project in which the hooks of the account are switched off. An agent can write it.
+fn switched_off_here(ward: &Ward, host: &Host, check: &str) -> Vec<Finding> {
+    let shared = (host.name == "claude").then_some(".claude/settings.json");
+    let files = host.project.iter().map(|wire| wire.path).chain(shared).map(|name| ward.places.project().join(name));
+    let found = files.filter_map(|path| {
+        let obstacle = consent::switched_off(host, &file::read(&path).ok()??)?;
+        Some(Finding::fail(check, obstacle.says, obstacle.remedy).about(path))
+    });
+    found.collect()
 }
 
 /// One file in which guard is: every call in it is made, once with what must be refused and once with what must pass.

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Finding, Ward};
+use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
 
 /// A larger record is not read through here.
@@ -64,6 +65,15 @@ fn rules(ward: &Ward) -> Vec<Finding> {
     findings.extend(
         config.warnings.iter().map(|problem| Finding::warn("config", problem.to_string(), "see guard config check")),
     );
+    let policy = road.policy();
+    if policy.mode == Mode::Off {
+        let says = "mode is off: everything up to tier 3 runs without anybody being asked";
+        findings.push(Finding::warn("config", says, "mode = \"manual\" in the file that guard config show mode names"));
+    }
+    if policy.yolo {
+        let says = "yolo is set: what nobody was asked about may be irreversible";
+        findings.push(Finding::warn("config", says, "take yolo out of the file that guard config show yolo names"));
+    }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
         let says = format!("{files} configuration and {} pattern files are in order", config.pattern_files.len());

@@ -99,6 +99,11 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
     let mut place = Place { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
     let Some(outer) = outer else { return Ok(place) };
     place.end_outer = end_of_block(rows, outer, false);
+    if let Some(next) = rows.iter().skip(outer + 1).find(|row| is_content(row)).filter(|row| row.indent == 0) {
+        if next.text.starts_with('-') {
+            return Err(trouble(next, "a key of its own, indented, belongs here"));
+        }
+    }
     let below = || rows.iter().enumerate().take(place.end_outer).skip(outer + 1).filter(|(_, row)| is_content(row));
     let Some((_, first)) = below().next() else { return Ok(place) };
     let indent = first.indent;
@@ -286,6 +291,11 @@ mod tests {
                 "hooks:\n    pre_tool_call:\n    - {matcher: x, command: y}\n",
                 "hooks:\n    pre_tool_call:\n    - {matcher: x, command: y}\n    - matcher: \"terminal\"\n      command: \"/g/guard hook --agent hermes\"\n".to_owned(),
             ),
+            (
+                "hooks:\n  pre_tool_call:\n  - matcher: x\n    command: y\n  stop: []\n",
+                "hooks:\n  pre_tool_call:\n  - matcher: x\n    command: y\n  - matcher: \"terminal\"\n    command: \"/g/guard hook --agent hermes\"\n  stop: []\n".to_owned(),
+            ),
+            ("list:\n- a\n- b\n", format!("list:\n- a\n- b\nhooks:\n  pre_tool_call:\n{block}")),
         ] {
             let text = added(before, KEYS, &item()).unwrap();
             assert_eq!(text, after);
@@ -309,6 +319,7 @@ mod tests {
             "\"hooks\":\n  a: 1\n",
             "a: 1\n---\nhooks:\n",
             "hooks:\na: 1\nhooks:\n",
+            "hooks:\n- a\n",
             "hooks:\n    a: 1\n  b: 2\n",
             "hooks:\n  pre_tool_call:\n    a: 1\n",
         ] {
