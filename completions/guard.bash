@@ -40,6 +40,9 @@ _guard() {
             guard,explain)
                 cmd="guard__subcmd__explain"
                 ;;
+            guard,export)
+                cmd="guard__subcmd__export"
+                ;;
             guard,help)
                 cmd="guard__subcmd__help"
                 ;;
@@ -66,6 +69,9 @@ _guard() {
                 ;;
             guard,session)
                 cmd="guard__subcmd__session"
+                ;;
+            guard,stats)
+                cmd="guard__subcmd__stats"
                 ;;
             guard,verify)
                 cmd="guard__subcmd__verify"
@@ -145,6 +151,9 @@ _guard() {
             guard__subcmd__help,explain)
                 cmd="guard__subcmd__help__subcmd__explain"
                 ;;
+            guard__subcmd__help,export)
+                cmd="guard__subcmd__help__subcmd__export"
+                ;;
             guard__subcmd__help,help)
                 cmd="guard__subcmd__help__subcmd__help"
                 ;;
@@ -171,6 +180,9 @@ _guard() {
                 ;;
             guard__subcmd__help,session)
                 cmd="guard__subcmd__help__subcmd__session"
+                ;;
+            guard__subcmd__help,stats)
+                cmd="guard__subcmd__help__subcmd__stats"
                 ;;
             guard__subcmd__help,verify)
                 cmd="guard__subcmd__help__subcmd__verify"
@@ -284,7 +296,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait verify allow patterns install hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait stats export verify allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -657,8 +669,42 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__export)
+            opts="-h --format --since --until --after --session --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "jsonl csv ecs ocsf cef" -- "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session wait verify allow patterns install hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session wait stats export verify allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -854,6 +900,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1091,6 +1151,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1160,7 +1234,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__log)
-            opts="-n -h --since --until --tier --decision --command --folder --number --json --help show prune help"
+            opts="-f -n -h --since --until --tier --decision --command --folder --search --session --unconfirmed --follow --number --json --help show prune help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1187,6 +1261,14 @@ _guard() {
                     return 0
                     ;;
                 --folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --search)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --session)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1577,6 +1659,24 @@ _guard() {
                     return 0
                     ;;
                 -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__stats)
+            opts="-h --since --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -12,7 +12,8 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, check, config, doctor, explain, hook, install, log, patterns, pending, replay, session, verify, wait,
+    allow, answer, check, config, doctor, explain, export, hook, install, log, patterns, pending, replay, session,
+    stats, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -97,6 +98,10 @@ pub enum Verb {
     Session(session::SessionArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
+    /// Show how much is asked, how it is answered, and how fast
+    Stats(stats::StatsArgs),
+    /// Write the record in the forms that other systems read
+    Export(export::ExportArgs),
     /// Check that the record is as it was written: exit 0 when it is, 1 when not
     Verify(verify::VerifyArgs),
     /// List, give and take back standing grants

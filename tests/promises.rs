@@ -56,5 +56,7 @@ mod scene;
 mod shells;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
+#[path = "promises/telling.rs"]
+mod telling;
 #[path = "promises/world.rs"]
 mod world;

@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Zoned;
@@ -63,6 +64,18 @@ struct Filters {
     /// Only commands in this folder and below
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Only rows with this text in the command, the findings, the words, the folder, or who asked
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only this session, as guard session names it
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Only what is hard to undo, or cannot be undone, and ran without a person
+    #[arg(long)]
+    unconfirmed: bool,
+    /// Go on showing rows as they are written, until interrupted
+    #[arg(short = 'f', long)]
+    follow: bool,
     /// How many, the newest; 0 for all
     #[arg(short = 'n', long = "number", value_name = "COUNT", default_value_t = 50)]
     number: u32,
@@ -138,11 +151,49 @@ fn look_up(args: &LogArgs) -> Result<u8, LogError> {
             show(&store.entry(id.unwrap_or(1))?, *json, &now)
         }
         (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into()),
-        (_, store) => list(&args.filters, store.as_ref(), &now),
+        (_, store) => {
+            let shown = list(&args.filters, store.as_ref(), &now)?;
+            drop(store);
+            if args.filters.follow { follow(&args.filters, shown, &now) } else { Ok(exit::ALLOW) }
+        }
     }
 }
 
-fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, LogError> {
+/// How often is looked for new rows.
+const PACE: Duration = Duration::from_millis(250);
+
+/// Shows rows after one, as they are written. The record is opened for each look and closed again: who keeps it open
+/// slows down everybody who writes.
+fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, LogError> {
+    let paths = road::paths()?;
+    let terminal = io::stdout().is_terminal();
+    let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
+    loop {
+        std::thread::sleep(PACE);
+        let Some(store) = Store::open_existing(&paths)? else { continue };
+        let newest = store.head()?.map_or(0, |head| head.row);
+        if newest <= shown {
+            continue;
+        }
+        let found = store.find(&Filter { after: Some(shown), limit: None, ..filter(filters, now)? })?;
+        let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
+        let layout = table::Layout::new(newest, columns, look.ascii);
+        let mut out = io::stdout().lock();
+        for id in found {
+            match store.entry(id) {
+                Ok(entry) if filters.json => json(&mut out, &entry)?,
+                Ok(entry) => print(&mut out, &layout.row(&entry, now.time_zone()), &look)?,
+                Err(error) => writeln!(io::stderr(), "guard: {error}")?,
+            }
+        }
+        out.flush()?;
+        shown = newest;
+    }
+}
+
+/// Lists rows, and returns the number of the newest that was there.
+fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, LogError> {
+    let newest = store.map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let mut filter = filter(filters, now)?;
     // One more than is shown, to know whether there is more.
     filter.limit = filter.limit.map(|limit| limit.saturating_add(1));
@@ -158,8 +209,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, Log
     let mut out = io::BufWriter::new(io::stdout().lock());
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii);
     if found.is_empty() && !filters.json {
-        let any = store.map_or(Ok(None), Store::head)?.is_some();
-        let nothing = if any { "No row is like that." } else { "Nothing is recorded yet." };
+        let nothing = if newest > 0 { "No row is like that." } else { "Nothing is recorded yet." };
         writeln!(out, "{nothing}")?;
     } else if !filters.json {
         print(&mut out, &layout.head(), &look)?;
@@ -182,7 +232,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<u8, Log
         print(&mut out, &Line::of(Style::Dim, "There is more: -n 0 shows all of it."), &look)?;
     }
     out.flush()?;
-    Ok(exit::ALLOW)
+    Ok(newest)
 }
 
 fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
@@ -206,6 +256,10 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
         decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
         command: filters.command.clone(),
         folder,
+        text: filters.search.clone(),
+        session: filters.session.clone(),
+        unconfirmed: filters.unconfirmed,
+        after: None,
         limit: (filters.number > 0).then_some(filters.number),
     })
 }

@@ -50,6 +50,7 @@ mod redact;
 mod rows;
 #[cfg(test)]
 mod sample;
+mod stats;
 
 use std::cell::OnceCell;
 
@@ -66,6 +67,7 @@ pub use paths::Paths;
 pub use prune::{Limit, Pruned, Why};
 pub use redact::redact;
 pub use rows::{Entry, Filter, Kind, ResultEntry};
+pub use stats::{HASTY_MS, Stats};
 
 /// The record, for reading and writing.
 pub struct Store {

@@ -174,6 +174,14 @@ pub struct Filter {
     pub command: Option<String>,
     /// The folder or one above it.
     pub folder: Option<String>,
+    /// A part of anything that is said of the row in words.
+    pub text: Option<String>,
+    /// Of this session, by its name or its root.
+    pub session: Option<String>,
+    /// What is hard to undo or cannot be undone, and was run without a person.
+    pub unconfirmed: bool,
+    /// Only rows after this one.
+    pub after: Option<i64>,
     /// At most this many, the newest.
     pub limit: Option<u32>,
 }
@@ -263,6 +271,23 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> 
         // With a slash at both ends, so that /a/b is below /a and /ab is not.
         let folder = format!("{}/", folder.trim_end_matches('/'));
         and("instr(cwd || '/', ?) = 1", Box::new(folder));
+    }
+    if let Some(part) = &filter.text {
+        const WORDS: &str =
+            "concat_ws(char(10), command, findings, settled, words, cwd, user, session, agent, what, place)";
+        and(&format!("instr(lower({WORDS}), lower(?)) > 0"), Box::new(part.clone()));
+    }
+    if let Some(session) = &filter.session {
+        and("? IN (session, root)", Box::new(session.clone()));
+    }
+    if let Some(after) = filter.after {
+        and("id > ?", Box::new(after));
+    }
+    if filter.unconfirmed {
+        sql.push_str(
+            " AND kind = 'intent' AND decision = 'allow' AND provenance = 'rule'
+             AND reversibility IN ('hard', 'irreversible')",
+        );
     }
     sql.push_str(" ORDER BY id DESC");
     if let Some(limit) = filter.limit {

@@ -1,0 +1,102 @@
+//! `guard export`: the record for other systems, in the forms that they read.
+//!
+//! What may not enter: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
+//! under a name of guard's own.
+
+use std::io::{self, BufWriter, Write as _};
+
+use clap::{Args, ValueEnum};
+use jiff::Zoned;
+
+use super::log::LogError;
+use super::{exit, moment, road};
+use crate::store::{Filter, Store, StoreError};
+
+mod forms;
+
+/// The arguments of `guard export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, or Common Event Format
+    #[arg(long, value_enum, value_name = "FORM", default_value = "jsonl")]
+    format: Form,
+    /// Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only rows after this one: the last that was exported before
+    #[arg(long, value_name = "ROW")]
+    after: Option<i64>,
+    /// Only this session
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+}
+
+/// What a row becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Jsonl,
+    Csv,
+    Ecs,
+    Ocsf,
+    Cef,
+}
+
+/// Writes rows to standard output, one a line, the oldest first.
+///
+/// # Errors
+/// The record cannot be read, a time is none, or standard output cannot be written.
+pub fn run(args: &ExportArgs) -> Result<u8, LogError> {
+    match export(args) {
+        // Whoever reads it has seen enough.
+        Err(LogError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        other => other,
+    }
+}
+
+fn export(args: &ExportArgs) -> Result<u8, LogError> {
+    let now = Zoned::now();
+    let time = |name: &str, text: &Option<String>| {
+        let read = |text: &String| moment::past(text, &now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+        text.as_ref().map(read).transpose()
+    };
+    let filter = Filter {
+        since: time("since", &args.since)?,
+        until: time("until", &args.until)?,
+        session: args.session.clone(),
+        after: args.after,
+        ..Filter::default()
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    if args.format == Form::Csv {
+        writeln!(out, "{}", forms::CSV_HEAD)?;
+    }
+    let Some(store) = Store::open_existing(&road::paths()?)? else {
+        out.flush()?;
+        return Ok(exit::ALLOW);
+    };
+    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
+    for id in store.find(&filter)? {
+        let entry = match store.entry(id) {
+            Ok(entry) => entry,
+            // Pruned, or made unreadable by another hand: the others are told all the same.
+            Err(error @ (StoreError::Pruned { .. } | StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
+                writeln!(io::stderr(), "guard: {error}")?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match args.format {
+            Form::Jsonl => serde_json::to_writer(&mut out, &entry).map_err(io::Error::from)?,
+            Form::Csv => write!(out, "{}", forms::csv(&entry))?,
+            Form::Ecs => write!(out, "{}", forms::ecs(&entry, &host))?,
+            Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, &host))?,
+            Form::Cef => write!(out, "{}", forms::cef(&entry, &host))?,
+        }
+        out.write_all(b"\n")?;
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}

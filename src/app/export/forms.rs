@@ -1,0 +1,239 @@
+//! A row in each of the forms. Pure: a row in, a line out.
+
+use serde_json::{Value, json};
+
+use crate::judge::risk::Tier;
+use crate::store::{Entry, Kind};
+
+/// What happened, in one word with a dash: the action of a row in every form.
+fn action(entry: &Entry) -> &'static str {
+    match (entry.kind, entry.decision.as_deref()) {
+        (Kind::Intent | Kind::Advised, Some("allow")) => "command-allowed",
+        (Kind::Intent | Kind::Advised, Some("deny")) => "command-denied",
+        (Kind::Intent | Kind::Advised, _) => "command-asked",
+        (Kind::Result, _) => "command-ended",
+        (Kind::Grant, _) => "grant-given",
+        (Kind::Revoked, _) => "grant-revoked",
+        (Kind::Pruned, _) => "record-pruned",
+        (Kind::Answered, Some("allow")) => "request-approved",
+        (Kind::Answered, _) => "request-denied",
+        (Kind::Resumed, _) => "session-resumed",
+    }
+}
+
+fn is_command(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Intent | Kind::Advised)
+}
+
+fn rules(entry: &Entry) -> Vec<&str> {
+    entry.findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+/// Why: the reason of the worst finding, and the words that go with the answer.
+fn reason(entry: &Entry) -> String {
+    let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+    let parts = [worst.map(|finding| finding.reason.as_str()), entry.words.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Takes out what a row does not have, so that no field says nothing.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| (name, without_nulls(value)));
+            let says = |value: &Value| match value {
+                Value::Null => false,
+                Value::Object(fields) => !fields.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                Value::String(text) => !text.is_empty(),
+                _ => true,
+            };
+            Value::Object(fields.filter(|(_, value)| says(value)).collect())
+        }
+        other => other,
+    }
+}
+
+/// Elastic Common Schema.
+pub(super) fn ecs(entry: &Entry, host: &str) -> Value {
+    let (category, kinds, outcome) = match (is_command(entry), entry.decision.as_deref()) {
+        (true, Some("allow")) => ("process", vec!["start", "allowed"], "success"),
+        (true, Some("deny")) => ("process", vec!["start", "denied"], "failure"),
+        (true, _) => ("process", vec!["start", "info"], "unknown"),
+        (false, Some("deny")) => ("iam", vec!["denied"], "failure"),
+        (false, _) => ("configuration", vec!["change"], "success"),
+    };
+    let result = entry.result.as_ref();
+    without_nulls(json!({
+        "@timestamp": entry.time,
+        "ecs": { "version": "9.2.0" },
+        "event": {
+            "kind": "event", "category": [category], "type": kinds, "outcome": outcome, "module": "guard",
+            "action": if is_command(entry) { "command-approval" } else { action(entry) },
+            "id": entry.id.to_string(), "reason": reason(entry),
+            "severity": entry.tier.map(Tier::number),
+            "duration": result.map(|result| result.duration_ms.saturating_mul(1_000_000)),
+        },
+        "process": {
+            "command_line": entry.command, "working_directory": entry.cwd,
+            "exit_code": result.and_then(|result| result.exit),
+        },
+        "user": { "name": entry.user },
+        "host": { "name": host },
+        "rule": { "id": rules(entry) },
+        "gen_ai": { "agent": { "name": entry.agent } },
+        "guard": guard(entry),
+    }))
+}
+
+/// What the schemas have no field for.
+fn guard(entry: &Entry) -> Value {
+    json!({
+        "kind": entry.kind.name(), "decision": entry.decision, "settled_by": entry.settled_by,
+        "provenance": entry.provenance, "score": entry.score, "reversibility": entry.reversibility,
+        "session": entry.session, "origin": entry.origin, "answer_ms": entry.answer_ms, "redacted": entry.redacted,
+        "signal": entry.result.as_ref().and_then(|result| result.signal), "hash": entry.hash,
+    })
+}
+
+/// Open Cybersecurity Schema Framework: Process Activity.
+pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
+    let person = entry.settled_by.as_deref() == Some("person");
+    let (action_id, disposition_id) = match (entry.decision.as_deref(), entry.settled_by.as_deref()) {
+        (Some("allow"), _) if person => (1, 8),
+        (Some("allow"), _) => (1, 1),
+        (Some("deny"), Some("unrecorded")) => (2, 27),
+        (Some("deny"), _) if person => (2, 25),
+        (Some("deny"), _) => (2, 2),
+        (Some("ask"), _) => (0, 14),
+        _ => (0, 0),
+    };
+    let (class, category, activity) = if is_command(entry) { (1007, 1, 1) } else { (6003, 6, 99) };
+    let level = entry.tier.map(Tier::number);
+    let result = entry.result.as_ref();
+    let status = match entry.decision.as_deref() {
+        Some("deny") => 2,
+        Some("allow") => 1,
+        _ => 0,
+    };
+    without_nulls(json!({
+        "class_uid": class, "category_uid": category, "activity_id": activity, "type_uid": class * 100 + activity,
+        "activity_name": action(entry),
+        "time": entry.time.as_millisecond(),
+        "severity_id": level.map_or(1, |level| level + 1),
+        "risk_level_id": level,
+        "status_id": status, "action_id": action_id, "disposition_id": disposition_id,
+        "message": reason(entry),
+        "metadata": {
+            "version": "1.9.0-dev", "uid": entry.id.to_string(),
+            "product": { "name": "guard", "vendor_name": "guard", "version": env!("CARGO_PKG_VERSION") },
+            "profiles": ["security_control", "host", "ai_operation"],
+        },
+        "policy": { "name": rules(entry).first() },
+        "launch_type_id": is_command(entry).then_some(3),
+        "exit_code": result.and_then(|result| result.exit),
+        "duration": result.map(|result| result.duration_ms),
+        "process": { "cmd_line": entry.command, "working_directory": entry.cwd, "user": { "name": entry.user } },
+        "actor": { "user": { "name": entry.user }, "session": { "uid": entry.session } },
+        "ai_agent": { "name": entry.agent, "instance_uid": entry.agent.as_ref().and(entry.session.as_ref()) },
+        "device": { "hostname": host },
+        "unmapped": guard(entry),
+    }))
+}
+
+/// Common Event Format.
+pub(super) fn cef(entry: &Entry, host: &str) -> String {
+    let name = action(entry);
+    let severity = entry.tier.map_or(1, |tier| [0, 2, 5, 8, 10][usize::from(tier.number().min(4))]);
+    let title = name.replace('-', " ");
+    let title = title.get(..1).unwrap_or_default().to_uppercase() + title.get(1..).unwrap_or_default();
+    let mut line = format!("CEF:0|guard|guard|{}|{name}|{title}|{severity}|", env!("CARGO_PKG_VERSION"));
+    let outcome = match entry.decision.as_deref() {
+        Some("deny") => "failure",
+        Some("allow") => "success",
+        _ => "unknown",
+    };
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    let number = |number: Option<String>| number.unwrap_or_default();
+    let result = entry.result.as_ref();
+    let fields = [
+        ("rt", entry.time.as_millisecond().to_string()),
+        ("act", optional(&entry.decision)),
+        ("outcome", outcome.to_owned()),
+        ("externalId", entry.id.to_string()),
+        ("dvchost", host.to_owned()),
+        ("suser", optional(&entry.user)),
+        ("reason", reason(entry)),
+        ("cs1Label", "command".to_owned()),
+        ("cs1", optional(&entry.command)),
+        ("cs2Label", "rule".to_owned()),
+        ("cs2", rules(entry).join(",")),
+        ("cs3Label", "folder".to_owned()),
+        ("cs3", optional(&entry.cwd)),
+        ("cs4Label", "session".to_owned()),
+        ("cs4", optional(&entry.session)),
+        ("cs5Label", "agent".to_owned()),
+        ("cs5", optional(&entry.agent)),
+        ("cs6Label", "settledBy".to_owned()),
+        ("cs6", optional(&entry.settled_by)),
+        ("cn1Label", "tier".to_owned()),
+        ("cn1", number(entry.tier.map(|tier| tier.number().to_string()))),
+        ("cn2Label", "exitCode".to_owned()),
+        ("cn2", number(result.and_then(|result| result.exit).map(|code| code.to_string()))),
+    ];
+    // A label without its value says nothing.
+    let says = |at: usize| {
+        fields.get(at).is_some_and(|(name, value)| {
+            !value.is_empty()
+                && (!name.ends_with("Label") || fields.get(at + 1).is_some_and(|(_, next)| !next.is_empty()))
+        })
+    };
+    let told = fields.iter().enumerate().filter(|(at, _)| says(*at));
+    let told: Vec<String> = told.map(|(_, (name, value))| format!("{name}={}", cef_value(value))).collect();
+    line.push_str(&told.join(" "));
+    line
+}
+
+/// A value with what would end it taken out of its meaning.
+fn cef_value(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('=', "\\=").replace('\r', "\\r").replace('\n', "\\n")
+}
+
+pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,folder,\
+    user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash";
+
+/// Comma-separated, as RFC 4180 has it.
+pub(super) fn csv(entry: &Entry) -> String {
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    let result = entry.result.as_ref();
+    let number = |number: Option<i64>| number.map_or_else(String::new, |number| number.to_string());
+    let cells = [
+        entry.id.to_string(),
+        entry.time.to_string(),
+        entry.kind.name().to_owned(),
+        optional(&entry.decision),
+        optional(&entry.settled_by),
+        optional(&entry.provenance),
+        entry.tier.map_or_else(String::new, |tier| tier.number().to_string()),
+        entry.score.map_or_else(String::new, |score| score.to_string()),
+        entry.reversibility.map_or_else(String::new, |back| back.name().to_owned()),
+        rules(entry).join(" "),
+        optional(&entry.command),
+        optional(&entry.cwd),
+        optional(&entry.user),
+        optional(&entry.origin),
+        optional(&entry.agent),
+        optional(&entry.session),
+        number(entry.answer_ms),
+        number(result.and_then(|result| result.exit).map(i64::from)),
+        number(result.and_then(|result| result.signal).map(i64::from)),
+        number(result.map(|result| result.duration_ms)),
+        optional(&entry.words),
+        entry.hash.to_string(),
+    ];
+    let cell = |text: &String| match text.contains(['"', ',', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.clone(),
+    };
+    cells.iter().map(cell).collect::<Vec<_>>().join(",")
+}

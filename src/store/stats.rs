@@ -1,0 +1,144 @@
+//! What the record says as a whole: how much was asked, how it was answered, and how fast.
+//!
+//! What may not enter: what is good or bad about it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::Store;
+use super::decisions::FindingEntry;
+use super::error::StoreError;
+use super::rows::first_from;
+
+/// Below this, a yes was hardly read: milliseconds.
+pub const HASTY_MS: i64 = 2000;
+
+/// What happened since a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Commands that were judged.
+    pub commands: u64,
+    /// They ran, and nobody was asked.
+    pub unasked: u64,
+    /// They were refused, and nobody was asked.
+    pub refused: u64,
+    /// A person was asked: here or in the queue.
+    pub asked: u64,
+    pub allowed: u64,
+    pub denied: u64,
+    pub unanswered: u64,
+    /// Left to a host's own prompt.
+    pub handed_on: u64,
+    /// Answers that were not let in, because of where they came from.
+    pub attempts: u64,
+    /// Milliseconds to the answer: the middle, and what nine of ten stay below.
+    pub median_ms: Option<i64>,
+    pub ninetieth_ms: Option<i64>,
+    /// Of those allowed at a terminal: how many, and how many of them in under two seconds.
+    pub at_terminal: u64,
+    pub hasty: u64,
+    /// Prompts by day, the first first.
+    pub days: BTreeMap<String, u64>,
+    /// Prompts by the rule that weighed most, and how many of them were allowed.
+    pub rules: BTreeMap<String, (u64, u64)>,
+    /// Prompts by who asked.
+    pub agents: BTreeMap<String, u64>,
+}
+
+impl Store {
+    /// What happened since a time; days are those of a time zone.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn stats(&self, since: Timestamp, zone: &TimeZone) -> Result<Stats, StoreError> {
+        self.persist(|connection| {
+            let since = since.as_millisecond();
+            let mut stats = Stats::default();
+            let mut times = Vec::new();
+            let sql = "SELECT at, kind, decision, settled, answer_ms, findings, coalesce(agent, origin, ''),
+                coalesce(words, '') FROM record WHERE id >= ?1 AND at >= ?2 AND kind IN ('intent', 'advised')";
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query([first_from(connection, since)?, since])?;
+            while let Some(row) = rows.next()? {
+                let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str().ok());
+                let (decision, settled) = (text(2).unwrap_or_default(), text(3).unwrap_or_default());
+                stats.commands += 1;
+                if decision == "ask" {
+                    stats.handed_on += 1;
+                }
+                stats.attempts += u64::from(settled == "attempt");
+                let Some(taken) = row.get::<_, Option<i64>>(4)? else {
+                    match decision {
+                        "allow" => stats.unasked += 1,
+                        "deny" => stats.refused += 1,
+                        _ => {}
+                    }
+                    continue;
+                };
+                stats.asked += 1;
+                let allowed = decision == "allow";
+                match (allowed, settled) {
+                    (true, _) => stats.allowed += 1,
+                    (false, "person") => stats.denied += 1,
+                    (false, _) => stats.unanswered += 1,
+                }
+                if allowed || settled == "person" {
+                    times.push(taken);
+                }
+                // The time in the queue is not the time that somebody took to read.
+                if allowed && !text(7).is_some_and(|words| words.starts_with("request ")) {
+                    stats.at_terminal += 1;
+                    stats.hasty += u64::from(taken < HASTY_MS);
+                }
+                let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
+                *stats.days.entry(at.to_zoned(zone.clone()).date().to_string()).or_default() += 1;
+                *stats.agents.entry(text(6).unwrap_or_default().to_owned()).or_default() += 1;
+                let findings: Vec<FindingEntry> =
+                    text(5).and_then(|findings| serde_json::from_str(findings).ok()).unwrap_or_default();
+                if let Some(worst) = findings.into_iter().max_by_key(|finding| (finding.tier, finding.weight)) {
+                    let rule = stats.rules.entry(worst.rule).or_default();
+                    rule.0 += 1;
+                    rule.1 += u64::from(allowed);
+                }
+            }
+            times.sort_unstable();
+            stats.median_ms = times.get(times.len() / 2).copied();
+            stats.ninetieth_ms = times.get((times.len() * 9 / 10).min(times.len().saturating_sub(1))).copied();
+            Ok(stats)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Settled;
+    use super::super::sample::{Sample, risk};
+    use super::*;
+    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::risk::Tier;
+
+    #[test]
+    fn prompts_are_counted_by_what_came_of_them() {
+        let sample = Sample::new();
+        let high = risk("x.y", Tier::High, &[]);
+        let day = 24 * 60 * 60;
+        sample.decide("r", 10, &high, Settled::Allowed(&Basis::Person), Some(900));
+        sample.decide("r", day, &high, Settled::Allowed(&Basis::Score), None);
+        sample.decide("r", day, &high, Settled::Allowed(&Basis::Person), Some(900));
+        sample.decide("r", day + 1, &high, Settled::Allowed(&Basis::Person), Some(4000));
+        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Person { words: None }), Some(6000));
+        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
+        sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
+        let stats = sample.store.stats(Timestamp::from_second(day).unwrap(), &TimeZone::UTC).unwrap();
+        assert_eq!((stats.commands, stats.unasked, stats.refused, stats.asked), (6, 1, 1, 4));
+        assert_eq!((stats.allowed, stats.denied, stats.unanswered), (2, 1, 1));
+        assert_eq!((stats.at_terminal, stats.hasty), (2, 1));
+        assert_eq!((stats.median_ms, stats.ninetieth_ms), (Some(4000), Some(6000)));
+        assert_eq!(stats.days.into_iter().collect::<Vec<_>>(), [("1970-01-02".into(), 2), ("1970-01-03".into(), 2)]);
+        assert_eq!(stats.rules["x.y"], (4, 2));
+        assert_eq!(stats.agents["claude"], 4);
+    }
+}
