@@ -38,6 +38,7 @@ fn invocation(text: &str) -> Invocation {
             options: vec!["-c".into()],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: PathBuf::from("/home/me/project"),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),

@@ -136,7 +136,7 @@ impl Road {
             }
         };
         let (dialect, shell) = (shell.dialect, shell.path.clone());
-        Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new() }))
+        Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new(), envelope: None }))
     }
 
     /// The real shell of this name, or the account's.

@@ -43,7 +43,7 @@ fn on(road: &Road, wanted: Wanted, manner: Manner, mut inherited: Inherited) -> 
 
 /// Runs one command, or says why not.
 pub(super) fn one(road: &Road, request: Request, manner: Manner, inherited: &mut Inherited) -> u8 {
-    match settle::settle(road, road.caller.invocation(request), manner, inherited) {
+    match settle::settle(road, road.caller.invocation(request).unwrapped(), manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {

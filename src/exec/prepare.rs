@@ -172,14 +172,17 @@ fn shell_arguments(line: &Line, argv0: Option<&OsStr>) -> Vec<OsString> {
     let name = argv0.or_else(|| line.shell.file_name()).unwrap_or(line.shell.as_os_str());
     let mut argv = vec![name.to_owned()];
     argv.extend(line.options.iter().cloned());
+    // What an agent put around the string runs with it.
+    let (text, positional) = match &line.envelope {
+        Some(envelope) => (&envelope.whole, &envelope.positional),
+        None => (&line.text, &line.positional),
+    };
     // The shells go on looking for options after `-c`: what was judged as the string must not be read as one.
-    if matches!(line.text.first(), Some(b'-' | b'+'))
-        && line.options.last().is_none_or(|last| last != "--" && last != "-")
-    {
+    if matches!(text.first(), Some(b'-' | b'+')) && line.options.last().is_none_or(|last| last != "--" && last != "-") {
         argv.push("--".into());
     }
-    argv.push(OsString::from_vec(line.text.clone()));
-    argv.extend(line.positional.iter().cloned());
+    argv.push(OsString::from_vec(text.clone()));
+    argv.extend(positional.iter().cloned());
     argv
 }
 

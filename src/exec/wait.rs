@@ -205,6 +205,7 @@ mod tests {
             options: vec!["-c".into()],
             positional: positional.iter().map(Into::into).collect(),
             before: Vec::new(),
+            envelope: None,
         })
     }
 

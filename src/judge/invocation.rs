@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::envelope::Envelope;
 use super::syntax::tree::Dialect;
 
 /// One command that somebody wants to run.
@@ -87,6 +88,8 @@ pub struct Line {
     /// What this shell has run before and what still holds: directories, variables, functions, aliases. It does not run
     /// again and says nothing of the risk.
     pub before: Vec<u8>,
+    /// What an agent put around the string. It runs; the string is what is judged and shown.
+    pub envelope: Option<Box<Envelope>>,
 }
 
 /// The environment of the command.
@@ -224,6 +227,12 @@ impl Invocation {
                 line.options.iter().for_each(|option| field(option.as_bytes()));
                 field(b"positional");
                 line.positional.iter().for_each(|argument| field(argument.as_bytes()));
+                // Its own files change their names from call to call.
+                if let Some(envelope) = &line.envelope {
+                    field(b"envelope");
+                    field(envelope.agent.as_bytes());
+                    field(&envelope.lead);
+                }
                 if !line.before.is_empty() {
                     field(b"before");
                     field(&line.before);

@@ -20,6 +20,7 @@ pub mod approved;
 pub mod behaviour;
 pub mod bindings;
 pub mod context;
+pub mod envelope;
 pub mod facts;
 pub mod invocation;
 pub mod policy;
@@ -52,14 +53,38 @@ pub struct Judgment {
 #[must_use]
 pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
     let inquiry = Inquiry::new(answers);
-    let facts = facts::work_out(invocation, catalog, &inquiry);
+    let mut facts = facts::work_out(invocation, catalog, &inquiry);
     let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
+    if let Some((led, lead)) = invocation.led() {
+        let behind = facts::work_out(&led, catalog, &inquiry);
+        let more = rules::matcher::find(&led, &behind, catalog, policy, &inquiry);
+        join_behind(&mut findings, more, lead, invocation);
+        facts.expanded.extend(behind.expanded);
+    }
     findings.retain(|finding| finding.tier == Tier::Critical || !policy.disabled_rules.contains(&finding.rule));
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
     Judgment { risk, shape, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
+}
+
+/// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
+fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead: usize, invocation: &Invocation) {
+    let lead = u32::try_from(lead).unwrap_or(u32::MAX);
+    let whole = syntax::tree::Span::new(0, u32::try_from(invocation.display().len()).unwrap_or(u32::MAX));
+    for finding in more {
+        let is_known = findings
+            .iter()
+            .any(|known| known.rule == finding.rule && known.tier >= finding.tier && known.weight >= finding.weight);
+        if !is_known {
+            let span = match finding.span.start.checked_sub(lead) {
+                Some(start) => syntax::tree::Span::new(start, finding.span.end.saturating_sub(lead)),
+                None => whole,
+            };
+            findings.push(risk::Finding { span, act: None, ..finding });
+        }
+    }
 }
 
 impl Judgment {

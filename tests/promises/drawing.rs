@@ -371,6 +371,7 @@ fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
             options: vec!["-c".into()],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: "/home/ada/work".into(),
         env: Environment::default(),

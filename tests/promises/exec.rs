@@ -74,6 +74,7 @@ fn process_that_runs() {
             options: vec!["-c".into()],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
     };
     let env: Environment = std::env::vars_os().filter(|(name, _)| name != WANTED).collect();

@@ -29,6 +29,7 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
             options: vec!["-c".into()],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: PathBuf::from(cwd),
         env,

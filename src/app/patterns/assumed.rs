@@ -94,6 +94,7 @@ fn invocation(command: &str) -> Invocation {
             options: vec![OsString::from("-c")],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: PathBuf::from(PROJECT),
         env: variables

@@ -16,7 +16,15 @@ pub fn request(shell: &Shell, call: ShellCall) -> Request {
     let script = match reads {
         Reads::Text(text) => {
             let (text, dialect, shell) = (text.into_vec(), shell.dialect, shell.path.clone());
-            return Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new() });
+            return Request::Line(Line {
+                text,
+                dialect,
+                shell,
+                options,
+                positional,
+                before: Vec::new(),
+                envelope: None,
+            });
         }
         Reads::Script(script) => Some(script),
         Reads::Stdin | Reads::Nothing => None,

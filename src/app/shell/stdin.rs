@@ -118,6 +118,7 @@ impl Session<'_> {
                     .chain(self.positional.clone())
                     .collect(),
                 before: self.before.clone(),
+                envelope: None,
             };
             let invocation = self.road.caller.invocation(Request::Line(line));
             let ready = feeder.meanwhile(|| settle::settle(self.road, invocation, self.manner, inherited));

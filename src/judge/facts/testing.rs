@@ -155,6 +155,7 @@ pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Inv
         options: vec!["-c".into()],
         positional: Vec::new(),
         before: Vec::new(),
+        envelope: None,
     });
     invocation(request, env)
 }

@@ -71,6 +71,8 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
                 .collect();
             walker.run(&mut state, &frame, fields, Vec::new(), span, Lookup::Programs);
         }
+        // An agent's own files, as its template has it.
+        Request::Line(line) if line.envelope.as_deref().is_some_and(|envelope| envelope.is_preparation) => {}
         Request::Line(line) => {
             let mut positional = line.positional.iter().map(|word| Value::text(word.to_string_lossy()));
             state.zero = positional.next().unwrap_or_else(|| {

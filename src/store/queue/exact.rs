@@ -40,6 +40,8 @@ struct ExactLine {
     options: Vec<Vec<u8>>,
     positional: Vec<Vec<u8>>,
     before: Vec<u8>,
+    /// It came in an envelope, which is read again from the text.
+    wrapped: bool,
 }
 
 fn bytes(text: impl AsRef<OsStr>) -> Vec<u8> {
@@ -67,13 +69,15 @@ impl Exact {
                 (Vec::new(), None, Some(changes.iter().map(change).collect()))
             }
             Request::Line(line) => {
+                let envelope = line.envelope.as_deref();
                 let line = ExactLine {
-                    text: line.text.clone(),
+                    text: envelope.map_or(&line.text, |envelope| &envelope.whole).clone(),
                     dialect: line.dialect,
                     shell: bytes(&line.shell),
                     options: all(&line.options),
-                    positional: all(&line.positional),
+                    positional: all(envelope.map_or(&line.positional, |envelope| &envelope.positional)),
                     before: line.before.clone(),
+                    wrapped: envelope.is_some(),
                 };
                 (Vec::new(), Some(line), None)
             }
@@ -102,6 +106,7 @@ impl Exact {
             let kind = kinds.into_iter().find(|kind| kind.word() == word).unwrap_or(ChangeKind::Delete);
             FileChange { kind, path }
         };
+        let wrapped = self.line.as_ref().is_some_and(|line| line.wrapped);
         let request = match (self.line, self.files) {
             (None, None) => Request::Argv(words(self.argv)),
             (None, Some(files)) => Request::Files(files.into_iter().map(change).collect()),
@@ -112,6 +117,7 @@ impl Exact {
                 options: words(line.options),
                 positional: words(line.positional),
                 before: line.before,
+                envelope: None,
             }),
         };
         let (id, root, agent) = self.session;
@@ -126,6 +132,7 @@ impl Exact {
             origin: self.origin,
             session: Session { id, root, agent },
         };
+        let invocation = if wrapped { invocation.unwrapped() } else { invocation };
         (invocation, self.bindings, self.above)
     }
 }
@@ -154,6 +161,7 @@ mod tests {
             options: vec!["-c".into()],
             positional: vec!["zero".into()],
             before: b"x=1\n".to_vec(),
+            envelope: None,
         });
         wanted.home = None;
         assert_eq!(again(&wanted).0, wanted);

@@ -29,6 +29,7 @@ fn judged(text: Vec<u8>) -> Judgment {
             options: vec!["-c".into()],
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: "/home/me/project".into(),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),

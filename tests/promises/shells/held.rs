@@ -139,3 +139,52 @@ fn every_command_of_a_piped_script_is_in_the_record() {
     assert!(log.contains("echo one") && log.contains("echo two; echo three"), "{log}");
     assert_eq!(shims.home.store().verify().unwrap().faults, []);
 }
+
+/// A command as Claude Code hands it to its shell, with names that change from call to call.
+fn claude(shims: &Shims, number: u32, command: &str) -> String {
+    let snapshot = shims.home.path("home/.claude/shell-snapshots/snapshot-bash-1780808411821-wo7zkg.sh");
+    let quoted = command.replace('\'', "'\"'\"'");
+    format!(
+        "source {} 2>/dev/null || true && shopt -u extglob 2>/dev/null || true && eval '{quoted}' < /dev/null && pwd -P >| \
+         /tmp/claude-{number:04x}guard-cwd",
+        snapshot.display()
+    )
+}
+
+#[test]
+fn a_command_in_an_agents_envelope_is_judged_and_the_whole_of_it_runs() {
+    let shims = Shims::new(Home::new());
+    std::fs::create_dir_all(shims.home.path("home/.claude/shell-snapshots")).unwrap();
+    let snapshot = shims.home.path("home/.claude/shell-snapshots/snapshot-bash-1780808411821-wo7zkg.sh");
+    std::fs::write(&snapshot, "shopt -s expand_aliases\nhello() { echo \"hello $1\"; }\n").unwrap();
+    let run_it = |number: u32, command: &str| {
+        let text = claude(&shims, number, command);
+        let mut shell = shims.guard("bash");
+        shell.args(["-c", &text]);
+        run(shell)
+    };
+    let number = std::process::id() % 0x10000;
+    let folder = format!("/tmp/claude-{number:04x}guard-cwd");
+    let output = run_it(number, "hello 'it'; cd /usr");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"hello it\n"[..]), "{}", said(&output));
+    assert_eq!(std::fs::read_to_string(&folder).unwrap(), "/usr\n");
+    std::fs::remove_file(folder).unwrap();
+    assert!(shims.home.prints(&["log"], 0).contains("hello 'it'; cd /usr"));
+    let output = run_it(number, "git push --force origin main");
+    assert_eq!(output.status.code(), Some(126));
+    assert!(said(&output).contains("git.push-force"), "{}", said(&output));
+    // A snapshot is a script like any other.
+    std::fs::write(&snapshot, "git push --force origin main\n").unwrap();
+    assert_eq!(run_it(number, "echo hi").status.code(), Some(126));
+    assert_eq!(shims.home.ran(), 0);
+}
+
+#[test]
+fn nobody_writes_an_agents_snapshot_but_the_agent() {
+    let shims = Shims::new(Home::new());
+    let mut shell = shims.guard("bash");
+    shell.args(["-c", "echo 'rm -rf x' >> ~/.claude/shell-snapshots/snapshot-bash-1-a.sh"]);
+    let output = run(shell);
+    assert_eq!(output.status.code(), Some(126));
+    assert!(said(&output).contains("effects.write-agent-snapshot"), "{}", said(&output));
+}

@@ -50,6 +50,7 @@ fn invocation(text: &str) -> Invocation {
             options: Vec::new(),
             positional: Vec::new(),
             before: Vec::new(),
+            envelope: None,
         }),
         cwd: PathBuf::from(CWD),
         env: Environment::from_iter([("HOME".into(), "/home/me".into())]),
