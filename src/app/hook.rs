@@ -23,6 +23,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod droid;
+mod files;
 mod gemini;
 mod goose;
 mod grok;

@@ -7,6 +7,8 @@
 mod exchanges;
 #[path = "hooks/failing.rs"]
 mod failing;
+#[path = "hooks/files.rs"]
+mod files;
 #[path = "hooks/once.rs"]
 mod once;
 #[path = "hooks/plugins.rs"]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::call::{Answer, Call, Event, What};
+use super::files;
 use super::hosts::Host;
 use super::watchdog::Watchdog;
 use crate::app::ask::Asked;
@@ -135,16 +136,7 @@ fn invocation(road: &Road, host: &Host, call: &Call) -> Result<Invocation, RoadE
         What::PowerShell(code) => {
             Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
         }
-        What::Files(changes) => {
-            let home = road.caller.account.home.as_deref();
-            let mut changes = changes.clone();
-            for change in &mut changes {
-                if let (Some(rest), Some(home)) = (change.path.strip_prefix("~/"), home.and_then(Path::to_str)) {
-                    change.path = format!("{home}/{rest}");
-                }
-            }
-            Request::Files(changes)
-        }
+        What::Files(changes) => Request::Files(files::followed(changes, road, call.cwd.as_deref())),
         What::Other => Request::Files(Vec::new()),
     };
     let mut invocation = road.caller.invocation(request);

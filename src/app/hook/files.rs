@@ -1,0 +1,62 @@
+//! The files that a tool really changes: a home written `~`, and what links lead to.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::physical;
+use crate::app::road::Road;
+use crate::judge::invocation::{ChangeKind, FileChange};
+
+/// The changes as the tool names them, and for each that goes through a link, the file behind it too.
+pub(super) fn followed(changes: &[FileChange], road: &Road, cwd: Option<&Path>) -> Vec<FileChange> {
+    let cwd = road.caller.cwd.join(cwd.unwrap_or(Path::new("")));
+    let home = road.caller.account.home.as_deref();
+    let mut all = Vec::new();
+    for change in changes {
+        let mut change = change.clone();
+        if let (Some(rest), Some(home)) = (change.path.strip_prefix("~/"), home.and_then(Path::to_str)) {
+            change.path = format!("{home}/{rest}");
+        }
+        let behind = behind(&cwd, home, &change);
+        let kind = change.kind;
+        all.push(change);
+        all.extend(behind.map(|path| FileChange { kind, path }));
+    }
+    all
+}
+
+/// Where a link on the way leads; `None` without one, or where the way to the folder or the home itself is the link.
+fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String> {
+    let named = lexical(&cwd.join(&change.path));
+    let base = [Some(cwd), home].into_iter().flatten().find(|base| named.starts_with(base));
+    let expected = match base {
+        Some(base) => physical(base).join(named.strip_prefix(base).ok()?),
+        None => named.clone(),
+    };
+    let of_parent = || Some(physical(named.parent()?).join(named.file_name()?));
+    let real = match change.kind {
+        // A link that is deleted or moved is itself gone, and not what it leads to.
+        ChangeKind::Delete | ChangeKind::Move => of_parent()?,
+        // A file that is not there yet may still lie behind a link to a folder, and a link may lead to nothing yet.
+        ChangeKind::Write | ChangeKind::Edit => match (named.canonicalize(), named.read_link()) {
+            (Ok(real), _) => real,
+            (Err(_), Ok(target)) => lexical(&physical(named.parent()?).join(target)),
+            (Err(_), Err(_)) => of_parent()?,
+        },
+    };
+    if real == expected { None } else { real.to_str().map(ToOwned::to_owned) }
+}
+
+/// Without `.` and `..`, by the text alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
