@@ -3,6 +3,8 @@
 //! Each dialect has a file of exchanges beside this one. `GUARD_UPDATE=1 cargo test hooks` writes the answers anew; look
 //! at what changed.
 
+#[path = "hooks/damaged.rs"]
+mod damaged;
 #[path = "hooks/exchanges.rs"]
 mod exchanges;
 #[path = "hooks/failing.rs"]
