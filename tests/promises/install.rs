@@ -76,7 +76,11 @@ fn each_agent_gets_what_it_reads() {
         home.prints(&["install", host.name, "--yes"], 0);
         let mut shown = String::new();
         for (name, text, mode) in files(&home) {
-            shown.push_str(&format!("== {name} {mode:o}\n{}", text.replace(&guard_of(&home), "/usr/local/bin/guard")));
+            let text = text.replace(&guard_of(&home), "/usr/local/bin/guard");
+            // Of a plugin only what is written into it: its source is guarded elsewhere.
+            let plugin = matches!(host.user[0].form, Form::Plugin(_));
+            let kept = text.split_inclusive('\n').filter(|line| !plugin || line.contains("/usr/local/bin/guard"));
+            shown.push_str(&format!("== {name} {mode:o}\n{}", kept.collect::<String>()));
         }
         insta::with_settings!({ snapshot_path => "../snapshots", prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("install-{}", host.name), shown);
@@ -559,6 +563,28 @@ fn comments(text: &str) -> Vec<&str> {
     let mut found: Vec<(usize, &str)> = wanted.iter().flat_map(|comment| text.match_indices(comment)).collect();
     found.sort_unstable();
     found.into_iter().map(|(_, comment)| comment).collect()
+}
+
+#[test]
+fn an_agent_that_changes_what_wires_it_is_asked_about() {
+    let home = home();
+    let mut asked = 0;
+    for host in HOSTS {
+        let below = if host.folder.config { ".config/" } else { "" };
+        let user = host.user.iter().map(|wire| match wire.path.strip_prefix("~/") {
+            Some(path) => format!("~/{path}"),
+            None => format!("~/{below}{}/{}", host.folder.path, wire.path),
+        });
+        for path in user.chain(host.project.iter().map(|wire| wire.path.to_owned())) {
+            for command in [format!("echo x > {path}"), format!("echo x >> {path}"), format!("rm {path}")] {
+                let mut check = home.guard(&["check", &command]);
+                let output = check.env("CLAUDECODE", "1").output().unwrap();
+                assert_eq!(output.status.code(), Some(1), "{command}: {}", String::from_utf8_lossy(&output.stdout));
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 90);
 }
 
 #[test]
