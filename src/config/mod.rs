@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub mod approvers;
 pub mod defaults;
 pub mod errors;
 mod grants;

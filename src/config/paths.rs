@@ -135,7 +135,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The text of a file; `None` when there is none.
-    fn read(&mut self, path: &Path) -> Result<Option<String>, Box<ConfigProblem>> {
+    pub fn read(&mut self, path: &Path) -> Result<Option<String>, Box<ConfigProblem>> {
         let cannot = |what: &str, error: &io::Error| {
             let problem = ConfigProblem::of_file(self.layer, path, format!("cannot be {what}: {}", plain(error)));
             Box::new(problem.with_remedy("make it readable, or remove it"))
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The `*.toml` files of a folder, by name; none when it is missing.
-    fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
+    pub fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,

@@ -17,6 +17,7 @@ use risk::{Risk, Tier};
 use rules::catalog::Catalog;
 
 pub mod approved;
+pub mod approver;
 pub mod behaviour;
 pub mod bindings;
 pub mod context;

@@ -1,0 +1,199 @@
+//! The enrolled approvers: a file for each, `approvers/NAME.toml` beside the configuration.
+//!
+//! The machine's folder counts alone where it holds any, then the account's own, then the one that HOME leads to: who can
+//! set a variable must not choose who approves. What is wrong with any file is a problem with all of them, because who
+//! is enrolled is not known then, and nothing that wants a signature gets through.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::Roots;
+use super::errors::ConfigProblem;
+use super::layers::Layer;
+use super::paths::{Finder, is_same};
+use crate::judge::approver::Approver;
+
+/// Who is enrolled.
+#[derive(Clone, Debug, Default)]
+pub struct Enrolled {
+    pub approvers: Vec<Approver>,
+    /// The folder that counts, or the one that a first approver would be put into.
+    pub folder: PathBuf,
+    /// Whether the account that runs guard can change who is enrolled.
+    pub changeable: bool,
+    pub problems: Vec<ConfigProblem>,
+}
+
+impl Enrolled {
+    /// Whether approvals of tier 3 and above want a signature.
+    #[must_use]
+    pub const fn is_any(&self) -> bool {
+        !self.approvers.is_empty() || !self.problems.is_empty()
+    }
+
+    /// The approver of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Approver> {
+        self.approvers.iter().find(|approver| approver.name == name)
+    }
+
+    /// The file of an approver.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.toml"))
+    }
+}
+
+/// Reads who is enrolled.
+#[must_use]
+pub fn load(roots: &Roots) -> Enrolled {
+    let below = |folder: &Path| folder.join("approvers");
+    let account = roots.account();
+    let named = roots.named.clone().filter(|named| account.as_ref().is_none_or(|account| !is_same(account, named)));
+    let own = account.iter().map(|folder| (Layer::User, below(folder)));
+    let places = [(Layer::Machine, below(&roots.machine))].into_iter().chain(own);
+    let places = places.chain(named.iter().map(|folder| (Layer::Redirected, below(folder))));
+    let mut first = None;
+    for (layer, folder) in places {
+        let found = load_from(layer, roots, folder);
+        if found.is_any() {
+            return found;
+        }
+        if layer != Layer::Machine {
+            // Where HOME leads is where a person who set it wants their files.
+            first = Some(found);
+        }
+    }
+    first.unwrap_or_default()
+}
+
+fn load_from(layer: Layer, roots: &Roots, folder: PathBuf) -> Enrolled {
+    let mut finder = Finder::new(layer, roots);
+    let files = finder.list(&folder);
+    let mut enrolled = Enrolled { changeable: is_changeable(&folder, roots.uid), folder, ..Enrolled::default() };
+    for path in files {
+        match finder.read(&path) {
+            Ok(Some(text)) => match read(&path, &text) {
+                Ok(approver) => enrolled.approvers.push(approver),
+                Err(why) => finder.problems.push(ConfigProblem::of_file(layer, &path, why)),
+            },
+            Ok(None) => {}
+            Err(problem) => finder.problems.push(*problem),
+        }
+    }
+    enrolled.problems = finder.problems;
+    enrolled
+}
+
+fn read(path: &Path, text: &str) -> Result<Approver, String> {
+    let approver: Approver = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    approver.check().map_err(|error| error.to_string())?;
+    if path.file_stem().is_none_or(|stem| stem != approver.name.as_str()) {
+        return Err(format!("enrols {}, and is to be called {0}.toml", approver.name));
+    }
+    Ok(approver)
+}
+
+/// Whether an account can put files into a folder, or make it.
+fn is_changeable(folder: &Path, uid: u32) -> bool {
+    let about = folder.ancestors().find_map(|place| fs::metadata(place).ok());
+    about.is_none_or(|about| uid == 0 || about.uid() == uid || about.mode() & 0o002 != 0)
+}
+
+/// Writes an approver down, for the account alone to read: some keys are secrets.
+///
+/// # Errors
+/// There is one of that name, or the file cannot be written.
+pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
+    let text = toml::to_string(approver).map_err(io::Error::other)?;
+    let path = enrolled.file(&approver.name);
+    fs::create_dir_all(&enrolled.folder)?;
+    let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written = io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.sync_all());
+    // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
+    let linked = written.and_then(|()| fs::hard_link(&draft, &path));
+    let _ = fs::remove_file(&draft);
+    linked.map(|()| path)
+}
+
+/// Takes an approver's file away.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove(enrolled: &Enrolled, name: &str) -> io::Result<()> {
+    fs::remove_file(enrolled.file(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::approver::{Cost, Key};
+
+    fn roots(folder: &Path) -> Roots {
+        let uid = nix::unistd::getuid().as_raw();
+        let (machine, home) = (folder.join("etc"), folder.join("home"));
+        let (home, named) = (Some(home), Some(folder.join("other/guard")));
+        Roots { machine, machine_owner: uid, home, named, cwd: folder.to_owned(), uid }
+    }
+
+    fn ada(name: &str) -> Approver {
+        Approver::with_passphrase(name, "correct horse battery", [1; 16], Cost { memory: 64, passes: 1 }).unwrap()
+    }
+
+    fn put(folder: &Path, approver: &Approver) {
+        let _ = enrol(&Enrolled { folder: folder.to_owned(), ..Enrolled::default() }, approver).unwrap();
+    }
+
+    fn names(enrolled: &Enrolled) -> Vec<&str> {
+        enrolled.approvers.iter().map(|approver| approver.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_strongest_place_with_anybody_counts_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = roots(folder.path());
+        assert!(!load(&roots).is_any());
+        assert_eq!(load(&roots).folder, folder.path().join("other/guard/approvers"));
+        put(&folder.path().join("other/guard/approvers"), &ada("led"));
+        assert_eq!(names(&load(&roots)), ["led"]);
+        put(&folder.path().join("home/.config/guard/approvers"), &ada("own"));
+        assert_eq!(names(&load(&roots)), ["own"]);
+        put(&folder.path().join("etc/approvers"), &ada("all"));
+        assert_eq!(names(&load(&roots)), ["all"]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_keeps_the_weaker_places_from_counting() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = roots(folder.path());
+        put(&folder.path().join("home/.config/guard/approvers"), &ada("own"));
+        let machine = folder.path().join("etc/approvers");
+        for (name, text) in [
+            ("x.toml", "name = 'x'\n"),
+            ("y.toml", "name = 'x'\nkind = 'totp'\nsecret = 'AAAA'\n"),
+            ("z.toml", "name = 'z'\nkind = 'ssh'\npublic = 'ssh-rsa AAAA'\n"),
+            ("w.toml", "name = 'w'\nkind = 'totp'\nsecret = 'AAAA'\nmore = 1\n"),
+        ] {
+            fs::create_dir_all(&machine).unwrap();
+            fs::write(machine.join(name), text).unwrap();
+            let found = load(&roots);
+            assert!(found.is_any() && found.approvers.is_empty(), "{name}");
+            assert_eq!(found.problems.len(), 1, "{name}");
+            fs::remove_file(machine.join(name)).unwrap();
+        }
+    }
+
+    #[test]
+    fn nobody_is_replaced_by_another_of_the_same_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let enrolled = Enrolled { folder: folder.path().to_owned(), ..Enrolled::default() };
+        let path = enrol(&enrolled, &ada("ada")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        let other = Approver { name: "ada".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } };
+        assert_eq!(enrol(&enrolled, &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

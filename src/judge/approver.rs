@@ -1,0 +1,349 @@
+//! Approver keys: who is enrolled, what is signed when one of them says yes, and whether a signature holds.
+//!
+//! A yes that is signed over the request is worth something where a row in a database is not: whoever can write the
+//! database cannot sign. What may not enter: files, terminals, and the choice of who is asked.
+
+use base64ct::{Base64, Encoding as _};
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::bindings::Bindings;
+use super::invocation::Digest;
+
+mod sshsig;
+
+pub use sshsig::{NAMESPACE, PublicKey, UnreadableKey};
+
+/// The shortest passphrase, in characters. What it protects may be read, and guessed at, by whoever can read the file.
+pub const MIN_PASSPHRASE: usize = 12;
+
+/// Seconds that one TOTP code holds (RFC 6238).
+pub const TOTP_STEP: u64 = 30;
+
+/// A person who may approve, by the half of their key that may be known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approver {
+    /// What the record calls them.
+    pub name: String,
+    #[serde(flatten)]
+    pub key: Key,
+}
+
+/// What an approver proves themselves with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Key {
+    /// An Ed25519 key that is worked out of a passphrase by Argon2id (RFC 9106).
+    Passphrase {
+        /// The public half, in base64.
+        public: String,
+        /// In base64.
+        salt: String,
+        /// What working it out costs.
+        cost: Cost,
+    },
+    /// An SSH key, `ssh-ed25519` or `sk-ssh-ed25519@openssh.com`, as a line of a `.pub` file.
+    Ssh { public: String },
+    /// A secret that this machine shares with an authenticator (RFC 6238), in base64. Whoever can read it can sign.
+    Totp { secret: String },
+}
+
+impl Key {
+    /// `passphrase`, `ssh`, `totp`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Passphrase { .. } => "passphrase",
+            Self::Ssh { .. } => "ssh",
+            Self::Totp { .. } => "totp",
+        }
+    }
+}
+
+/// The cost of working a key out of a passphrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// KiB of memory.
+    pub memory: u32,
+    pub passes: u32,
+}
+
+impl Default for Cost {
+    /// The second recommendation of RFC 9106, for memory that is scarce: 64 MiB, three passes.
+    fn default() -> Self {
+        Self { memory: 64 * 1024, passes: 3 }
+    }
+}
+
+/// A signature and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    pub approver: String,
+    pub signature: String,
+}
+
+/// Why there is no signature, or why it does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BadSignature {
+    #[error("nobody called {0} is enrolled")]
+    Unknown(String),
+    #[error("the signature of {0} does not hold for this")]
+    Wrong(String),
+    #[error("the key of {name} cannot be read: {why}")]
+    Key { name: String, why: String },
+    #[error("that is not the passphrase of {0}")]
+    Passphrase(String),
+    #[error("that is not a code of {0} which holds now")]
+    Code(String),
+}
+
+/// What is signed for a yes to a request. Nothing else that is signed begins alike.
+#[must_use]
+pub fn approval(request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
+    let mut message = format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings ").into_bytes();
+    message.extend(hex(&bindings.digest()).bytes());
+    message.push(b'\n');
+    message
+}
+
+/// What is signed to enrol or remove an approver. `change` is `add` or `remove`.
+#[must_use]
+pub fn enrolment(change: &str, approver: &Approver) -> Vec<u8> {
+    let key = serde_json::to_string(approver).unwrap_or_default();
+    format!("guard approver 1\n{change}\n{key}\n").into_bytes()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Approver {
+    /// Whether a name is one: it stands in file names and in the record.
+    #[must_use]
+    pub fn is_name(name: &str) -> bool {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.');
+        !name.is_empty() && name.len() <= 64 && !name.starts_with(['.', '-']) && name.bytes().all(plain)
+    }
+
+    /// An approver with a passphrase. `salt` is random.
+    ///
+    /// # Errors
+    /// The cost is none that Argon2 takes.
+    pub fn with_passphrase(name: &str, passphrase: &str, salt: [u8; 16], cost: Cost) -> Result<Self, BadSignature> {
+        let key = derive(passphrase, &salt, cost)
+            .ok_or_else(|| BadSignature::Key { name: name.to_owned(), why: "no such cost".to_owned() })?;
+        let public = Base64::encode_string(key.verifying_key().as_bytes());
+        let key = Key::Passphrase { public, salt: Base64::encode_string(&salt), cost };
+        Ok(Self { name: name.to_owned(), key })
+    }
+
+    /// Signs with a passphrase.
+    ///
+    /// # Errors
+    /// It is not theirs, or they have none.
+    pub fn sign_with_passphrase(&self, passphrase: &str, message: &[u8]) -> Result<Signed, BadSignature> {
+        let Key::Passphrase { public, salt, cost } = &self.key else {
+            return Err(self.bad_key("it is no passphrase"));
+        };
+        let salt = Base64::decode_vec(salt).map_err(|_| self.bad_key("the salt is no base64"))?;
+        let key = derive(passphrase, &salt, *cost).ok_or_else(|| self.bad_key("no such cost"))?;
+        if Base64::encode_string(key.verifying_key().as_bytes()) != *public {
+            return Err(BadSignature::Passphrase(self.name.clone()));
+        }
+        let signature = Base64::encode_string(&key.sign(message).to_bytes());
+        Ok(Signed { approver: self.name.clone(), signature })
+    }
+
+    /// Signs with a code of an authenticator. `now` is in seconds since 1970; a code of the step before and of the next
+    /// one counts too, because clocks differ.
+    ///
+    /// # Errors
+    /// It is no code of theirs that holds now.
+    pub fn sign_with_code(&self, code: &str, message: &[u8], now: u64) -> Result<Signed, BadSignature> {
+        let Key::Totp { secret } = &self.key else { return Err(self.bad_key("it is no authenticator")) };
+        let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+        let step = now / TOTP_STEP;
+        let code: String = code.chars().filter(|letter| !letter.is_whitespace()).collect();
+        let near = [step, step.saturating_sub(1), step.saturating_add(1)];
+        if !near.into_iter().any(|step| totp(&secret, step) == code) {
+            return Err(BadSignature::Code(self.name.clone()));
+        }
+        let signature = Base64::encode_string(&seal(&secret, message).finalize().into_bytes());
+        Ok(Signed { approver: self.name.clone(), signature })
+    }
+
+    /// Whether a signature of theirs holds for a message.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn verify(&self, message: &[u8], signed: &Signed) -> Result<(), BadSignature> {
+        let wrong = || BadSignature::Wrong(self.name.clone());
+        match &self.key {
+            Key::Passphrase { public, .. } => {
+                let key = Base64::decode_vec(public).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+                let key = key.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
+                let key = key.ok_or_else(|| self.bad_key("it is no Ed25519 key"))?;
+                let signature = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
+                let signature = Signature::from_slice(&signature).map_err(|_| wrong())?;
+                key.verify_strict(message, &signature).map_err(|_| wrong())
+            }
+            Key::Ssh { public } => {
+                let key = PublicKey::read(public).map_err(|error| self.bad_key(&error.to_string()))?;
+                if key.verify(&signed.signature, message) { Ok(()) } else { Err(wrong()) }
+            }
+            Key::Totp { secret } => {
+                let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
+                let mac = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
+                seal(&secret, message).verify_slice(&mac).map_err(|_| wrong())
+            }
+        }
+    }
+
+    /// That what the key says of itself can be read.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check(&self) -> Result<(), BadSignature> {
+        if !Self::is_name(&self.name) {
+            return Err(self.bad_key("a name is written with a-z, 0-9, -, _ and ."));
+        }
+        let nothing = Signed { approver: self.name.clone(), signature: String::new() };
+        match self.verify(b"", &nothing) {
+            Err(error @ BadSignature::Key { .. }) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn bad_key(&self, why: &str) -> BadSignature {
+        BadSignature::Key { name: self.name.clone(), why: why.to_owned() }
+    }
+}
+
+/// The approvers of all signatures that hold, each once.
+///
+/// # Errors
+/// One does not hold: then something is wrong with all of them.
+pub fn signers<'a>(
+    enrolled: &'a [Approver],
+    message: &[u8],
+    signatures: &[Signed],
+) -> Result<Vec<&'a str>, BadSignature> {
+    let mut names = Vec::new();
+    for signed in signatures {
+        let approver = enrolled.iter().find(|approver| approver.name == signed.approver);
+        let approver = approver.ok_or_else(|| BadSignature::Unknown(signed.approver.clone()))?;
+        approver.verify(message, signed)?;
+        if !names.contains(&approver.name.as_str()) {
+            names.push(approver.name.as_str());
+        }
+    }
+    Ok(names)
+}
+
+/// The key that a passphrase stands for. Blanks around it do not count.
+fn derive(passphrase: &str, salt: &[u8], cost: Cost) -> Option<SigningKey> {
+    let parameters = argon2::Params::new(cost.memory, cost.passes, 1, Some(32)).ok()?;
+    let argon = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, parameters);
+    let mut seed = [0; 32];
+    argon.hash_password_into(passphrase.trim().as_bytes(), salt, &mut seed).ok()?;
+    Some(SigningKey::from_bytes(&seed))
+}
+
+/// The code of six digits for a step of time (RFC 6238 over RFC 4226, SHA-1, as every authenticator has it).
+#[must_use]
+pub fn totp(secret: &[u8], step: u64) -> String {
+    let Ok(mut mac) = Hmac::<sha1::Sha1>::new_from_slice(secret) else {
+        unreachable!("HMAC takes keys of any length");
+    };
+    mac.update(&step.to_be_bytes());
+    let mac = mac.finalize().into_bytes();
+    let offset = usize::from(mac[19] & 0x0f);
+    let mut four = [0; 4];
+    four.copy_from_slice(&mac[offset..offset + 4]);
+    format!("{:06}", (u32::from_be_bytes(four) & 0x7fff_ffff) % 1_000_000)
+}
+
+fn seal(secret: &[u8], message: &[u8]) -> Hmac<sha2::Sha256> {
+    let Ok(mut mac) = Hmac::<sha2::Sha256>::new_from_slice(secret) else {
+        unreachable!("HMAC takes keys of any length");
+    };
+    mac.update(message);
+    mac
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHEAP: Cost = Cost { memory: 64, passes: 1 };
+
+    fn ada() -> Approver {
+        Approver::with_passphrase("ada", "correct horse battery", [7; 16], CHEAP).unwrap()
+    }
+
+    #[test]
+    fn a_signature_holds_for_its_message_and_its_approver_alone() {
+        let (ada, bob) = (ada(), Approver::with_passphrase("bob", "another long one", [8; 16], CHEAP).unwrap());
+        let signed = ada.sign_with_passphrase("correct horse battery", b"this").unwrap();
+        assert_eq!(ada.verify(b"this", &signed), Ok(()));
+        assert_eq!(ada.verify(b"that", &signed), Err(BadSignature::Wrong("ada".to_owned())));
+        assert_eq!(bob.verify(b"this", &signed), Err(BadSignature::Wrong("bob".to_owned())));
+        let all = [ada.clone(), bob];
+        assert_eq!(signers(&all, b"this", &[signed.clone(), signed.clone()]), Ok(vec!["ada"]));
+        let forged = Signed { approver: "bob".to_owned(), ..signed.clone() };
+        assert!(signers(&all, b"this", &[signed.clone(), forged]).is_err());
+        let nobody = Signed { approver: "eve".to_owned(), ..signed };
+        assert_eq!(signers(&all, b"this", &[nobody]), Err(BadSignature::Unknown("eve".to_owned())));
+    }
+
+    #[test]
+    fn another_passphrase_signs_nothing() {
+        let refused = ada().sign_with_passphrase("correct horse batterz", b"this");
+        assert_eq!(refused, Err(BadSignature::Passphrase("ada".to_owned())));
+        assert!(ada().sign_with_passphrase(" correct horse battery\n", b"this").is_ok());
+    }
+
+    #[test]
+    fn codes_are_those_of_the_standard() {
+        // RFC 6238, appendix B, cut to six digits.
+        let secret = b"12345678901234567890";
+        for (time, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
+            assert_eq!(totp(secret, time / TOTP_STEP), code);
+        }
+    }
+
+    #[test]
+    fn a_code_holds_for_a_minute_and_a_half_at_most() {
+        let secret = [9; 20];
+        let approver =
+            Approver { name: "ada".to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+        let code = totp(&secret, 1000);
+        for (step, holds) in [(998, false), (999, true), (1000, true), (1001, true), (1002, false)] {
+            let signed = approver.sign_with_code(&code, b"this", step * TOTP_STEP);
+            assert_eq!(signed.is_ok(), holds, "{step}");
+            if let Ok(signed) = signed {
+                assert_eq!(approver.verify(b"this", &signed), Ok(()));
+                assert!(approver.verify(b"that", &signed).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn an_approver_reads_back_as_it_was_written() {
+        for approver in [
+            ada(),
+            Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
+            Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x".to_owned() } },
+        ] {
+            let text = toml::to_string(&approver).unwrap();
+            assert_eq!(toml::from_str::<Approver>(&text).unwrap(), approver, "{text}");
+        }
+        assert!(ada().check().is_ok());
+        for name in ["", ".a", "-a", "A", "a b", "a/b", "ä"] {
+            assert!(!Approver::is_name(name), "{name}");
+        }
+    }
+}
