@@ -22,6 +22,9 @@ _guard() {
             guard,approve)
                 cmd="guard__subcmd__approve"
                 ;;
+            guard,approver)
+                cmd="guard__subcmd__approver"
+                ;;
             guard,check)
                 cmd="guard__subcmd__check"
                 ;;
@@ -103,6 +106,30 @@ _guard() {
             guard__subcmd__allow__subcmd__help,remove)
                 cmd="guard__subcmd__allow__subcmd__help__subcmd__remove"
                 ;;
+            guard__subcmd__approver,add)
+                cmd="guard__subcmd__approver__subcmd__add"
+                ;;
+            guard__subcmd__approver,help)
+                cmd="guard__subcmd__approver__subcmd__help"
+                ;;
+            guard__subcmd__approver,list)
+                cmd="guard__subcmd__approver__subcmd__list"
+                ;;
+            guard__subcmd__approver,remove)
+                cmd="guard__subcmd__approver__subcmd__remove"
+                ;;
+            guard__subcmd__approver__subcmd__help,add)
+                cmd="guard__subcmd__approver__subcmd__help__subcmd__add"
+                ;;
+            guard__subcmd__approver__subcmd__help,help)
+                cmd="guard__subcmd__approver__subcmd__help__subcmd__help"
+                ;;
+            guard__subcmd__approver__subcmd__help,list)
+                cmd="guard__subcmd__approver__subcmd__help__subcmd__list"
+                ;;
+            guard__subcmd__approver__subcmd__help,remove)
+                cmd="guard__subcmd__approver__subcmd__help__subcmd__remove"
+                ;;
             guard__subcmd__config,check)
                 cmd="guard__subcmd__config__subcmd__check"
                 ;;
@@ -132,6 +159,9 @@ _guard() {
                 ;;
             guard__subcmd__help,approve)
                 cmd="guard__subcmd__help__subcmd__approve"
+                ;;
+            guard__subcmd__help,approver)
+                cmd="guard__subcmd__help__subcmd__approver"
                 ;;
             guard__subcmd__help,check)
                 cmd="guard__subcmd__help__subcmd__check"
@@ -198,6 +228,15 @@ _guard() {
                 ;;
             guard__subcmd__help__subcmd__allow,remove)
                 cmd="guard__subcmd__help__subcmd__allow__subcmd__remove"
+                ;;
+            guard__subcmd__help__subcmd__approver,add)
+                cmd="guard__subcmd__help__subcmd__approver__subcmd__add"
+                ;;
+            guard__subcmd__help__subcmd__approver,list)
+                cmd="guard__subcmd__help__subcmd__approver__subcmd__list"
+                ;;
+            guard__subcmd__help__subcmd__approver,remove)
+                cmd="guard__subcmd__help__subcmd__approver__subcmd__remove"
                 ;;
             guard__subcmd__help__subcmd__config,check)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__check"
@@ -296,7 +335,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait stats export verify allow patterns install hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -454,6 +493,136 @@ _guard() {
         guard__subcmd__approve)
             opts="-h --all --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver)
+            opts="-h --help add list remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__add)
+            opts="-h --passphrase --ssh --totp --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --ssh)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__help)
+            opts="add list remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__list)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__approver__subcmd__remove)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -704,7 +873,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session wait stats export verify allow patterns install hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -776,6 +945,62 @@ _guard() {
         guard__subcmd__help__subcmd__approve)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__approver)
+            opts="add list remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__approver__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__approver__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__approver__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -12,8 +12,8 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, check, config, doctor, explain, export, hook, install, log, patterns, pending, replay, session,
-    stats, verify, wait,
+    allow, answer, approver, check, config, doctor, explain, export, hook, install, log, patterns, pending, replay,
+    session, stats, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -104,6 +104,8 @@ pub enum Verb {
     Export(export::ExportArgs),
     /// Check that the record is as it was written: exit 0 when it is, 1 when not
     Verify(verify::VerifyArgs),
+    /// Enrol who may approve what is of tier 3 and above, with a key that signs
+    Approver(approver::ApproverArgs),
     /// List, give and take back standing grants
     Allow(allow::AllowArgs),
     /// List, show and test the rules, or begin a pattern file of your own

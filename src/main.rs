@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, check, config, demo, doctor, exit, explain, export, hook, install, log, patterns, pending, replay,
-    review, run, session, stats, verify, wait,
+    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, install, log, patterns, pending,
+    replay, review, run, session, stats, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -37,6 +37,7 @@ fn do_verb(verb: &Verb) -> u8 {
             .and_then(|road| config::run(args, &road).map_err(|error| error.to_string())),
         Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
         Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
+        Verb::Approver(args) => approver::run(args).map_err(|error| error.to_string()),
         Verb::Allow(args) => allow::run(args).map_err(|error| error.to_string()),
         Verb::Pending(args) => pending::run(args).map_err(|error| error.to_string()),
         Verb::Approve(args) => answer::approve(args).map_err(|error| error.to_string()),

@@ -1,5 +1,7 @@
 #[path = "promises/answering.rs"]
 mod answering;
+#[path = "promises/approvers.rs"]
+mod approvers;
 #[path = "promises/asking.rs"]
 mod asking;
 #[path = "promises/config.rs"]

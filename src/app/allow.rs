@@ -10,13 +10,16 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
+use super::approver::sign;
 use super::log::named;
 use super::log::table::{end_of, place};
 use super::road::{Road, RoadError};
 use super::{exit, moment};
 use crate::channel::confirm::confirm;
 use crate::judge::approved::{Place, Until, What};
+use crate::judge::approver;
 use crate::judge::invocation::Invocation;
+use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::store::{Ended, Listed, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
@@ -214,6 +217,13 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
     let shown = format!("Without asking, guard would let run {}.\n", visible::text(&words));
     if !confirm(&shown, "Give this grant?")? {
         return refuse("not given");
+    }
+    // A grant may let run what is of tier 3, again and again.
+    let enrolled = road.approvers();
+    if sign::is_wanted(&enrolled, Tier::High)
+        && let Err(why) = sign::sign(&enrolled, "To give this grant", &approver::grant(&words))
+    {
+        return refuse(&Refusal::Unsigned { why }.to_string());
     }
     let grant = NewGrant {
         what: &what,

@@ -11,6 +11,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use clap::Args;
 use jiff::Timestamp;
 
+use super::approver::sign;
 use super::ask::{self, Card, Offer};
 use super::exit;
 use super::road::{Road, RoadError};
@@ -19,6 +20,7 @@ use crate::channel::bell;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};
 use crate::judge::Judgment;
+use crate::judge::approver;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Request};
 use crate::judge::policy::{Prompt, Refusal};
@@ -130,6 +132,8 @@ pub(super) struct Desk {
     verb: String,
     /// Who may be typing here.
     behind: Vec<Process>,
+    /// Whether an approver can be asked to sign here.
+    signs: bool,
 }
 
 /// A request as it is shown, and what a yes would be bound to.
@@ -200,7 +204,8 @@ impl Desk {
             return Ok(Err(exit::REFUSED));
         }
         let queue = Queue::open(&road.paths()?)?;
-        Ok(Ok(Self { road, queue, verb, behind }))
+        let signs = verb.starts_with("guard approve");
+        Ok(Ok(Self { road, queue, verb, behind, signs }))
     }
 
     /// The requests of these names, or all that wait.
@@ -319,7 +324,24 @@ impl Desk {
 
     /// A yes to what was shown.
     pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), AnswerError> {
+        let mut signatures = Vec::new();
+        let enrolled = self.road.approvers();
+        if sign::is_wanted(&enrolled, one.tier()) {
+            if !self.signs {
+                report.no(one.id(), &format!("an approver signs for tier 3 and above: guard approve {}", one.id()));
+                return Ok(());
+            }
+            let message = approver::approval(one.id(), &one.digest, &one.bindings);
+            match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message) {
+                Ok(signed) => signatures.push(signed),
+                Err(why) => {
+                    report.no(one.id(), &Refusal::Unsigned { why }.to_string());
+                    return Ok(());
+                }
+            }
+        }
         let answer = Answer {
+            signatures: &signatures,
             yes: Some((&one.digest, &one.bindings)),
             by: &self.road.caller.account.name,
             words: None,
@@ -337,7 +359,7 @@ impl Desk {
     /// A no, with words or without.
     pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), AnswerError> {
         let by = self.road.caller.account.name.as_str();
-        let answer = Answer { yes: None, by, words, waited_for: self.is_waited_for(pending) };
+        let answer = Answer { yes: None, by, words, signatures: &[], waited_for: self.is_waited_for(pending) };
         self.give(pending, &answer, report).map(drop)
     }
 
@@ -417,7 +439,7 @@ pub(super) fn settled(pending: &Pending) -> String {
 }
 
 /// Why nobody may answer from where this process stands.
-fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
+pub(super) fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
     if !caller.terminal.is_person_here() {
         let why = caller.terminal.to_string();
         return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());

@@ -6,11 +6,15 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::approver::sign;
 use super::queue;
 use super::road::Road;
+use super::settle::folder_identity;
 use crate::channel::terminal::{self, Answer, Closed};
 use crate::judge::Judgment;
 use crate::judge::approved::{Place, Until, What};
+use crate::judge::approver;
+use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::syntax::tree::Span;
@@ -56,6 +60,7 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
     let why = if situation.is_person_here() || *situation == Situation::ForeignRawMode {
         match at_the_terminal(road, invocation, judgment, prompt) {
             Err(why) => why.to_string(),
+            Ok(Asked::Yes { grant, .. }) => return signed(road, invocation, judgment, grant),
             Ok(asked) => return asked,
         }
     } else {
@@ -63,6 +68,21 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
     };
     queue::ask(road, invocation, judgment, prompt, &queue::Wait::of(road, invocation, no_wait, why))
+}
+
+/// A yes on the card, with the signature that it wants where approvers are enrolled.
+fn signed(road: &Road, invocation: &Invocation, judgment: &Judgment, grant: Option<Offer>) -> Asked {
+    let (enrolled, tier) = (road.approvers(), judgment.risk.tier);
+    if !sign::is_wanted(&enrolled, tier) {
+        return Asked::Yes { grant, by: None };
+    }
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let message = approver::approval("here", &digest, &Bindings::of(judgment, folder_identity(&invocation.cwd)));
+    let signed = sign::sign(&enrolled, "To run this", &message);
+    match signed.and_then(|signed| sign::are_enough(&enrolled, tier, &message, &[signed])) {
+        Ok(names) => Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) },
+        Err(why) => Asked::No(Refusal::Unsigned { why }),
+    }
 }
 
 /// Asks on the card. The card's own end is an answer; that there could be none is not.

@@ -2,6 +2,7 @@
 
 pub mod allow;
 pub mod answer;
+pub mod approver;
 pub mod ask;
 pub mod check;
 pub mod config;

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::approver::sign;
 use super::ask::Asked;
 use super::road::Road;
 use super::settle::folder_identity;
 use crate::channel::bell::{Bell, Heard};
 use crate::judge::Judgment;
+use crate::judge::approver;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
@@ -123,9 +125,10 @@ fn try_ask(road: &Road, invocation: &Invocation, judgment: &Judgment, wait: &Wai
             id
         }
     };
-    let waiting = Waiting { road, queue: &queue, id: &id, digest: &digest, bindings: &bindings };
+    let tier = judgment.risk.tier;
+    let waiting = Waiting { road, queue: &queue, id: &id, tier, digest: &digest, bindings: &bindings };
     bell.hang_up_at(queue.bell(&id).map_err(told)?);
-    let asked = waiting.until(&mut bell, wait, judgment.risk.tier);
+    let asked = waiting.until(&mut bell, wait);
     bell.take_down();
     asked
 }
@@ -135,13 +138,14 @@ struct Waiting<'a> {
     road: &'a Road,
     queue: &'a Queue,
     id: &'a str,
+    tier: Tier,
     digest: &'a Digest,
     bindings: &'a Bindings,
 }
 
 impl Waiting<'_> {
     /// Waits for the answer.
-    fn until(&self, bell: &mut Bell, wait: &Wait, tier: Tier) -> Result<Asked, String> {
+    fn until(&self, bell: &mut Bell, wait: &Wait) -> Result<Asked, String> {
         let (queue, id) = (self.queue, self.id);
         let told = |error: StoreError| error.to_string();
         loop {
@@ -158,7 +162,7 @@ impl Waiting<'_> {
                         return Ok(asked);
                     }
                     let seconds = u32::try_from(wait.time.as_secs()).unwrap_or(u32::MAX);
-                    let late = tier < Tier::Critical;
+                    let late = self.tier < Tier::Critical;
                     return Ok(Asked::No(Refusal::Unanswered { request: id.to_owned(), seconds, late }));
                 }
                 Heard::Signal { signal, .. } => {
@@ -180,8 +184,15 @@ impl Waiting<'_> {
         Ok(Some(match found {
             Found::Waiting => return Ok(None),
             Found::Yes(answered) => {
+                let message = approver::approval(id, self.digest, self.bindings);
+                let signers = sign::are_enough(&self.road.approvers(), self.tier, &message, &answered.signatures);
+                let signed = match signers {
+                    Ok(names) if names.is_empty() => String::new(),
+                    Ok(names) => format!(", signed by {}", names.join(" and ")),
+                    Err(why) => return Ok(Some(Asked::No(Refusal::Unsigned { why }))),
+                };
                 let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
-                let by = format!("request {id}, approved by {} in row {}{words}", answered.by, answered.row);
+                let by = format!("request {id}, approved by {} in row {}{signed}{words}", answered.by, answered.row);
                 Asked::Yes { grant: None, by: Some(by) }
             }
             Found::No { words, .. } => Asked::No(Refusal::Person { words }),

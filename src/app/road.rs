@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::Grant;
@@ -121,6 +122,14 @@ impl Road {
     pub fn problems(&self) -> Vec<String> {
         let broken = self.broken().iter().cloned();
         self.config.problems.iter().map(ToString::to_string).chain(broken).collect()
+    }
+
+    /// Who is enrolled to approve what is of tier 3 and above.
+    #[must_use]
+    pub fn approvers(&self) -> Enrolled {
+        let caller = &self.caller;
+        let account = &caller.account;
+        approvers::load(&Roots::of(&caller.env, account.home.as_deref(), account.uid, &caller.cwd))
     }
 
     /// A command string for the account's real shell.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::approver::sign;
 use super::ask::{self, Asked};
 use super::exit;
 use super::hook;
@@ -53,7 +54,7 @@ pub fn settle(road: &Road, invocation: Invocation, manner: Manner, inherited: &m
             let approved = Approved::by_policy(invocation, &judgment, &cleared);
             at_once(road, approved, &judgment, manner)
         }
-        Decision::Ask(prompt) if manner.yes && yes_in_advance(&invocation, &prompt).is_some() => {
+        Decision::Ask(prompt) if manner.yes && may_say_yes(road, &invocation, &prompt) => {
             match Approved::by_person(invocation, &judgment, &judgment, Basis::YesInAdvance) {
                 Ok(approved) => at_once(road, approved, &judgment, manner),
                 Err(refusal) => Err(say(&refusal, &judgment.risk)),
@@ -81,6 +82,11 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
     }
 }
 
+/// Whether a yes in advance counts. One that an approver has to sign is given on the card.
+fn may_say_yes(road: &Road, invocation: &Invocation, prompt: &Prompt) -> bool {
+    yes_in_advance(invocation, prompt).is_some() && !sign::is_wanted(&road.approvers(), prompt.tier)
+}
+
 /// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
 /// about once, and that was used up by this.
 fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<Ready> {
@@ -88,6 +94,10 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
     // A command further down is another one, whatever it says; so is a text that is given words to fill in.
     let whole = line.positional.is_empty();
     if !whole || judgment.risk.tier == Tier::Critical || !road.caller.is_child_of_agent() {
+        return None;
+    }
+    // An agent's prompt signs nothing.
+    if sign::is_wanted(&road.approvers(), judgment.risk.tier) {
         return None;
     }
     let folder = hook::physical(&invocation.cwd);

@@ -13,7 +13,7 @@ use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::Approver;
+use crate::judge::approver::{Approver, Key};
 
 /// Who is enrolled.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ fn is_changeable(folder: &Path, uid: u32) -> bool {
     about.is_none_or(|about| uid == 0 || about.uid() == uid || about.mode() & 0o002 != 0)
 }
 
-/// Writes an approver down, for the account alone to read: some keys are secrets.
+/// Writes an approver down. What is secret in it is for the account alone to read.
 ///
 /// # Errors
 /// There is one of that name, or the file cannot be written.
@@ -111,7 +111,9 @@ pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
     let path = enrolled.file(&approver.name);
     fs::create_dir_all(&enrolled.folder)?;
     let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    // Public halves may be read by all; the guard that checks a signature may run under another account.
+    let mode = if matches!(approver.key, Key::Totp { .. }) { 0o600 } else { 0o644 };
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
     let written = io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.sync_all());
     // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
     let linked = written.and_then(|()| fs::hard_link(&draft, &path));
@@ -130,7 +132,7 @@ pub fn remove(enrolled: &Enrolled, name: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::approver::{Cost, Key};
+    use crate::judge::approver::Cost;
 
     fn roots(folder: &Path) -> Roots {
         let uid = nix::unistd::getuid().as_raw();
@@ -190,10 +192,11 @@ mod tests {
     fn nobody_is_replaced_by_another_of_the_same_name() {
         let folder = tempfile::tempdir().unwrap();
         let enrolled = Enrolled { folder: folder.path().to_owned(), ..Enrolled::default() };
-        let path = enrol(&enrolled, &ada("ada")).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        enrol(&enrolled, &ada("ada")).unwrap();
         let other = Approver { name: "ada".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } };
         assert_eq!(enrol(&enrolled, &other).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let path = enrol(&enrolled, &Approver { name: "bob".to_owned(), ..other }).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
 }

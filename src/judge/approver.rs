@@ -116,6 +116,12 @@ pub fn enrolment(change: &str, approver: &Approver) -> Vec<u8> {
     format!("guard approver 1\n{change}\n{key}\n").into_bytes()
 }
 
+/// What is signed to give a standing grant. `words` say what it covers, where and until when.
+#[must_use]
+pub fn grant(words: &str) -> Vec<u8> {
+    format!("guard grant 1\n{words}\n").into_bytes()
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -318,8 +324,7 @@ mod tests {
     #[test]
     fn a_code_holds_for_a_minute_and_a_half_at_most() {
         let secret = [9; 20];
-        let approver =
-            Approver { name: "ada".to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+        let approver = Approver { name: "ada".to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
         let code = totp(&secret, 1000);
         for (step, holds) in [(998, false), (999, true), (1000, true), (1001, true), (1002, false)] {
             let signed = approver.sign_with_code(&code, b"this", step * TOTP_STEP);

@@ -331,6 +331,8 @@ pub enum Refusal {
     Unrecorded { why: String },
     /// What was approved is not what would run.
     Changed { what: String },
+    /// An approver has to sign, and none did, or not for this.
+    Unsigned { why: String },
     /// An answer that was given from where none may be given.
     Attempt { why: String },
 }
@@ -348,6 +350,7 @@ impl Refusal {
             Self::NoOne { .. } => "no-one-to-ask",
             Self::Unrecorded { .. } => "unrecorded",
             Self::Changed { .. } => "changed",
+            Self::Unsigned { .. } => "unsigned",
             Self::Attempt { .. } => "attempt",
         }
     }
@@ -380,6 +383,7 @@ impl std::fmt::Display for Refusal {
             Self::NoOne { why } => write!(f, "no one to ask: {why}"),
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
+            Self::Unsigned { why } => write!(f, "not signed by an approver: {why}"),
             Self::Attempt { why } => write!(f, "no answer is taken from here: {why}"),
         }
     }

@@ -11,8 +11,9 @@ use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::key::Key;
-use super::queue::Pending;
+use super::queue::{Answer, Pending};
 use super::redact::redact;
+use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 
@@ -25,6 +26,8 @@ pub struct Answered {
     pub by: String,
     /// Their words.
     pub words: Option<String>,
+    /// Of approvers, over the request.
+    pub signatures: Vec<Signed>,
 }
 
 /// What an answer is bound to.
@@ -38,11 +41,10 @@ impl Store {
     pub(super) fn write_answer(
         &self,
         request: &Pending,
-        bound: Option<(&Digest, &Bindings)>,
-        by: &str,
-        words: Option<&str>,
+        answer: &Answer<'_>,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
+        let Answer { yes: bound, by, words, signatures, waited_for: _ } = *answer;
         let mut draft = Draft::default();
         draft.text("kind", Some("answered"));
         draft.integer("at", now.as_millisecond());
@@ -71,6 +73,9 @@ impl Store {
         draft.text("settled", Some("person"));
         draft.text("provenance", Some("human"));
         draft.text("words", words.map(|words| redact(words).0));
+        if !signatures.is_empty() {
+            draft.text("signatures", serde_json::to_string(signatures).ok());
+        }
         let waited = now.as_millisecond().saturating_sub(request.filed.as_millisecond());
         draft.integer("answer_ms", waited.max(0));
         self.write_durably(|connection| chain::append(connection, &draft))
@@ -86,17 +91,20 @@ impl Store {
     ) -> Result<Option<Answered>, StoreError> {
         let wanted = seal(&Key::read(&self.paths.key())?, request, digest, bindings);
         self.persist(|connection| {
-            const ANSWER: &str = "SELECT digest, user, words FROM record
+            const ANSWER: &str = "SELECT digest, user, words, signatures FROM record
                 WHERE id = ?1 AND kind = 'answered' AND decision = 'allow' AND scope = ?2";
             let found = connection
                 .prepare(ANSWER)?
                 .query_row((row, scope(request)), |found| {
-                    Ok((found.get::<_, Option<Vec<u8>>>(0)?, found.get::<_, Option<String>>(1)?, found.get(2)?))
+                    let (mac, by): (Option<Vec<u8>>, Option<String>) = (found.get(0)?, found.get(1)?);
+                    Ok((mac, by, found.get(2)?, found.get::<_, Option<String>>(3)?))
                 })
                 .optional()?;
-            let Some((Some(mac), Some(by), words)) = found else { return Ok(None) };
+            let Some((Some(mac), Some(by), words, signatures)) = found else { return Ok(None) };
+            // What cannot be read is no signature.
+            let signatures = signatures.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             let holds = mac == wanted && chain::is_whole(connection, row)?;
-            Ok(holds.then_some(Answered { row, by, words }))
+            Ok(holds.then_some(Answered { row, by, words, signatures }))
         })
     }
 

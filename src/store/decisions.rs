@@ -219,7 +219,8 @@ const fn provenance(refusal: &Refusal) -> &'static str {
         | Refusal::Unanswered { .. }
         | Refusal::Crowded { .. }
         | Refusal::Attempt { .. }
-        | Refusal::Changed { .. } => "rule",
+        | Refusal::Changed { .. }
+        | Refusal::Unsigned { .. } => "rule",
     }
 }
 
@@ -229,6 +230,7 @@ fn words(refusal: &Refusal) -> Option<&str> {
         Refusal::Person { words } => words.as_deref(),
         Refusal::NoOne { why } | Refusal::Unrecorded { why } => Some(why),
         Refusal::Changed { what } => Some(what),
+        Refusal::Unsigned { why } => Some(why),
         Refusal::Rule { rule, .. } => Some(rule),
         Refusal::Attempt { why } => Some(why),
         Refusal::Unanswered { request, .. } => Some(request),

@@ -56,6 +56,8 @@ const STEPS: &[&str] = &[
     // When a grant was given that a later row carries on. From this step on the old end of a record may have been
     // pruned, which an older guard would take for tampering: it leaves such a record alone.
     "ALTER TABLE record ADD COLUMN given INTEGER",
+    // Of approvers under a yes, as JSON.
+    "ALTER TABLE record ADD COLUMN signatures TEXT",
 ];
 
 /// How many steps this version knows.

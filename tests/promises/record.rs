@@ -125,9 +125,9 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 2)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 3)");
     assert!(home.run(&["true"]).status.success());
-    home.sql("PRAGMA user_version = 2");
+    home.sql("PRAGMA user_version = 3");
     assert_eq!(home.store().verify().unwrap().rows, 1);
 }
 
@@ -137,11 +137,13 @@ fn an_older_record_is_brought_up_to_date_and_stays_whole() {
     for _ in 0..3 {
         assert!(home.run(&["true"]).status.success());
     }
-    home.sql("ALTER TABLE record DROP COLUMN given; PRAGMA user_version = 1");
+    home.sql(
+        "ALTER TABLE record DROP COLUMN given; ALTER TABLE record DROP COLUMN signatures; PRAGMA user_version = 1",
+    );
     assert!(home.run(&["true"]).status.success());
     let audit = home.store().verify().unwrap();
     assert_eq!((audit.rows, audit.faults.len()), (4, 0));
-    home.sql("UPDATE record SET given = given");
+    home.sql("UPDATE record SET given = given, signatures = signatures");
 }
 
 #[test]
@@ -333,9 +335,9 @@ fn an_answer_to_a_host_is_a_row_of_its_own_kind_and_no_intent() {
     }
     assert_eq!((entry(asked).about, entry(refused).about, entry(allowed).about), (None, Some(asked), None));
     assert_eq!(entry(refused).words.as_deref(), Some("x.y"));
-    // A host that denies by rule counts as a denial of the session; one that asks for itself has asked nobody here.
+    // What a host denies by rule counts as a denial of the session, and what it asks for itself as a prompt.
     assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().denials_in_a_row, 1);
-    assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().prompts_last_hour, 0);
+    assert_eq!(store.standing(&invocation.session.root, Timestamp::now()).unwrap().prompts_last_hour, 1);
     let audit = store.verify().unwrap();
     assert_eq!((audit.rows, audit.faults.len()), (3, 0));
     let log = home.prints(&["log", "--json", "--decision", "ask"], 0);

@@ -12,6 +12,7 @@ use super::call::{Answer, Call, Event, What};
 use super::files;
 use super::hosts::Host;
 use super::watchdog::Watchdog;
+use crate::app::approver::sign;
 use crate::app::ask::Asked;
 use crate::app::queue::{self, Wait};
 use crate::app::road::{Judged, Road, RoadError};
@@ -68,7 +69,9 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
                 // The same command was put to a person when the tool was to be used.
                 return Ok(Answer::NoOpinion);
             }
-            if call.asks && prompt.tier < Tier::Critical {
+            // No agent's prompt signs for an approver.
+            let is_left_to_host = prompt.tier < Tier::Critical && !sign::is_wanted(&road.approvers(), prompt.tier);
+            if call.asks && is_left_to_host {
                 return match note.write(Settled::Asked, None, None, hands()) {
                     Ok(()) => Ok(Answer::Ask { reason: super::cut(&verdict::question(risk)) }),
                     Err(refusal) => deny(refusal, None),

@@ -55,11 +55,8 @@ impl PublicKey {
         }
         let key = string(&mut rest).and_then(|key| <[u8; 32]>::try_from(key).ok());
         let key = key.and_then(|key| VerifyingKey::from_bytes(&key).ok()).ok_or(UnreadableKey::Form)?;
-        let application = if named == HARDWARE {
-            Some(string(&mut rest).ok_or(UnreadableKey::Form)?.to_owned())
-        } else {
-            None
-        };
+        let application =
+            if named == HARDWARE { Some(string(&mut rest).ok_or(UnreadableKey::Form)?.to_owned()) } else { None };
         if !rest.is_empty() {
             return Err(UnreadableKey::Form);
         }

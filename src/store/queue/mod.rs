@@ -31,6 +31,7 @@ use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
 use super::{Answered, Paths, Store};
+use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::risk::{Risk, Tier, Weight};
@@ -213,6 +214,8 @@ pub struct Answer<'a> {
     pub yes: Option<(&'a Digest, &'a Bindings)>,
     pub by: &'a str,
     pub words: Option<&'a str>,
+    /// Of approvers, over the request.
+    pub signatures: &'a [Signed],
     /// The guard that asked is there and waits.
     pub waited_for: bool,
 }
@@ -473,7 +476,7 @@ impl Queue {
             if late && answer.yes.is_some() && pending.tier == Tier::Critical {
                 return Ok(Outcome::TooLate);
             }
-            let row = match store.write_answer(&pending, answer.yes, answer.by, answer.words, now) {
+            let row = match store.write_answer(&pending, answer, now) {
                 Ok(row) => row,
                 Err(error) => {
                     failed = Some(error);

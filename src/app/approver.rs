@@ -1,0 +1,265 @@
+//! `guard approver`: who may approve what is of tier 3 and above, and with which key.
+//!
+//! From the first one enrolled on, such a yes is signed over what it lets run, and the guard that waits checks the
+//! signature before it runs anything. What may not enter: the signing itself ([`sign`]).
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use base64ct::{Base64, Encoding as _};
+use clap::{ArgGroup, Args, Subcommand};
+use thiserror::Error;
+
+pub mod sign;
+
+use super::answer::not_from_here;
+use super::exit;
+use super::road::{Road, RoadError};
+use crate::channel::confirm::confirm;
+use crate::channel::line;
+use crate::config::approvers::{self, Enrolled};
+use crate::config::paths::MACHINE;
+use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment};
+use crate::judge::policy::Refusal;
+use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::visible;
+
+/// The arguments of `guard approver`.
+#[derive(Debug, Args)]
+pub struct ApproverArgs {
+    #[command(subcommand)]
+    what: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Enrol an approver; from the first one on, a yes to what is of tier 3 and above is signed
+    Add(AddArgs),
+    /// List the approvers, and whether this account could change them
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an approver; one that is enrolled signs for it
+    Remove {
+        /// Who
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("key").args(["passphrase", "ssh", "totp"]))]
+struct AddArgs {
+    /// Who: a-z, 0-9, -, _ and .
+    name: String,
+    /// A passphrase, which no file keeps (the default)
+    #[arg(long)]
+    passphrase: bool,
+    /// An SSH key: its .pub file, ssh-ed25519 or sk-ssh-ed25519@openssh.com
+    #[arg(long, value_name = "FILE")]
+    ssh: Option<PathBuf>,
+    /// The codes of an authenticator; whoever can read the approver's file can make them
+    #[arg(long)]
+    totp: bool,
+}
+
+/// Why `guard approver` could not do what it was asked.
+#[derive(Debug, Error)]
+pub enum ApproverError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{path}: {error}")]
+    File { path: String, error: io::Error },
+    #[error("{0}")]
+    Key(String),
+}
+
+/// Does it and returns the exit code.
+///
+/// # Errors
+/// [`ApproverError`].
+pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
+    let road = Road::open()?;
+    let enrolled = road.approvers();
+    match &args.what {
+        Action::List { json } => {
+            let printed = list(&enrolled, *json);
+            Ok(exit::after(printed, exit::ALLOW)?)
+        }
+        Action::Add(args) => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
+            Some(why) => refuse(&why),
+            None => add(args, &enrolled),
+        },
+        Action::Remove { name } => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
+            Some(why) => refuse(&why),
+            None => remove(name, &enrolled),
+        },
+    }
+}
+
+fn refuse(why: &str) -> Result<u8, ApproverError> {
+    writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why: why.to_owned() })?;
+    Ok(exit::REFUSED)
+}
+
+fn add(args: &AddArgs, enrolled: &Enrolled) -> Result<u8, ApproverError> {
+    if !Approver::is_name(&args.name) {
+        return Err(ApproverError::Key(format!("{}: a name is written with a-z, 0-9, -, _ and .", args.name)));
+    }
+    if enrolled.named(&args.name).is_some() {
+        return Err(ApproverError::Key(format!("{} is enrolled already; remove it first", args.name)));
+    }
+    let approver = match (&args.ssh, args.totp) {
+        (Some(file), _) => with_ssh(&args.name, file)?,
+        (None, true) => with_totp(&args.name)?,
+        (None, false) => with_passphrase(&args.name)?,
+    };
+    if !vouched(enrolled, "add", &approver)? {
+        return Ok(exit::REFUSED);
+    }
+    let path = approvers::enrol(enrolled, &approver)
+        .map_err(|error| ApproverError::File { path: enrolled.file(&args.name).display().to_string(), error })?;
+    let mut out = io::stdout().lock();
+    writeln!(out, "{} is enrolled ({}): {}", approver.name, approver.key.kind(), path.display())?;
+    writeln!(out, "From now on a yes to what is of tier 3 and above is signed.")?;
+    if enrolled.changeable {
+        writeln!(out, "{}", how_to_move(enrolled))?;
+    }
+    Ok(exit::ALLOW)
+}
+
+fn remove(name: &str, enrolled: &Enrolled) -> Result<u8, ApproverError> {
+    let Some(approver) = enrolled.named(name) else {
+        return Err(ApproverError::Key(format!("nobody called {name} is enrolled: guard approver list")));
+    };
+    if !vouched(enrolled, "remove", approver)? {
+        return Ok(exit::REFUSED);
+    }
+    approvers::remove(enrolled, name)
+        .map_err(|error| ApproverError::File { path: enrolled.file(name).display().to_string(), error })?;
+    writeln!(io::stdout(), "{name} is not enrolled any more.")?;
+    Ok(exit::ALLOW)
+}
+
+/// Whether one who is enrolled signs for a change; where nobody is, whether the person at the terminal wants it.
+fn vouched(enrolled: &Enrolled, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
+    let what = format!("To {change} {} ({})", approver.name, approver.key.kind());
+    if !enrolled.is_any() {
+        return Ok(confirm("", &format!("{what}: is that right?"))?);
+    }
+    let message = enrolment(change, approver);
+    match sign::sign(enrolled, &what, &message) {
+        Ok(_) => Ok(true),
+        Err(why) => {
+            writeln!(io::stderr(), "guard: refused: {}", visible::text(&why))?;
+            Ok(false)
+        }
+    }
+}
+
+fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
+    let text = "A passphrase that only you know; whoever can read the approver's file can try out guesses.\n";
+    let passphrase = line::ask_hidden(text, &format!("Passphrase of {name}:"))?;
+    if passphrase.trim().chars().count() < MIN_PASSPHRASE {
+        return Err(ApproverError::Key(format!("a passphrase has at least {MIN_PASSPHRASE} characters")));
+    }
+    if line::ask_hidden("", "Once more:")?.trim() != passphrase.trim() {
+        return Err(ApproverError::Key("the two are not the same".to_owned()));
+    }
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).map_err(io::Error::other)?;
+    Approver::with_passphrase(name, &passphrase, salt, Cost::default())
+        .map_err(|error| ApproverError::Key(error.to_string()))
+}
+
+fn with_ssh(name: &str, file: &PathBuf) -> Result<Approver, ApproverError> {
+    let shown = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| ApproverError::File { path: shown.clone(), error })?;
+    let public = text.lines().next().unwrap_or_default().trim().to_owned();
+    PublicKey::read(&public).map_err(|error| ApproverError::Key(format!("{shown}: {error}")))?;
+    Ok(Approver { name: name.to_owned(), key: Key::Ssh { public } })
+}
+
+fn with_totp(name: &str) -> Result<Approver, ApproverError> {
+    let mut secret = [0; 20];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let approver = Approver { name: name.to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
+    let shown = base32(&secret);
+    let text = format!(
+        "Give this to your authenticator:\n  {shown}\n  otpauth://totp/guard:{name}?secret={shown}&issuer=guard\n"
+    );
+    let code = line::ask(&text, "The code that it shows now:")?;
+    let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
+    approver.sign_with_code(&code, b"", now).map_err(|error| ApproverError::Key(error.to_string()))?;
+    Ok(approver)
+}
+
+/// RFC 4648, for a length that needs no padding.
+fn base32(bytes: &[u8; 20]) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
+    let group = |at: usize| (at * 5..at * 5 + 5).fold(0, |group, at| group << 1 | usize::from(bit(at)));
+    (0..32).map(|at| char::from(LETTERS[group(at)])).collect()
+}
+
+fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        let approvers: Vec<_> = enrolled
+            .approvers
+            .iter()
+            .map(|approver| serde_json::json!({ "name": approver.name, "kind": approver.key.kind() }))
+            .collect();
+        let problems: Vec<_> = enrolled.problems.iter().map(ToString::to_string).collect();
+        let whole = serde_json::json!({
+            "approvers": approvers, "folder": enrolled.folder, "changeable": enrolled.changeable, "problems": problems,
+        });
+        return writeln!(out, "{whole}");
+    }
+    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+    let mut lines = Vec::new();
+    for approver in &enrolled.approvers {
+        let about = match &approver.key {
+            Key::Passphrase { .. } => "a passphrase".to_owned(),
+            Key::Totp { .. } => "an authenticator; whoever can read its file can sign".to_owned(),
+            Key::Ssh { public } => match PublicKey::read(public) {
+                Ok(key) if key.is_hardware() => "an SSH key on hardware, which wants a touch".to_owned(),
+                _ => "an SSH key".to_owned(),
+            },
+        };
+        lines.push(Line::of(Style::Strong, approver.name.clone()).with(Style::Plain, format!("  {about}")));
+    }
+    for problem in &enrolled.problems {
+        lines.push(Line::of(Style::Strong, "wrong: ").with(Style::Plain, problem.to_string()));
+    }
+    if !enrolled.is_any() {
+        lines.push(Line::of(Style::Plain, "Nobody is enrolled: a yes is not signed. guard approver add NAME"));
+    } else if enrolled.changeable {
+        lines.push(Line::of(Style::Dim, how_to_move(enrolled)));
+    }
+    out.write_all(style::render(&lines, &look).as_bytes())
+}
+
+/// What it is worth where the keys lie, and where they are better kept.
+#[must_use]
+pub fn how_to_move(enrolled: &Enrolled) -> String {
+    let folder = enrolled.folder.display();
+    format!(
+        "This account can change who is enrolled, and so can every program that runs under it. To put it out of reach: \
+         sudo install -d -o root -m 755 {MACHINE}/approvers && sudo install -o root -m 644 {folder}/*.toml \
+         {MACHINE}/approvers/"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_shown_as_authenticators_read_them() {
+        assert_eq!(base32(b"12345678901234567890"), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    }
+}

@@ -1,0 +1,141 @@
+//! Signing a yes, and finding out whether the signatures under one are enough.
+//!
+//! What may not enter: whether somebody may answer at all ([`super::super::answer`]), and what is signed, which is the
+//! judge's ([`approver`]).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::channel::{line, ssh_keygen};
+use crate::config::approvers::Enrolled;
+use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
+use crate::judge::risk::Tier;
+
+/// How often a passphrase or a code may be wrong.
+const TRIES: usize = 3;
+
+/// Whether a yes to a command of this tier wants a signature.
+#[must_use]
+pub fn is_wanted(enrolled: &Enrolled, tier: Tier) -> bool {
+    tier >= Tier::High && enrolled.is_any()
+}
+
+/// Asks an approver at the terminal to sign. `what` says for what.
+///
+/// # Errors
+/// Why there is no signature.
+pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8]) -> Result<Signed, String> {
+    if let Some(problem) = enrolled.problems.first() {
+        return Err(format!("who is enrolled cannot be told: {problem}"));
+    }
+    let told = |error: std::io::Error| error.to_string();
+    let approver = match enrolled.approvers.as_slice() {
+        [] => return Err("nobody is enrolled".to_owned()),
+        [one] => one,
+        several => {
+            let names: Vec<_> = several.iter().map(|approver| approver.name.as_str()).collect();
+            let name = line::ask("", &format!("{what}. Who signs ({})?", names.join(", "))).map_err(told)?;
+            enrolled.named(name.trim()).ok_or_else(|| BadSignature::Unknown(name.trim().to_owned()).to_string())?
+        }
+    };
+    let name = &approver.name;
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        let signed = match &approver.key {
+            Key::Passphrase { .. } => {
+                let passphrase = line::ask_hidden("", &format!("{what}. Passphrase of {name}:")).map_err(told)?;
+                if passphrase.is_empty() {
+                    return Err("no passphrase was typed".to_owned());
+                }
+                approver.sign_with_passphrase(&passphrase, message)
+            }
+            Key::Totp { .. } => {
+                let code = line::ask("", &format!("{what}. Code of {name}:")).map_err(told)?;
+                if code.trim().is_empty() {
+                    return Err("no code was typed".to_owned());
+                }
+                approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
+            }
+            Key::Ssh { public } => return with_ssh(approver, public, message),
+        };
+        match signed {
+            Ok(signed) => return Ok(signed),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
+}
+
+/// Lets `ssh-keygen` sign, with the private key whose public half is enrolled.
+fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let folder = std::env::var_os("HOME").map(PathBuf::from).map(|home| home.join(".ssh"));
+    let beside = folder.as_deref().and_then(|folder| private_half(folder, public));
+    let mut held = None;
+    let key = match beside {
+        Some(path) => path,
+        // The other half is with an agent, which needs to be told which one.
+        None => held.insert(Held::write(public).map_err(told)?).path.clone(),
+    };
+    let signature = ssh_keygen::sign(&key, NAMESPACE, message).map_err(told)?;
+    let signed = Signed { approver: approver.name.clone(), signature };
+    approver.verify(message, &signed).map_err(|error| error.to_string())?;
+    Ok(signed)
+}
+
+/// The file of the private key that belongs to a public one, among those of a folder.
+fn private_half(folder: &Path, public: &str) -> Option<PathBuf> {
+    let wanted = PublicKey::read(public).ok()?;
+    let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let mut public = files.filter(|path| path.extension().is_some_and(|end| end == "pub"));
+    public.find_map(|path| {
+        let same = PublicKey::read(&fs::read_to_string(&path).ok()?).ok()? == wanted;
+        Some(path.with_extension("")).filter(|private| same && private.is_file())
+    })
+}
+
+/// A file that is there as long as this is.
+struct Held {
+    path: PathBuf,
+}
+
+impl Held {
+    fn write(text: &str) -> std::io::Result<Self> {
+        use std::io::Write as _;
+        let name = format!("guard-{:016x}.pub", getrandom::u64().map_err(std::io::Error::other)?);
+        let held = Self { path: std::env::temp_dir().join(name) };
+        fs::OpenOptions::new().write(true).create_new(true).open(&held.path)?.write_all(text.as_bytes())?;
+        Ok(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether the signatures under a yes are enough for its tier; the names of those who signed.
+///
+/// # Errors
+/// Why they are not.
+pub fn are_enough(
+    enrolled: &Enrolled,
+    tier: Tier,
+    message: &[u8],
+    signatures: &[Signed],
+) -> Result<Vec<String>, String> {
+    if !is_wanted(enrolled, tier) {
+        return Ok(Vec::new());
+    }
+    if let Some(problem) = enrolled.problems.first() {
+        return Err(format!("who is enrolled cannot be told: {problem}"));
+    }
+    let names = approver::signers(&enrolled.approvers, message, signatures).map_err(|error| error.to_string())?;
+    if names.is_empty() {
+        return Err("it is not signed, and approvers are enrolled".to_owned());
+    }
+    Ok(names.into_iter().map(str::to_owned).collect())
+}

@@ -1,0 +1,103 @@
+//! A line that a person types at a verb: a name, a code, or a passphrase that is not shown. On the terminal itself,
+//! never on standard input.
+//!
+//! What may not enter: what the line means.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use nix::libc;
+use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
+
+/// Shows a text and a question behind it, and reads a line, without its end.
+///
+/// # Errors
+/// There is no terminal, it hung up, or the line ended without Enter.
+pub fn ask(text: &str, question: &str) -> io::Result<String> {
+    read(&open()?, &format!("{text}{question} "))
+}
+
+/// The same for what must not be seen. Ctrl-C and Ctrl-D give it up.
+///
+/// # Errors
+/// As [`ask`], and when it was given up.
+pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
+    let terminal = open()?;
+    let hidden = Hidden::begin(&terminal)?;
+    (&terminal).write_all(format!("{text}{question} ").as_bytes())?;
+    let line = keys(&terminal);
+    // Enter was not shown either.
+    (&terminal).write_all(b"\n")?;
+    drop(hidden);
+    line
+}
+
+/// The keys of a line, up to Enter.
+fn keys(mut terminal: &File) -> io::Result<String> {
+    const GIVEN_UP: [u8; 3] = [0x03, 0x04, 0x1b];
+    const ERASE: [u8; 2] = [0x08, 0x7f];
+    const ERASE_ALL: u8 = 0x15;
+    let mut line = Vec::new();
+    let mut key = [0];
+    loop {
+        match terminal.read(&mut key) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed")),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        match key[0] {
+            b'\n' | b'\r' => return String::from_utf8(line).map_err(io::Error::other),
+            ERASE_ALL => line.clear(),
+            key if GIVEN_UP.contains(&key) => return Err(io::Error::other("it was given up")),
+            key if ERASE.contains(&key) => {
+                // The bytes of a letter go together.
+                while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+            }
+            key => line.push(key),
+        }
+    }
+}
+
+fn open() -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open("/dev/tty")
+}
+
+fn read(terminal: &File, question: &str) -> io::Result<String> {
+    // What was typed before the question was there does not answer it.
+    termios::tcflush(terminal, FlushArg::TCIFLUSH)?;
+    (&*terminal).write_all(question.as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(terminal).read_line(&mut line)?;
+    match line.strip_suffix('\n') {
+        Some(line) => Ok(line.to_owned()),
+        None => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal was closed")),
+    }
+}
+
+/// The terminal while it shows nothing of what is typed. Dropped, it is as before.
+struct Hidden<'a> {
+    terminal: &'a File,
+    before: Termios,
+}
+
+impl<'a> Hidden<'a> {
+    fn begin(terminal: &'a File) -> io::Result<Self> {
+        let before = termios::tcgetattr(terminal)?;
+        let mut modes = before.clone();
+        // Signal keys would end or stop guard and leave the terminal silent: they are keys like any other here.
+        modes.local_flags.remove(LocalFlags::ECHO | LocalFlags::ECHONL | LocalFlags::ICANON | LocalFlags::ISIG);
+        modes.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
+        modes.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
+        termios::tcsetattr(terminal, SetArg::TCSAFLUSH, &modes)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        // A terminal that hung up has no modes to give back.
+        let _ = termios::tcsetattr(self.terminal, SetArg::TCSAFLUSH, &self.before);
+    }
+}

@@ -1,0 +1,240 @@
+//! With an approver enrolled, a yes to what is of tier 3 and above counts only when they signed it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use guard::store::queue::State;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
+use crate::queue::stage::{Asker, FLAGGED, MEDIUM, answer_card, home, person, shell, state};
+
+const WORDS: &str = "correct horse battery";
+
+/// Enrols somebody by passphrase; the one who vouches for it signs with theirs.
+fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> String {
+    let mut terminal = person(home, &["approver", "add", name]);
+    terminal.wait_for(&format!("Passphrase of {name}:"));
+    terminal.send(&format!("{passphrase}\r"));
+    terminal.wait_for("Once more:");
+    terminal.send(&format!("{passphrase}\r"));
+    match vouched {
+        Some(passphrase) => {
+            terminal.wait_for("Passphrase of ada:");
+            terminal.send(&format!("{passphrase}\r"));
+        }
+        None => {
+            terminal.wait_for("is that right? [y/N]");
+            terminal.send("y\r");
+        }
+    }
+    let end = ended(terminal.wait_exit());
+    let screen = terminal.screen();
+    assert!(!screen.contains(passphrase), "{screen}");
+    format!("{end} {screen}")
+}
+
+fn folder(home: &Home) -> PathBuf {
+    home.path("home/.config/guard/approvers")
+}
+
+/// Approves a request, with what is typed when the passphrase is asked for.
+fn approve(home: &Home, id: &str, typed: &[&str]) -> String {
+    let mut terminal = person(home, &["approve", id]);
+    answer_card(&mut terminal, "y");
+    for (at, passphrase) in typed.iter().enumerate() {
+        terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() > at);
+        terminal.send(&format!("{passphrase}\r"));
+    }
+    terminal.wait_exit();
+    terminal.screen()
+}
+
+#[test]
+fn what_an_approver_signs_runs() {
+    let home = home();
+    let screen = enrol(&home, "ada", WORDS, None);
+    assert!(screen.starts_with("exit 0") && screen.contains("This account can change who is enrolled"), "{screen}");
+    let asker = Asker::new(&home, &FLAGGED);
+    let screen = approve(&home, &asker.id, &[WORDS]);
+    assert!(screen.contains("approved: git push"), "{screen}");
+    asker.ran();
+    assert!(home.prints(&["log"], 0).contains("git push"));
+    assert!(home.prints(&["log", "show", "2"], 0).contains("signed by ada"));
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn without_the_passphrase_nothing_is_approved() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let asker = Asker::new(&home, &FLAGGED);
+    let screen = approve(&home, &asker.id, &["wrong horse battery", "none of your", "let me in now"]);
+    assert!(screen.contains("not signed by an approver: that is not the passphrase of ada"), "{screen}");
+    assert_eq!(state(&home, &asker.id), State::Waiting);
+    // What is below tier 3 wants none.
+    let medium = Asker::new(&home, &MEDIUM);
+    assert!(approve(&home, &medium.id, &[]).contains("approved: npm install"));
+    medium.ran();
+    person(&home, &["deny", "--all"]).wait_exit();
+    asker.refused("denied by a person");
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_yes_that_is_not_signed_runs_nothing_though_guard_itself_took_it_down() {
+    let home = home();
+    let queued = shell(&home, &[&["--no-wait", "--"], &FLAGGED[..]].concat()).output().unwrap();
+    assert_eq!(queued.status.code(), Some(75), "{}", String::from_utf8_lossy(&queued.stderr));
+    let id =
+        guard::store::queue::Queue::open(&home.paths()).unwrap().list(jiff::Timestamp::now()).unwrap()[0].id.clone();
+    assert!(approve(&home, &id, &[]).contains("approved"));
+    enrol(&home, "ada", WORDS, None);
+    let again = shell(&home, &[&["--"], &FLAGGED[..]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert_eq!(again.status.code(), Some(126), "{said}");
+    assert!(said.contains("not signed by an approver: it is not signed, and approvers are enrolled"), "{said}");
+    assert_eq!(home.ran(), 0);
+}
+
+#[test]
+fn a_signature_for_one_request_does_not_serve_another() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let first = Asker::new(&home, &FLAGGED);
+    approve(&home, &first.id, &[WORDS]);
+    first.ran();
+    let rows = rusqlite::Connection::open(home.paths().database()).unwrap();
+    let signed: String =
+        rows.query_row("SELECT signatures FROM record WHERE signatures IS NOT NULL", [], |row| row.get(0)).unwrap();
+    // The second is approved while nobody is enrolled; then the old signature is put under it.
+    fs::rename(folder(&home), home.path("away")).unwrap();
+    let mut command = shell(&home, &["--no-wait", "--", "git", "push", "--force", "origin", "develop"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(75));
+    let id = guard::store::queue::Queue::open(&home.paths())
+        .unwrap()
+        .list(jiff::Timestamp::now())
+        .unwrap()
+        .pop()
+        .unwrap()
+        .id;
+    approve(&home, &id, &[]);
+    fs::rename(home.path("away"), folder(&home)).unwrap();
+    rows.execute("UPDATE record SET signatures = ?1 WHERE kind = 'answered'", [&signed]).unwrap();
+    let ran = home.ran();
+    let again = shell(&home, &["--", "git", "push", "--force", "origin", "develop"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(126));
+    assert_eq!(home.ran(), ran);
+}
+
+#[test]
+fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let mut terminal = person(&home, &[&["--yes", "--"], &FLAGGED[..]].concat());
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("To run this. Passphrase of ada:");
+    assert_eq!(home.ran(), 0);
+    terminal.send(&format!("{WORDS}\r"));
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert_eq!(home.ran(), 1);
+    let mut terminal = person(&home, &[&["--"], &FLAGGED[..]].concat());
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("Passphrase of ada:");
+    let quiet = terminal.modes();
+    terminal.send("\x03");
+    assert_eq!(ended(terminal.wait_exit()), "exit 126");
+    assert_ne!(quiet, terminal.modes());
+    assert!(terminal.screen().contains("not signed by an approver: it was given up"), "{}", terminal.screen());
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let screen = enrol(&home, "eve", "let me in, will you", Some("\x03"));
+    assert!(screen.starts_with("exit 126") && screen.contains("it was given up"), "{screen}");
+    assert!(!folder(&home).join("eve.toml").exists());
+    assert!(enrol(&home, "bob", "another long one", Some(WORDS)).starts_with("exit 0"));
+    let mut terminal = person(&home, &["approver", "remove", "ada"]);
+    terminal.wait_for("Who signs (ada, bob)?");
+    terminal.send("bob\r");
+    terminal.wait_for("Passphrase of bob:");
+    terminal.send("another long one\r");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
+    assert!(!folder(&home).join("ada.toml").exists());
+    let listed: serde_json::Value = serde_json::from_str(&home.prints(&["approver", "list", "--json"], 0)).unwrap();
+    assert_eq!(listed["approvers"], serde_json::json!([{ "name": "bob", "kind": "passphrase" }]));
+    assert_eq!(listed["changeable"], true);
+}
+
+#[test]
+fn a_standing_grant_is_signed_too() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let mut terminal = person(&home, &["allow", "add", "--rule", "git.push-force"]);
+    terminal.wait_for("Give this grant? [y/N]");
+    terminal.send("y\r");
+    terminal.wait_for("Passphrase of ada:");
+    terminal.send("\x03");
+    assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
+    assert_eq!(home.prints(&["allow", "list"], 0), "No grant is in force.\n");
+}
+
+#[test]
+fn nobody_enrols_through_a_pipe_or_below_an_agent() {
+    let home = home();
+    let mut command = home.guard(&["approver", "add", "eve"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    let mut command = home.guard(&["approver", "add", "eve"]);
+    command.env("CLAUDECODE", "1").env("TERM", "xterm");
+    let mut terminal = Terminal::spawn(command);
+    assert_eq!(ended(terminal.wait_exit()), "exit 126", "{}", terminal.screen());
+    assert!(!folder(&home).exists());
+}
+
+#[test]
+fn an_ssh_key_signs() {
+    let home = home();
+    let keys = home.path("home/.ssh");
+    fs::create_dir_all(&keys).unwrap();
+    fs::set_permissions(&keys, fs::Permissions::from_mode(0o700)).unwrap();
+    for name in ["id_work", "id_other"] {
+        let made =
+            Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(keys.join(name)).status();
+        assert!(made.unwrap().success());
+    }
+    let mut terminal = person(&home, &["approver", "add", "ada", "--ssh", keys.join("id_work.pub").to_str().unwrap()]);
+    terminal.wait_for("is that right? [y/N]");
+    terminal.send("y\r");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
+    let asker = Asker::new(&home, &FLAGGED);
+    assert!(approve(&home, &asker.id, &[]).contains("approved: git push"));
+    asker.ran();
+    // With another key in its place, ssh-keygen signs and the signature does not hold.
+    fs::copy(keys.join("id_other"), keys.join("id_work")).unwrap();
+    let asker = Asker::new(&home, &FLAGGED);
+    let screen = approve(&home, &asker.id, &[]);
+    assert!(screen.contains("not signed by an approver"), "{screen}");
+    assert_eq!(state(&home, &asker.id), State::Waiting);
+    person(&home, &["deny", "--all"]).wait_exit();
+    asker.refused("denied by a person");
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_file_that_enrols_nobody_who_can_be_read_lets_nothing_be_approved() {
+    let home = home();
+    fs::create_dir_all(folder(&home)).unwrap();
+    fs::write(folder(&home).join("ada.toml"), "name = \"ada\"\nkind = \"password\"\n").unwrap();
+    let asker = Asker::new(&home, &FLAGGED);
+    let screen = approve(&home, &asker.id, &[]);
+    assert!(screen.contains("who is enrolled cannot be told") && screen.contains("ada.toml"), "{screen}");
+    assert_eq!(state(&home, &asker.id), State::Waiting);
+    person(&home, &["deny", "--all"]).wait_exit();
+    asker.refused("denied by a person");
+}
