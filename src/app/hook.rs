@@ -71,7 +71,7 @@ pub fn run(args: &HookArgs) -> u8 {
     let late = |host: Option<&Host>, event: Event| deny(host, event, "guard ran out of time before it could answer");
     let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Tool)) {
         Ok(watchdog) => watchdog,
-        Err(error) => return give_at_once(&deny(host, Event::Tool, &format!("no deadline can be kept: {error}"))),
+        Err(error) => return watchdog::give(&deny(host, Event::Tool, &format!("no deadline can be kept: {error}"))),
     };
     watchdog.on_panic(deny(host, Event::Tool, "guard failed"));
     let input = read();
@@ -95,14 +95,6 @@ pub fn run(args: &HookArgs) -> u8 {
         Err(why) => Answer::Deny { reason: refused(&why) },
     };
     watchdog.answer(&(host.say)(call.event, &answer))
-}
-
-/// Answers without a watchdog.
-fn give_at_once(reply: &Reply) -> u8 {
-    use std::io::Write;
-    let _ = io::stderr().write_all(reply.stderr.as_bytes());
-    let _ = io::stdout().write_all(reply.stdout.as_bytes());
-    reply.code
 }
 
 /// Reads all of standard input, and keeps it where it is not too long. The rest is read too: an agent that cannot

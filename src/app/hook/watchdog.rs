@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::DENIED;
 use super::call::Reply;
 
 /// The deadline, and what is said when it passes.
@@ -102,11 +103,22 @@ impl Shared {
                 thread::park();
             }
         }
-        // The reason first: with an exit code of 2 and no reason, some hosts run the command. What cannot be written has
-        // no reader.
-        let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
-        let mut out = std::io::stdout();
-        let _ = out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush());
-        reply.code
+        give(reply)
+    }
+}
+
+/// Prints an answer. The exit code.
+pub(super) fn give(reply: &Reply) -> u8 {
+    // With an exit code of 2 and no reason, some hosts run the command. If that cannot be written either, nobody reads it.
+    let complain = |text: &str| std::io::stderr().write_all(text.as_bytes());
+    let _ = complain(&reply.stderr);
+    let mut out = std::io::stdout();
+    match out.write_all(reply.stdout.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => reply.code,
+        // Half an answer is none, and none is consent to most hosts.
+        Err(error) => {
+            let _ = complain(&format!("guard: refused: the answer could not be written: {error}\n"));
+            DENIED
+        }
     }
 }

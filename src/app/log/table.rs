@@ -126,6 +126,8 @@ fn settled(entry: &Entry) -> String {
         _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         (Some(settled), _) => settled.to_owned(),
+        // The agent asks its own user.
+        (None, _) if entry.kind == Kind::Advised => entry.agent.clone().unwrap_or_default(),
         (None, _) => entry.user.clone().unwrap_or_default(),
     }
 }

@@ -244,3 +244,18 @@ fn a_session_that_was_denied_three_times_is_refused_unasked() {
     }
     denied("claude", &hook(&home, "claude", &bash(&home, "git push --force origin main")), "denials in a row");
 }
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_denial() {
+    let home = Home::new();
+    for (agent, command) in [("codex", "git push --force origin main"), ("cursor", "ls")] {
+        let input =
+            bash(&home, command).replace("PreToolUse", if agent == "cursor" { "preToolUse" } else { "PreToolUse" });
+        let script = format!("'{}' hook --agent {agent} > /dev/full; echo ended $?", env!("CARGO_BIN_EXE_guard"));
+        let mut command = home.program("sh");
+        command.args(["-c", &script]).env("GUARD_WAIT", "0");
+        let (out, err) = said(&fed(&mut command, input.as_bytes()));
+        assert_eq!(out, "ended 2\n", "{agent}: {err}");
+        assert!(err.contains("could not be written"), "{agent}: {err}");
+    }
+}
