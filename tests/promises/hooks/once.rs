@@ -79,3 +79,25 @@ fn through_guard_the_hook_cannot_be_fed() {
     assert_eq!(output.status.code(), Some(126), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("guard.hook"), "{output:?}");
 }
+
+#[test]
+fn what_the_agent_puts_around_the_command_does_not_hide_that_it_was_asked_about() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let snapshots = home.path("home/.claude/shell-snapshots");
+    std::fs::create_dir_all(&snapshots).unwrap();
+    let snapshot = snapshots.join("snapshot-bash-1780808411821-wo7zkg.sh");
+    std::fs::write(&snapshot, "shopt -s expand_aliases\n").unwrap();
+    let wrapped = format!(
+        "source {} 2>/dev/null || true && shopt -u extglob 2>/dev/null || true && eval '\\''{push}'\\'' < /dev/null && pwd -P >| \
+         /tmp/claude-7bb5-cwd",
+        snapshot.display()
+    );
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_guard"), home.path("bin/bash")).unwrap();
+    let shell = home.path("bin/bash").display().to_string();
+    let script =
+        format!("H '{push}'; '{shell}' -c '{wrapped}'; echo \"ended $?\"; '{shell}' -c '{wrapped}'; echo \"ended $?\"");
+    let output = agent(&home, &script);
+    assert_eq!(lines(&output), [ASKED, "ended 0", "ended 126"], "{output:?}");
+    assert_eq!(home.ran(), 1);
+}
