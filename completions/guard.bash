@@ -76,6 +76,9 @@ _guard() {
             guard,stats)
                 cmd="guard__subcmd__stats"
                 ;;
+            guard,trust)
+                cmd="guard__subcmd__trust"
+                ;;
             guard,verify)
                 cmd="guard__subcmd__verify"
                 ;;
@@ -214,6 +217,9 @@ _guard() {
             guard__subcmd__help,stats)
                 cmd="guard__subcmd__help__subcmd__stats"
                 ;;
+            guard__subcmd__help,trust)
+                cmd="guard__subcmd__help__subcmd__trust"
+                ;;
             guard__subcmd__help,verify)
                 cmd="guard__subcmd__help__subcmd__verify"
                 ;;
@@ -267,6 +273,9 @@ _guard() {
                 ;;
             guard__subcmd__help__subcmd__session,resume)
                 cmd="guard__subcmd__help__subcmd__session__subcmd__resume"
+                ;;
+            guard__subcmd__help__subcmd__session,trust)
+                cmd="guard__subcmd__help__subcmd__session__subcmd__trust"
                 ;;
             guard__subcmd__log,help)
                 cmd="guard__subcmd__log__subcmd__help"
@@ -322,11 +331,17 @@ _guard() {
             guard__subcmd__session,resume)
                 cmd="guard__subcmd__session__subcmd__resume"
                 ;;
+            guard__subcmd__session,trust)
+                cmd="guard__subcmd__session__subcmd__trust"
+                ;;
             guard__subcmd__session__subcmd__help,help)
                 cmd="guard__subcmd__session__subcmd__help__subcmd__help"
                 ;;
             guard__subcmd__session__subcmd__help,resume)
                 cmd="guard__subcmd__session__subcmd__help__subcmd__resume"
+                ;;
+            guard__subcmd__session__subcmd__help,trust)
+                cmd="guard__subcmd__session__subcmd__help__subcmd__trust"
                 ;;
             *)
                 ;;
@@ -335,7 +350,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -873,7 +888,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session trust wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1349,7 +1364,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__session)
-            opts="resume"
+            opts="trust resume"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1376,7 +1391,35 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__session__subcmd__trust)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__trust)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1817,7 +1860,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__session)
-            opts="-h --help resume help"
+            opts="-h --help trust resume help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1831,7 +1874,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__session__subcmd__help)
-            opts="resume help"
+            opts="trust resume help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1872,6 +1915,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__session__subcmd__help__subcmd__trust)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__session__subcmd__resume)
             opts="-r -h --reason --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1894,6 +1951,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__session__subcmd__trust)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__stats)
             opts="-h --since --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1905,6 +1976,20 @@ _guard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__trust)
+            opts="-h --remove --list --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

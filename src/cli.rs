@@ -13,7 +13,7 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, config, doctor, explain, export, hook, install, log, patterns, pending, replay,
-    session, stats, verify, wait,
+    session, stats, trust, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -96,6 +96,8 @@ pub enum Verb {
     Deny(answer::DenyArgs),
     /// Show sessions, and let one be asked about again after too many denials
     Session(session::SessionArgs),
+    /// Trust a folder: tier 2 and below counts for less there
+    Trust(trust::TrustArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
     /// Show how much is asked, how it is answered, and how fast

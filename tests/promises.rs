@@ -60,5 +60,7 @@ mod shells;
 mod syntax;
 #[path = "promises/telling.rs"]
 mod telling;
+#[path = "promises/trusting.rs"]
+mod trusting;
 #[path = "promises/world.rs"]
 mod world;

@@ -165,10 +165,15 @@ fn json(listed: &Listed) -> serde_json::Value {
 
 fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
     let grant = &listed.grant;
+    let upto;
     let (kind, what) = match &grant.what {
         What::Exact { command } => ("exactly", command),
         What::Shape { shape } => ("shape", shape),
         What::Rule { rule } => ("rule", rule),
+        What::UpTo { tier } => {
+            upto = tier.number().to_string();
+            ("tier up to", &upto)
+        }
     };
     let until = match &grant.until {
         Until::Session { id } if id == session => "until this session ends".to_owned(),
@@ -275,6 +280,7 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("`{shape}` with any operands and no other flags"),
+        What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
         What::Rule { rule } => format!("any command of which only the rule {rule} has anything to say"),
     };
     let until = match until {

@@ -26,5 +26,6 @@ pub mod session;
 pub mod settle;
 pub mod shell;
 pub mod stats;
+pub mod trust;
 pub mod verify;
 pub mod wait;

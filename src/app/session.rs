@@ -10,7 +10,10 @@ use jiff::{Timestamp, Zoned};
 use super::answer::{AnswerError, Desk};
 use super::road::Road;
 use super::{exit, moment};
-use crate::store::StoreError;
+use crate::channel::confirm::confirm;
+use crate::judge::approved::{Place, Until, What as Covers};
+use crate::judge::risk::Tier;
+use crate::store::{NewGrant, StoreError};
 use crate::ui::visible;
 
 /// The arguments of `guard session`.
@@ -22,6 +25,14 @@ pub struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Let whatever is of tier 2 and below run unasked in a session, until it ends
+    ///
+    /// Not in production, not for shells and interpreters, and not once it has read secrets or was denied the like.
+    Trust {
+        /// The session, as guard session and guard pending --json name it
+        #[arg(value_name = "SESSION")]
+        id: String,
+    },
     /// Let a session be asked about again after too many denials in a row
     Resume {
         /// The session, as guard session names it; without, the one that is stopped
@@ -51,6 +62,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, AnswerError> {
     match &args.what {
         None => show(),
         Some(What::Resume { id, reason }) => resume(id.as_deref(), reason),
+        Some(What::Trust { id }) => trust(id),
     }
 }
 
@@ -81,6 +93,45 @@ fn show() -> Result<u8, AnswerError> {
         );
         writeln!(out, "{}", visible::text(&line))?;
     }
+    Ok(exit::ALLOW)
+}
+
+fn trust(id: &str) -> Result<u8, AnswerError> {
+    let desk = match Desk::open("session", &["trust".to_owned(), id.to_owned()])? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let refused = |why: &str| -> Result<u8, AnswerError> {
+        writeln!(io::stderr(), "guard: refused: {why}")?;
+        Ok(exit::REFUSED)
+    };
+    let waiting = desk.queue.list(Timestamp::now())?.into_iter().map(|pending| (pending.root, pending.session));
+    let known = sessions(&desk.road)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
+    let Some((root, session)) = known.into_iter().find(|(root, session)| session == id || root == id) else {
+        return refused("there is no such session: guard session shows them");
+    };
+    if root == desk.road.caller.session.root {
+        return refused("a session does not trust itself");
+    }
+    let shown = format!(
+        "In session {}, whatever is of tier 2 and below would run unasked until the session ends.\nTier 3 and 4, \
+         production, shells and interpreters are asked about as before.\n",
+        visible::text(&session)
+    );
+    if !confirm(&shown, "Trust this session?")? {
+        return refused("not trusted");
+    }
+    let grant = NewGrant {
+        what: &Covers::UpTo { tier: Tier::Medium },
+        place: &Place::Anywhere,
+        until: &Until::Session { id: session.clone() },
+        words: "whatever is of tier 2 and below, in every folder, until this session ends",
+        user: &desk.road.caller.account.name,
+        session: &session,
+    };
+    let store = desk.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+    let number = store.grant(&grant, Timestamp::now())?;
+    writeln!(io::stdout(), "Grant {number} holds. To take it back: guard allow remove {number}")?;
     Ok(exit::ALLOW)
 }
 

@@ -199,6 +199,7 @@ fn words(what: &What, place: &Place, until: &Spot<'_>) -> String {
         What::Exact { command } => format!("exactly `{command}`"),
         What::Shape { shape } => format!("commands of the shape `{shape}`"),
         What::Rule { rule } => format!("what only the rule {rule} finds"),
+        What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
     };
     let place = match place {
         Place::Folder { path } => format!("in {path} and below"),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Judgment;
 use super::invocation::{Digest, Invocation};
 use super::policy::{Basis, Cleared, Refusal};
+use super::risk::Tier;
 
 /// A standing permission (RISK.md, DESIGN.md).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +47,8 @@ pub enum What {
     Shape { shape: String },
     /// Whatever only this rule finds.
     Rule { rule: String },
+    /// Whatever is of this tier or below, tier 2 at most: a session that is trusted.
+    UpTo { tier: Tier },
 }
 
 /// Where a grant holds.

@@ -455,7 +455,7 @@ fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
     })
 }
 
-/// The first grant that covers the command: exact before shape before rule.
+/// The first grant that covers the command: exact before shape before rule before a trusted session.
 fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant]) -> Option<&'a Grant> {
     if grants.is_empty() || !judgment.may_grant {
         return None;
@@ -473,10 +473,17 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
             let mut raised = judgment.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium).peekable();
             raised.peek().is_some() && raised.all(|finding| finding.rule == *rule)
         }
-        What::Exact { .. } | What::Shape { .. } => false,
+        What::Exact { .. } | What::Shape { .. } | What::UpTo { .. } => false,
+    };
+    // Who trusts a session trusts what it has been doing: not what it does to others, in production, or again.
+    let plain =
+        !must_ask(&judgment.risk) && judgment.risk.context.iter().all(|circumstance| !circumstance.fact.is_conduct());
+    let trusted = |grant: &&Grant| match grant.what {
+        What::UpTo { tier } => plain && judgment.risk.tier <= tier.min(Tier::Medium),
+        What::Exact { .. } | What::Shape { .. } | What::Rule { .. } => false,
     };
     let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
-    find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule))
+    find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))
 }
 
 fn prompt(risk: &Risk, policy: &Policy) -> Prompt {

@@ -56,6 +56,22 @@ pub enum CircumstanceFact {
     AskedAgain,
 }
 
+impl CircumstanceFact {
+    /// Whether it is about what the session did before, or does to others.
+    #[must_use]
+    pub const fn is_conduct(self) -> bool {
+        matches!(
+            self,
+            Self::SecretsRead
+                | Self::EgressAfterSecrets
+                | Self::OtherAgent
+                | Self::OwnInstructions
+                | Self::OtherPeople
+                | Self::AskedAgain
+        )
+    }
+}
+
 /// The join of everything found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Risk {

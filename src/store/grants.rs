@@ -70,6 +70,7 @@ impl Store {
             What::Exact { command } => command,
             What::Shape { shape } => shape,
             What::Rule { rule } => rule,
+            What::UpTo { .. } => "tier",
         };
         if named.trim().is_empty() {
             return refused("a grant must say what it covers");
@@ -160,7 +161,7 @@ impl Store {
             .filter_map(|stored| match stored.grant.what {
                 What::Exact { .. } if stored.mac != Some(mac) => None,
                 What::Exact { .. } => Some(Grant { what: What::Exact { command: command.to_owned() }, ..stored.grant }),
-                What::Shape { .. } | What::Rule { .. } => Some(stored.grant),
+                What::Shape { .. } | What::Rule { .. } | What::UpTo { .. } => Some(stored.grant),
             })
             .collect())
     }

@@ -103,6 +103,7 @@ fn covered(what: &What) -> String {
         What::Exact { command } => command.clone(),
         What::Shape { shape } => format!("{shape} …"),
         What::Rule { rule } => format!("rule {rule}"),
+        What::UpTo { tier } => format!("tier {} and below", tier.number()),
     }
 }
 

@@ -1,0 +1,216 @@
+//! `guard trust`: folders where tier 2 and below counts for less, kept in the account's own configuration.
+//!
+//! What may not enter: what trust means for a command, which is the judge's.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use toml::de::{DeTable, DeValue};
+
+use super::answer::{AnswerError, Desk};
+use super::exit;
+use super::install::file;
+use super::log::named;
+use super::road::Road;
+use crate::channel::confirm::confirm;
+use crate::config::Layer;
+use crate::judge::risk::CircumstanceFact;
+use crate::ui::visible;
+
+/// The arguments of `guard trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// The folder, with all below it; this one without
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    folder: PathBuf,
+    /// Trust it no longer
+    #[arg(long)]
+    remove: bool,
+    /// List the folders that are trusted
+    #[arg(long, conflicts_with = "remove")]
+    list: bool,
+}
+
+const KEY: &str = "trusted_folders";
+
+/// Trusts a folder, or lists those that are trusted, and returns the exit code: 126 when it is refused.
+///
+/// # Errors
+/// The configuration cannot be read or written, or there is no terminal.
+pub fn run(args: &TrustArgs) -> Result<u8, AnswerError> {
+    if args.list {
+        let road = Road::open()?;
+        let folders = &road.policy().trusted_folders;
+        let mut out = io::stdout().lock();
+        if folders.is_empty() {
+            writeln!(out, "No folder is trusted.")?;
+        }
+        for folder in folders {
+            writeln!(out, "{}", visible::text(folder))?;
+        }
+        return Ok(exit::ALLOW);
+    }
+    let words = vec![args.folder.to_string_lossy().into_owned()];
+    let desk = match Desk::open("trust", &words)? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    match change(&desk.road, args) {
+        Ok(Some(done)) => {
+            writeln!(io::stdout(), "{}", visible::text(&done))?;
+            Ok(exit::ALLOW)
+        }
+        Ok(None) => refuse("not trusted"),
+        Err(why) => refuse(&why),
+    }
+}
+
+fn refuse(why: &str) -> Result<u8, AnswerError> {
+    writeln!(io::stderr(), "guard: refused: {}", visible::text(why))?;
+    Ok(exit::REFUSED)
+}
+
+/// Changes the file, once a person has read what it means. `None`: they said no.
+fn change(road: &Road, args: &TrustArgs) -> Result<Option<String>, String> {
+    let folder = named(&road.caller.cwd.join(&args.folder));
+    if !args.remove {
+        bounded(road, &folder)?;
+    }
+    let place = road
+        .config()
+        .places
+        .iter()
+        .rfind(|place| place.layer == Layer::User)
+        .ok_or("there is no configuration of yours")?;
+    let path = place.file.clone();
+    let said = |why: String| format!("{}: {why}", path.display());
+    let old = file::read(&path).map_err(said)?;
+    let text = old.clone().unwrap_or_default();
+    let mut folders = listed(&text).map_err(said)?;
+    if folders.contains(&folder) != args.remove {
+        let state = if args.remove { "is not among the folders of" } else { "is trusted already by" };
+        return Err(format!("{folder} {state} {}", path.display()));
+    }
+    if args.remove {
+        folders.retain(|known| *known != folder);
+    } else {
+        let weight = road.policy().weights.get(&CircumstanceFact::TrustedFolder).map_or(0.0, |weight| weight.as_f64());
+        let shown = format!(
+            "In {} and below, what is of tier 2 and below would count {:.1} less, for everybody who asks: much of it \
+             would run unasked.\nTier 3 and 4 are asked about as before.\n",
+            visible::text(&folder),
+            -weight
+        );
+        if !confirm(&shown, "Trust this folder?").map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        folders.push(folder.clone());
+    }
+    let new = with(&text, &folders).map_err(said)?;
+    file::make_folders(&path).map_err(said)?;
+    file::replace(&path, old.as_deref(), &new, false).map_err(said)?;
+    // What another layer forbids, and what this file could not say, is told, and taken back.
+    let again = Road::open().map_err(|error| error.to_string())?;
+    if !args.remove && !again.policy().trusted_folders.contains(&folder) {
+        let why = again.config().problems.first().map_or_else(
+            || "another layer of the configuration does not let it be trusted".to_owned(),
+            ToString::to_string,
+        );
+        file::replace(&path, Some(&new), &text, false).map_err(said)?;
+        return Err(why);
+    }
+    Ok(Some(if args.remove {
+        format!("{folder} is trusted no longer.")
+    } else {
+        format!("{folder} is trusted. To take it back: guard trust --remove {folder}")
+    }))
+}
+
+/// A folder that may be trusted: it is one, and neither everything nor all of a home.
+fn bounded(road: &Road, folder: &str) -> Result<(), String> {
+    let path = Path::new(folder);
+    if !path.is_dir() {
+        return Err(format!("{folder} is no folder"));
+    }
+    let real = path.canonicalize().map_err(|error| format!("{folder}: {error}"))?;
+    let home = road.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
+    let named = road.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
+    if real.parent().is_none() || [home, named].iter().flatten().any(|home| home.starts_with(&real)) {
+        return Err(format!("{folder} holds a whole home: trust the folder of a project"));
+    }
+    if folder.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) {
+        return Err(format!("{folder} would be read as a pattern: write it into the configuration"));
+    }
+    Ok(())
+}
+
+/// The folders that a configuration names.
+fn listed(text: &str) -> Result<Vec<String>, String> {
+    let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;
+    match table.get_ref().get(KEY).map(|value| value.get_ref()) {
+        None => Ok(Vec::new()),
+        Some(DeValue::Array(items)) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(folder) => Ok(folder.to_string()),
+                _ => Err(format!("{KEY} is not a list of folders")),
+            })
+            .collect(),
+        Some(_) => Err(format!("{KEY} is not a list of folders")),
+    }
+}
+
+/// The configuration with these folders, and every other byte as it was.
+fn with(text: &str, folders: &[String]) -> Result<String, String> {
+    let list = folders.iter().map(|folder| quoted(folder)).collect::<Vec<_>>().join(", ");
+    let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;
+    let new = match table.get_ref().get(KEY).map(toml::Spanned::span) {
+        Some(span) => {
+            let (before, after) = (text.get(..span.start), text.get(span.end..));
+            format!("{}[{list}]{}", before.unwrap_or_default(), after.unwrap_or_default())
+        }
+        // In front of everything, because behind a table's head it would be that table's.
+        None => format!("{KEY} = [{list}]\n{text}"),
+    };
+    if listed(&new)? == folders { Ok(new) } else { Err(format!("{KEY} cannot be changed here: edit it by hand")) }
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(letter))),
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_added_and_all_else_stays_as_it_was() {
+        let folders = |all: &[&str]| all.iter().map(|folder| (*folder).to_owned()).collect::<Vec<_>>();
+        let text =
+            "# mine\nmode = \"manual\"\ntrusted_folders = [ \"/a\", # why\n  \"/b\" ]  # end\n\n[queue]\nwait = 5\n";
+        let mut all = listed(text).unwrap();
+        assert_eq!(all, folders(&["/a", "/b"]));
+        all.push("/c d\"\\".to_owned());
+        let new = with(text, &all).unwrap();
+        let wanted = "# mine\nmode = \"manual\"\ntrusted_folders = [\"/a\", \"/b\", \"/c d\\\"\\\\\"]  # end\n\n[queue]\nwait = 5\n";
+        assert_eq!(new, wanted);
+        assert_eq!(
+            with("[queue]\nwait = 5\n", &folders(&["/a"])).unwrap(),
+            "trusted_folders = [\"/a\"]\n[queue]\nwait = 5\n"
+        );
+        assert_eq!(with("", &folders(&["/a"])).unwrap(), "trusted_folders = [\"/a\"]\n");
+        assert!(with("trusted_folders = 3", &folders(&["/a"])).is_ok());
+        assert!(listed("trusted_folders = 3").is_err() && listed("a = [").is_err());
+    }
+}

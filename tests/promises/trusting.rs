@@ -1,0 +1,126 @@
+//! Less to ask: a folder or a session that a person trusts, and what that does not reach.
+
+use std::time::Duration;
+
+use crate::harness::home::{FLAGGED, Home};
+use crate::queue::stage::{self, apart, person, shell};
+
+/// A person who answers the one question of a verb.
+#[track_caller]
+fn says(home: &Home, arguments: &[&str], answer: &str) -> String {
+    let mut terminal = person(home, arguments);
+    terminal.wait_for("[y/N]");
+    terminal.settle(Duration::from_millis(100));
+    terminal.send(answer);
+    terminal.wait_exit();
+    terminal.screen()
+}
+
+/// Whether a program that nobody sits in front of may run this, asked in the folder of the work.
+fn runs(home: &Home, words: &[&str]) -> bool {
+    let mut command = shell(home, &[&["--"], words].concat());
+    command.env("GUARD_WAIT", "0");
+    command.output().unwrap().status.success()
+}
+
+#[test]
+fn in_a_trusted_folder_tier_2_runs_and_tier_3_is_asked_about() {
+    let home = stage::home();
+    let medium = ["npm", "install", "left-pad"];
+    // As root half a point more would hide it.
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let config = home.path("home/.config/guard/config.toml");
+    std::fs::write(&config, "# mine\n[weights]\nroot = 0.0\n").unwrap();
+    assert!(!runs(&home, &medium));
+    let screen = says(&home, &["trust"], "\r");
+    assert!(screen.contains("count 0.5 less") && screen.contains("not trusted"), "{screen}");
+    assert!(!runs(&home, &medium));
+    let screen = says(&home, &["trust", "."], "y\r");
+    assert!(screen.contains("is trusted"), "{screen}");
+    let work = home.path("work");
+    let text = std::fs::read_to_string(&config).unwrap();
+    assert_eq!(text, format!("trusted_folders = [\"{}\"]\n# mine\n[weights]\nroot = 0.0\n", work.display()));
+    assert_eq!(home.prints(&["trust", "--list"], 0), format!("{}\n", work.display()));
+    assert!(runs(&home, &medium));
+    assert!(!runs(&home, &FLAGGED));
+    let mut elsewhere = shell(&home, &[&["--"], &medium[..]].concat());
+    elsewhere.env("GUARD_WAIT", "0").current_dir(home.path("bin"));
+    assert!(!elsewhere.output().unwrap().status.success());
+    let mut terminal = person(&home, &["trust", "--remove", work.to_str().unwrap()]);
+    terminal.wait_exit();
+    assert!(!runs(&home, &medium));
+    assert!(std::fs::read_to_string(&config).unwrap().starts_with("trusted_folders = []\n# mine\n"));
+}
+
+#[test]
+fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
+    let home = stage::home();
+    for folder in ["/", home.path("home").to_str().unwrap(), home.path("").to_str().unwrap(), "/nowhere"] {
+        let mut terminal = person(&home, &["trust", folder]);
+        terminal.wait_exit();
+        assert!(terminal.screen().contains("refused"), "{}", terminal.screen());
+    }
+    assert_eq!(apart(home.guard(&["trust", "."])).output().unwrap().status.code(), Some(126));
+    let mut marked = home.guard(&["trust", "."]);
+    marked.env("TERM", "xterm").env("CLAUDECODE", "1");
+    let mut terminal = crate::harness::pty::Terminal::spawn(marked);
+    assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
+    assert!(!home.path("home/.config/guard/config.toml").exists());
+    assert_eq!(home.prints(&["trust", "--list"], 0), "No folder is trusted.\n");
+}
+
+#[test]
+fn in_a_trusted_session_tier_2_runs_unasked_until_it_is_taken_back() {
+    let home = stage::home();
+    // One session that asks again and again: each line that it is given is a command.
+    let script = "while read -r line; do \"$0\" -- $line </dev/null; echo $? >>codes; done";
+    let mut command = home.program("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    command.stdin(std::process::Stdio::piped());
+    let mut command = apart(command);
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut asks = |line: &str| std::io::Write::write_all(&mut stdin, format!("{line}\n").as_bytes()).unwrap();
+    let codes = |count: usize| loop {
+        let text = std::fs::read_to_string(home.path("work/codes")).unwrap_or_default();
+        if text.lines().count() >= count {
+            break text.lines().last().unwrap().to_owned();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let waiting = || loop {
+        let waiting = stage::all(&home).into_iter().find(|one| one.state.name() == "waiting");
+        match waiting {
+            Some(waiting) => break waiting,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    asks("npm install one");
+    let first = waiting();
+    let screen = says(&home, &["session", "trust", &first.session], "y\r");
+    assert!(screen.contains("Grant ") && screen.contains("holds"), "{screen}");
+    stage::approve(&home, &first.id);
+    assert_eq!(codes(1), "0");
+    asks("npm install two");
+    assert_eq!(codes(2), "0");
+    assert_eq!(home.ran(), 2);
+    // Tier 3 waits as before, and another session is not trusted.
+    asks("git push --force origin main");
+    let high = waiting();
+    person(&home, &["deny", &high.id]).wait_exit();
+    assert_eq!(codes(3), "126");
+    assert!(!runs(&home, &["npm", "install", "three"]));
+    // What is like that which was just denied is asked about, and so is everything once it is taken back.
+    let grants = home.prints(&["allow", "list", "--json"], 0);
+    let id = grants.split(r#""id":""#).nth(1).unwrap().split('"').next().unwrap();
+    assert!(grants.contains(r#"{"kind":"upto","tier":2}"#), "{grants}");
+    assert!(home.prints(&["allow", "list"], 0).contains("tier up to: 2"));
+    home.prints(&["allow", "remove", id], 0);
+    asks("npm install four");
+    let last = waiting();
+    person(&home, &["deny", &last.id]).wait_exit();
+    assert_eq!(codes(4), "126");
+    drop(stdin);
+    child.wait().unwrap();
+    assert_eq!(home.ran(), 2);
+}
