@@ -250,6 +250,9 @@ impl Session<'_> {
             writeln!(out, "{}: guard is taken out", host.title)?;
         } else {
             writeln!(out, "{}: installed. {}", host.title, host.next)?;
+            if !self.places.is_here(host) {
+                writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
+            }
             for change in changes.iter().filter(|change| change.old.is_some()) {
                 writeln!(out, "  {} as it was: {}", change.path.display(), self.keeper.copy(&change.path).display())?;
             }

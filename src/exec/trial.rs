@@ -160,7 +160,7 @@ fn in_a_session(command: &mut Command, terminal: Option<&OwnedFd>) {
     // SAFETY: between fork and exec only system calls are made, on a descriptor that the parent keeps open until then.
     unsafe {
         command.pre_exec(move || {
-            if libc::setsid() == -1 || terminal.is_some_and(|end| libc::ioctl(end, libc::TIOCSCTTY, 0) == -1) {
+            if libc::setsid() == -1 || terminal.is_some_and(|end| libc::ioctl(end, libc::TIOCSCTTY as _, 0) == -1) {
                 return Err(io::Error::last_os_error());
             }
             Ok(())

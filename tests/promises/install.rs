@@ -8,6 +8,7 @@ use guard::app::install::change::{State, Wiring};
 use guard::app::install::hosts::{self, Form, HOSTS};
 use guard::app::install::json;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
@@ -316,6 +317,16 @@ fn a_person_sees_the_change_and_only_a_yes_makes_it() {
         assert_eq!(end, "exit 126");
         assert_eq!(fs::read_to_string(&path).unwrap(), "{\n  \"a\": 1\n}\n");
     }
+    for (colours, shown) in [("1", "+   \"hooks\": {"), ("", "\u{1b}[32m+   \"hooks\": {\u{1b}[0m")] {
+        let mut command = home.guard(&["install", "claude"]);
+        command.env("TERM", "xterm").env("NO_COLOR", colours);
+        let mut terminal = Terminal::spawn(command);
+        terminal.wait_for("[y/N]");
+        let raw = String::from_utf8_lossy(&terminal.raw).into_owned();
+        assert!(raw.contains(shown) && raw.contains("\u{1b}[") == colours.is_empty(), "{raw}");
+        terminal.send("n\r");
+        terminal.wait_exit();
+    }
     let (screen, end) = at_a_terminal(&home, &["install", "claude"], Some("y\r"));
     assert_eq!(end, "exit 0");
     assert!(screen.contains("Claude Code: installed.") && screen.contains("as it was: "), "{screen}");
@@ -545,17 +556,165 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_file_the_program_restores_it_to_the_byte(text in document()) {
-        let home = home();
-        let path = write(&home, ".qwen/settings.json", &text);
-        home.prints(&["install", "qwen", "--yes"], 0);
-        let now = fs::read_to_string(&path).unwrap();
-        prop_assert!(json::parse(&now).is_ok());
-        let keeper = guard::app::install::file::Keeper::new(&home.data());
-        let kept = keeper.kept(&path, &now).unwrap();
-        prop_assert!(kept.untouched);
-        prop_assert_eq!(kept.before.as_deref(), Some(&*text));
+    fn whatever_the_toml_it_parses_afterwards_and_taking_guard_out_restores_it(text in toml_document()) {
+        let host = hosts::by_name("kimi").unwrap();
+        let (wiring, wire) = (Wiring { host, guard: "/g/guard", major: None }, &host.user[0]);
+        let installed = wiring.installed(wire, Some(&text)).unwrap();
+        let mut table: toml::Table = installed.parse().unwrap();
+        let hooks = table["hooks"].as_array_mut().unwrap();
+        let mine = hooks.pop().unwrap();
+        prop_assert_eq!(mine["command"].as_str(), Some("/g/guard hook --agent kimi --timeout 600"));
+        if hooks.is_empty() {
+            table.remove("hooks");
+        }
+        prop_assert_eq!(&table, &text.parse::<toml::Table>().unwrap());
+        prop_assert_eq!(&wiring.installed(wire, Some(&installed)).unwrap(), &installed);
+        let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap();
+        prop_assert_eq!(restored.trim_end(), text.trim_end());
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_file_the_program_restores_it_to_the_byte(
+        json in document(), toml in toml_document(), yaml in yaml_document(),
+    ) {
+        for (agent, name, text) in [
+            ("qwen", ".qwen/settings.json", &json),
+            ("kimi", ".kimi/config.toml", &toml),
+            ("hermes", ".hermes/config.yaml", &yaml),
+        ] {
+            let home = home();
+            let path = write(&home, name, text);
+            home.prints(&["install", agent, "--yes"], 0);
+            prop_assert_ne!(&fs::read_to_string(&path).unwrap(), text);
+            let (screen, end) = at_a_terminal(&home, &["install", agent, "--uninstall", "--yes"], None);
+            prop_assert_eq!(&end, "exit 0", "{}", screen);
+            prop_assert_eq!(&fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}
+
+/// TOML as people write it.
+fn toml_document() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("[[hooks]]\nevent = \"Stop\"\ncommand = \"\"\"\nbell\n\"\"\" # ring\n"),
+        Just("[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"x\" \n"),
+        Just("[[other]]\nlist = [\n  [1, 2], # [[hooks]]\n  [3],\n]\n"),
+        Just("# [[hooks]]\n# command = \"guard hook --agent kimi\"\n"),
+        Just("\n"),
+        Just("[[other]]\ntext = '''\n[[hooks]]\n'''\n"),
+    ];
+    let head = prop_oneof![Just(""), Just("a = 1 # one\n"), Just("\n\nb = \"[[hooks]]\"\n")];
+    (head, prop::collection::vec(part, 0..6), any::<bool>(), any::<bool>()).prop_map(|(head, parts, crlf, cut)| {
+        let text = format!("{head}{}", parts.concat());
+        let text = if cut { text.trim_end().to_owned() } else { text };
+        if crlf { text.replace('\n', "\r\n") } else { text }
+    })
+}
+
+/// YAML as people write it, with the list of hooks in every form that is understood.
+fn yaml_document() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        Just("model: x   # hooks: none\n"),
+        Just("list:\n- a\n- hooks: b\n"),
+        Just("text: |\n  hooks:\n    pre_tool_call:\n\n  more\n"),
+        Just("nested:\n  hooks:\n    pre_tool_call: []\n"),
+        Just("# hooks:\n#   pre_tool_call:\n"),
+        Just("\n"),
+        Just("quoted: \"a: b\n  hooks: c\"\n"),
+        Just("flow: {hooks: [a], b: c}\n"),
+        Just("hooks_auto_accept: false\n"),
+    ];
+    let hooks = prop_oneof![
+        Just(""),
+        Just("hooks:\n"),
+        Just("hooks: {}   # none\n"),
+        Just("hooks: ~\n"),
+        Just("hooks:  # mine\n  # nothing yet\n"),
+        Just("hooks:\n  stop:\n    - command: \"x\"\n"),
+        Just("hooks:\n    stop:\n    - command: |\n        a: b\n        c\n      timeout: 3\n"),
+        Just("hooks:\n  pre_tool_call:\n    - matcher: a\n      command: b # c\n\n    # end\n"),
+        Just("hooks:\n  pre_tool_call:\n  - {matcher: a, command: b}\n  - command: c\n  stop: []\n"),
+        Just("hooks:\n  pre_tool_call: []  # none\n  stop:\n  - command: x\n"),
+        Just("hooks:\n  pre_tool_call:\n  stop: [{command: x}]\n"),
+        Just("hooks:\n   pre_tool_call:\n       - command: >\n           a\n           b\n"),
+    ];
+    let parts = || prop::collection::vec(part.clone(), 0..4);
+    (parts(), hooks, parts(), any::<bool>(), any::<bool>()).prop_map(|(before, hooks, after, crlf, cut)| {
+        let mut seen: Vec<&'static str> = Vec::new();
+        let once = |part: &&'static str| {
+            let key = part.split(':').next().unwrap_or_default();
+            let new = part.starts_with(['#', '\n']) || !seen.contains(&key);
+            seen.push(key);
+            new
+        };
+        let all: Vec<&'static str> = before.into_iter().chain([hooks]).chain(after).filter(once).collect();
+        let text = all.concat();
+        let text = if cut { text.trim_end().to_owned() } else { text };
+        if crlf { text.replace('\n', "\r\n") } else { text }
+    })
+}
+
+/// Reads pairs of texts and says of each whether the second is the first with one more hook.
+const YAML_READER: &str = r#"
+import json, sys, yaml
+def rest(doc):
+    doc = dict(doc or {})
+    hooks = dict(doc.pop("hooks", None) or {})
+    calls = list(hooks.pop("pre_tool_call", None) or [])
+    return doc, hooks, calls
+for before, after in json.load(sys.stdin):
+    # A last line without an end gets one, which a block of text there takes for its own.
+    old, new = (rest(yaml.safe_load(text.rstrip() + "\n")) for text in (before, after))
+    assert old[0] == new[0] and old[1] == new[1], (before, after)
+    assert new[2][:-1] == old[2], (before, after)
+    line = "'/my \"dir\"/guard' hook --agent hermes --timeout 300"
+    mine = {"matcher": "terminal|write_file|patch", "command": line, "timeout": 300, "fail_closed": True}
+    assert new[2][-1] == mine, (before, after)
+print("all")
+"#;
+
+#[test]
+fn whatever_the_yaml_a_reader_finds_one_more_hook_and_taking_guard_out_restores_it() {
+    let host = hosts::by_name("hermes").unwrap();
+    let (wiring, wire) = (Wiring { host, guard: "/my \"dir\"/guard", major: None }, &host.user[0]);
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut pairs = Vec::new();
+    for _ in 0..600 {
+        let text = yaml_document().new_tree(&mut runner).unwrap().current();
+        let installed = wiring.installed(wire, Some(&text)).unwrap_or_else(|trouble| panic!("{trouble:?}: {text}"));
+        assert_eq!(wiring.installed(wire, Some(&installed)).unwrap(), installed);
+        let restored = wiring.uninstalled(wire, &installed, Some(Some(&text))).unwrap().unwrap_or_default();
+        // An empty list or map may come back spelled differently.
+        let plain = |text: &str| {
+            text.replace([' ', '\r'], "")
+                .replace(":[]", ":")
+                .replace(":{}", ":")
+                .replace(":~", ":")
+                .trim_end()
+                .to_owned()
+        };
+        assert_eq!(plain(&restored), plain(&text), "{installed}");
+        pairs.push([text, installed]);
+    }
+    let home = home();
+    fs::write(home.path("pairs"), serde_json::to_string(&pairs).unwrap()).unwrap();
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let python = std::env::split_paths(&folders).map(|folder| folder.join("python3")).find(|python| python.exists());
+    let run = |script: &str| {
+        let input = fs::File::open(home.path("pairs")).unwrap();
+        let command = python.as_ref().map(std::process::Command::new);
+        command.and_then(|mut python| python.args(["-c", script]).stdin(input).output().ok())
+    };
+    if !run("import yaml").is_some_and(|output| output.status.success()) {
+        eprintln!("skipped: no reader of YAML here");
+        return;
+    }
+    let read = run(YAML_READER).unwrap();
+    assert_eq!(String::from_utf8_lossy(&read.stdout), "all\n", "{}", String::from_utf8_lossy(&read.stderr));
 }
 
 fn comments(text: &str) -> Vec<&str> {

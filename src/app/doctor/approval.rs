@@ -11,6 +11,8 @@ use std::time::Duration;
 use nix::unistd::AccessFlags;
 
 use super::{Finding, Ward};
+use crate::app::install::file;
+use crate::app::install::hosts::HOSTS;
 use crate::config::Layer;
 use crate::exec::trial::{Seen, Trial};
 
@@ -154,6 +156,12 @@ fn through_the_files(ward: &Ward) -> Finding {
     let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
     files.push(ward.guard.clone());
     files.extend(ward.road.paths().ok().map(|paths| paths.database()));
+    // The wires: whoever writes these decides whether guard is asked.
+    for host in HOSTS {
+        let wired = ward.places.files(host, false).into_iter().map(|(path, _)| path);
+        let asks = |path: &PathBuf| file::read(path).ok().flatten().is_some_and(|text| text.contains("guard"));
+        files.extend(wired.filter(asks));
+    }
     let writable: Vec<String> = files
         .iter()
         .filter(|file| {
@@ -164,10 +172,13 @@ fn through_the_files(ward: &Ward) -> Finding {
         .map(|file| file.display().to_string())
         .collect();
     if writable.is_empty() {
-        return Finding::ok("approval.files", "this account can write none of guard's files");
+        return Finding::ok(
+            "approval.files",
+            "this account can write none of guard's files, nor what wires the agents",
+        );
     }
     let says = format!(
-        "through guard's doors writing them is tier 4; a program of this account that goes round guard can write {}",
+        "through guard's doors writing them is asked about; a program of this account that goes round guard can write {}",
         writable.join(", ")
     );
     Finding::warn("approval.files", says, ANOTHER_ACCOUNT)

@@ -84,6 +84,12 @@ impl<'a> Places<'a> {
         host.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
     }
 
+    /// Whether one of an agent's programs is on the PATH, or it is an editor's extension, which has none.
+    #[must_use]
+    pub fn is_here(&self, host: &Host) -> bool {
+        matches!(host.name, "cline" | "windsurf") || self.program(host).is_some()
+    }
+
     /// The version of an agent: as the package says that its program belongs to; one of OpenCode's, that comes without a
     /// package too, is asked itself.
     #[must_use]
