@@ -358,6 +358,29 @@ fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor
 }
 
 #[test]
+fn with_an_approver_a_terminal_of_its_own_helps_no_program() {
+    let home = home();
+    let mut command = home.guard(&["approver", "add", "ada"]);
+    command.env("TERM", "xterm");
+    let mut terminal = Terminal::spawn(command);
+    for prompt in ["Passphrase of ada:", "Once more:"] {
+        terminal.wait_for(prompt);
+        terminal.send("correct horse battery\r");
+    }
+    terminal.wait_for("[y/N]");
+    terminal.send("y\r");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
+    let (findings, code) = diagnosed(&home, &["approval"]);
+    let hidden = &of(&findings, "approval.hidden-terminal")[0];
+    assert!(hidden.0 == "ok" && hidden.1.contains("wants the signature of an approver"), "{hidden:?}");
+    let who = &of(&findings, "approval.approvers")[0];
+    assert!(who.1.contains("the signature of ada") && who.1.contains("can change who is enrolled"), "{who:?}");
+    assert_eq!(code, 0);
+    fs::write(home.path("home/.config/guard/approvers/ada.toml"), "broken").unwrap();
+    fails(&home, "approval.approvers", "ada.toml");
+}
+
+#[test]
 fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
     let home = wired(guard::app::install::hosts::by_name("claude").unwrap());
     let output = home.guard(&["doctor", "--json"]).env("CLAUDECODE", "1").output().unwrap();

@@ -24,21 +24,29 @@ const APPROVED: Option<i32> = Some(127);
 
 const ANOTHER_ACCOUNT: &str = "run agents under an account of their own, and keep the policy in /etc/guard";
 
+type Way = fn(&Ward, &Scratch) -> Finding;
+
 /// Tries each way.
 pub fn look(ward: &Ward) -> Vec<Finding> {
-    if !ward.wants("approval") {
-        return Vec::new();
+    let ways: [(&str, Way); 5] = [
+        ("approval.pipe", through_a_pipe),
+        ("approval.agents-terminal", on_a_terminal_below_an_agent),
+        ("approval.hidden-terminal", on_a_terminal_of_its_own),
+        ("approval.environment", through_the_environment),
+        ("approval.files", through_the_files),
+    ];
+    let wanted: Vec<Way> = ways.into_iter().filter(|(name, _)| ward.wants(name)).map(|(_, way)| way).collect();
+    let mut findings = Vec::new();
+    if !wanted.is_empty() {
+        let Ok(folder) = Scratch::new() else {
+            return vec![Finding::warn("approval", "it was not tried: there is no folder to try it in", "set TMPDIR")];
+        };
+        findings.extend(wanted.into_iter().map(|way| way(ward, &folder)));
     }
-    let Ok(folder) = Scratch::new() else {
-        return vec![Finding::warn("approval", "it was not tried: there is no folder to try it in", "set TMPDIR")];
-    };
-    vec![
-        through_a_pipe(ward, &folder),
-        on_a_terminal_below_an_agent(ward, &folder),
-        on_a_terminal_of_its_own(ward, &folder),
-        through_the_environment(ward, &folder),
-        through_the_files(ward),
-    ]
+    if ward.wants("approval.approvers") {
+        findings.extend(approvers(ward));
+    }
+    findings
 }
 
 /// An empty folder that goes when it is dropped.
@@ -118,14 +126,23 @@ fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
 
 /// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
 fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
-    let seen = ward.guard(folder, ASK, &[], |trial| trial.on_a_terminal("y"));
+    let signed = ward.road.approvers().is_any();
+    // With approvers it gets a yes, and then waits for what no program can type.
+    let limit = if signed { LIMIT / 3 } else { LIMIT };
+    let seen = ward.guard(folder, ASK, &[], |trial| Trial { limit, ..*trial }.on_a_terminal("y"));
+    let stopped = if signed {
+        "a yes on a terminal of its own lets nothing run: it wants the signature of an approver"
+    } else {
+        "a terminal of its own does not make a program a person here"
+    };
     finding(
         "hidden-terminal",
         seen,
-        "a terminal of its own does not make a program a person here",
+        stopped,
         "a program of this account that hides the agent above it, on a terminal of its own, passes for you; under the \
          same account nothing stops it",
-        ANOTHER_ACCOUNT,
+        "guard approver add NAME: what is of tier 3 and above then wants a signature that no program can give; or run \
+         agents under an account of their own, and keep the policy in /etc/guard",
     )
 }
 
@@ -150,8 +167,29 @@ fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
     )
 }
 
+/// Who signs, where somebody does.
+fn approvers(ward: &Ward) -> Option<Finding> {
+    let enrolled = ward.road.approvers();
+    let check = "approval.approvers";
+    if let Some(problem) = enrolled.problems.first() {
+        return Some(Finding::fail(check, problem.to_string(), "put it right; until then nobody can sign"));
+    }
+    let names: Vec<&str> = enrolled.approvers.iter().map(|approver| approver.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let says = format!("what is of tier 3 and above wants the signature of {}", names.join(" or "));
+    let finding = if enrolled.changeable {
+        let says = format!("{says}; but a program of this account can change who is enrolled");
+        Finding::warn(check, says, "as root, move the folder to /etc/guard/approvers")
+    } else {
+        Finding::ok(check, format!("{says}, and this account cannot change who is enrolled"))
+    };
+    Some(finding.about(enrolled.folder))
+}
+
 /// What a program of this account may write, it can write without guard. Nothing is changed to find out.
-fn through_the_files(ward: &Ward) -> Finding {
+fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
     let own = ward.road.config().places.iter().filter(|place| place.layer == Layer::User);
     let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
     files.push(ward.guard.clone());

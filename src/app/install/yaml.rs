@@ -99,10 +99,9 @@ fn locate(rows: &[Row], keys: [&str; 2]) -> Result<Place, Trouble> {
     let mut place = Place { outer, inner: None, items: Vec::new(), indent: 2, end_outer: rows.len(), end_inner: 0 };
     let Some(outer) = outer else { return Ok(place) };
     place.end_outer = end_of_block(rows, outer, false);
-    if let Some(next) = rows.iter().skip(outer + 1).find(|row| is_content(row)).filter(|row| row.indent == 0) {
-        if next.text.starts_with('-') {
-            return Err(trouble(next, "a key of its own, indented, belongs here"));
-        }
+    let next = rows.iter().skip(outer + 1).find(|row| is_content(row));
+    if let Some(next) = next.filter(|row| row.indent == 0 && row.text.starts_with('-')) {
+        return Err(trouble(next, "a key of its own, indented, belongs here"));
     }
     let below = || rows.iter().enumerate().take(place.end_outer).skip(outer + 1).filter(|(_, row)| is_content(row));
     let Some((_, first)) = below().next() else { return Ok(place) };
