@@ -4,6 +4,8 @@
 mod answering;
 #[path = "queue/asking.rs"]
 mod asking;
+#[path = "queue/failing.rs"]
+mod failing;
 #[path = "queue/inside.rs"]
 mod inside;
 #[path = "queue/racing.rs"]
