@@ -253,6 +253,9 @@ _guard() {
             guard__subcmd__help__subcmd__config,show)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__show"
                 ;;
+            guard__subcmd__help__subcmd__log,day)
+                cmd="guard__subcmd__help__subcmd__log__subcmd__day"
+                ;;
             guard__subcmd__help__subcmd__log,prune)
                 cmd="guard__subcmd__help__subcmd__log__subcmd__prune"
                 ;;
@@ -277,6 +280,9 @@ _guard() {
             guard__subcmd__help__subcmd__session,trust)
                 cmd="guard__subcmd__help__subcmd__session__subcmd__trust"
                 ;;
+            guard__subcmd__log,day)
+                cmd="guard__subcmd__log__subcmd__day"
+                ;;
             guard__subcmd__log,help)
                 cmd="guard__subcmd__log__subcmd__help"
                 ;;
@@ -285,6 +291,9 @@ _guard() {
                 ;;
             guard__subcmd__log,show)
                 cmd="guard__subcmd__log__subcmd__show"
+                ;;
+            guard__subcmd__log__subcmd__help,day)
+                cmd="guard__subcmd__log__subcmd__help__subcmd__day"
                 ;;
             guard__subcmd__log__subcmd__help,help)
                 cmd="guard__subcmd__log__subcmd__help__subcmd__help"
@@ -1210,8 +1219,22 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__log)
-            opts="show prune"
+            opts="show day prune"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__log__subcmd__day)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1502,7 +1525,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__log)
-            opts="-f -n -h --since --until --tier --decision --command --folder --search --session --unconfirmed --follow --number --json --help show prune help"
+            opts="-f -n -h --since --until --tier --decision --command --folder --search --session --unconfirmed --follow --number --json --help show day prune help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1555,9 +1578,37 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        guard__subcmd__log__subcmd__help)
-            opts="show prune help"
+        guard__subcmd__log__subcmd__day)
+            opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__log__subcmd__help)
+            opts="show day prune help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__log__subcmd__help__subcmd__day)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

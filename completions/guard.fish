@@ -71,31 +71,34 @@ complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subc
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Show where configuration is read from'
 complete -c guard -n "__fish_guard_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l until -d 'Before this time' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l tier -d 'Only this tier; 2+ means 2 and above, 1-2 a range' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l decision -d 'Only what was decided so' -r -f -a "allow\t''
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l until -d 'Before this time' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l tier -d 'Only this tier; 2+ means 2 and above, 1-2 a range' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l decision -d 'Only what was decided so' -r -f -a "allow\t''
 ask\t''
 deny\t''"
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l command -d 'Only commands with this text in them' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l folder -d 'Only commands in this folder and below' -r -F
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l search -d 'Only rows with this text in the command, the findings, the words, the folder, or who asked' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l session -d 'Only this session, as guard session names it' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -s n -l number -d 'How many, the newest; 0 for all' -r
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l unconfirmed -d 'Only what is hard to undo, or cannot be undone, and ran without a person'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -s f -l follow -d 'Go on showing rows as they are written, until interrupted'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -l json -d 'Print one JSON object a line'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "show" -d 'Show all that is recorded of one command'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show prune help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l command -d 'Only commands with this text in them' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l folder -d 'Only commands in this folder and below' -r -F
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l search -d 'Only rows with this text in the command, the findings, the words, the folder, or who asked' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l session -d 'Only this session, as guard session names it' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s n -l number -d 'How many, the newest; 0 for all' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l unconfirmed -d 'Only what is hard to undo, or cannot be undone, and ran without a person'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s f -l follow -d 'Go on showing rows as they are written, until interrupted'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l json -d 'Print one JSON object a line'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from day" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l older-than -d 'Rows older than this instead of the policy\'s retention_days: 30d, 2026-11-21' -r
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l dry-run -d 'Only say what would go'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand pending" -l all -d 'What was settled in the last days too'
@@ -242,6 +245,7 @@ complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcom
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Check all configuration files: exit 0 when they are in order, 1 when not'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Show where configuration is read from'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "show" -d 'Show all that is recorded of one command'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "trust" -d 'Let whatever is of tier 2 and below run unasked in a session, until it ends'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "resume" -d 'Let a session be asked about again after too many denials in a row'

@@ -16,6 +16,7 @@ use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look, Style};
 use crate::world::identity::Caller;
 
+mod day;
 pub(super) mod prune;
 pub(super) mod table;
 
@@ -40,6 +41,8 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Tell a day in plain sentences, by session: what ran, who said yes, what was refused
+    Day(day::DayArgs),
     /// Cut off what is older than retention_days, so that guard verify can still prove the rest
     Prune(prune::PruneArgs),
 }
@@ -142,6 +145,9 @@ fn look_up(args: &LogArgs) -> Result<u8, LogError> {
     let now = Zoned::now();
     if let Some(What::Prune(args)) = &args.what {
         return prune::run(args, &now);
+    }
+    if let Some(What::Day(args)) = &args.what {
+        return day::run(args, &now);
     }
     let store = Store::open_existing(&road::paths()?)?;
     match (&args.what, store) {

@@ -94,6 +94,24 @@ fn the_figures_say_how_much_was_asked_and_how_it_was_answered() {
 }
 
 #[test]
+fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
+    let home = told();
+    let day = home.prints(&["log", "day"], 0);
+    let says = |words: &str| assert!(day.contains(words), "{words}: {day}");
+    says(": 5 commands in ");
+    says("`npm install left-pad` (tier 2) ran (request ");
+    says("A person refused `npm install 'a,b");
+    says(": not = this | one.");
+    says(" allowed `git push --force origin main` (tier 3) after ");
+    says("`git push --force origin main` (tier 3) was refused (no-one-to-ask: there is no terminal).");
+    let kept = day.lines().last().unwrap().split(' ').nth(4).unwrap().to_owned();
+    assert!(home.prints(&["verify", "--head", &kept], 0).contains("is part of this chain"));
+    assert!(
+        home.prints(&["log", "day", "2020-01-02"], 0).starts_with("Thursday 2020-01-02: 0 commands in 0 sessions.")
+    );
+}
+
+#[test]
 fn json_lines_are_the_rows_and_go_on_after_the_last_one() {
     let home = told();
     let all = lines(&home, &["export"]);

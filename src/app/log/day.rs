@@ -1,0 +1,176 @@
+//! `guard log day`: a day in plain sentences, by session: what ran, who said yes, what was refused.
+//!
+//! What ran unasked and is of tier 0 or 1 is counted, not told.
+
+use std::io::{self, BufWriter, Write as _};
+
+use clap::Args;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use super::super::{exit, moment, road};
+use super::LogError;
+use crate::judge::risk::Tier;
+use crate::store::{Entry, Filter, Kind, Store, StoreError};
+use crate::ui::visible;
+
+/// The arguments of `guard log day`.
+#[derive(Debug, Args)]
+pub(super) struct DayArgs {
+    /// The day: today, yesterday, 2026-11-21
+    #[arg(default_value = "today")]
+    day: String,
+}
+
+/// What is told of one session.
+#[derive(Default)]
+struct Chapter {
+    session: String,
+    agent: Option<String>,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    commands: usize,
+    /// Of tier 0 and 1, unasked.
+    plain: usize,
+    sentences: Vec<String>,
+}
+
+/// Tells a day.
+pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, LogError> {
+    let wrong = |why: String| LogError::Usage(why);
+    let at = moment::past(&args.day, now).map_err(wrong)?;
+    let zone = now.time_zone();
+    let date = at.to_zoned(zone.clone()).date();
+    let midnight = |date: Date| date.to_zoned(zone.clone()).map(|day| day.timestamp());
+    let (since, until) = date
+        .tomorrow()
+        .and_then(|next| Ok((midnight(date)?, midnight(next)?)))
+        .map_err(|error| wrong(error.to_string()))?;
+    let store = Store::open_existing(&road::paths()?)?;
+    let mut chapters: Vec<Chapter> = Vec::new();
+    let mut others = Vec::new();
+    if let Some(store) = &store {
+        let filter = Filter { since: Some(since), until: Some(until), ..Filter::default() };
+        for id in store.find(&filter)? {
+            match store.entry(id) {
+                Ok(entry) => take(&entry, &mut chapters, &mut others, zone),
+                Err(StoreError::Pruned { .. }) => {}
+                Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
+                    others.push(format!("Row {id} cannot be told: {error}."));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    let commands: usize = chapters.iter().map(|chapter| chapter.commands).sum();
+    let plural = |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    writeln!(
+        out,
+        "{}: {} in {}.",
+        date.strftime("%A %Y-%m-%d"),
+        plural(commands, "command"),
+        plural(chapters.len(), "session")
+    )?;
+    for chapter in &chapters {
+        let clock = |time: Option<Timestamp>| time.map_or_else(String::new, |time| clock(time, zone));
+        let agent = chapter.agent.as_deref().map_or(String::new(), |agent| format!(" ({agent})"));
+        let (first, last) = (clock(chapter.first), clock(chapter.last));
+        let plain =
+            if chapter.plain > 0 { format!(", {} of them plain and unasked", chapter.plain) } else { String::new() };
+        let commands = plural(chapter.commands, "command");
+        let head = format!("Session {}{agent}, {first} to {last}: {commands}{plain}.", chapter.session);
+        writeln!(out, "\n{}", visible::text(&head))?;
+        for sentence in &chapter.sentences {
+            writeln!(out, "  {}", visible::text(sentence))?;
+        }
+    }
+    if !others.is_empty() {
+        writeln!(out)?;
+    }
+    for sentence in others {
+        writeln!(out, "{}", visible::text(&sentence))?;
+    }
+    if let Some(head) = store.map_or(Ok(None), |store| store.head())? {
+        writeln!(
+            out,
+            "\nThe record's head now: {}:{} (guard verify --head proves that nothing up to it is gone).",
+            head.row, head.link
+        )?;
+    }
+    Ok(exit::after(out.flush(), exit::ALLOW)?)
+}
+
+fn clock(time: Timestamp, zone: &TimeZone) -> String {
+    time.to_zoned(zone.clone()).strftime("%H:%M").to_string()
+}
+
+/// Adds a row to what is told.
+fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zone: &TimeZone) {
+    let at = clock(entry.time, zone);
+    let user = entry.user.as_deref().unwrap_or("somebody");
+    let words = entry.words.as_deref().unwrap_or_default();
+    let about = entry.about.unwrap_or_default();
+    match entry.kind {
+        Kind::Intent | Kind::Advised => {}
+        // The command's own row tells of the answer.
+        Kind::Answered | Kind::Result => return,
+        Kind::Grant => return others.push(format!("{at} {user} gave a grant: {words}.")),
+        Kind::Revoked => return others.push(format!("{at} {user} took grant {about} back.")),
+        Kind::Resumed => {
+            let session = entry.session.as_deref().unwrap_or_default();
+            return others.push(format!("{at} {user} resumed session {session}: {words}."));
+        }
+        Kind::Pruned => return others.push(format!("{at} Rows up to {about} were pruned.")),
+    }
+    let session = entry.session.as_deref().unwrap_or_default();
+    let place = chapters.iter().position(|chapter| chapter.session == session).unwrap_or_else(|| {
+        let chapter = Chapter { session: session.to_owned(), agent: entry.agent.clone(), ..Chapter::default() };
+        chapters.push(chapter);
+        chapters.len() - 1
+    });
+    let Some(chapter) = chapters.get_mut(place) else { return };
+    chapter.commands += 1;
+    chapter.first = chapter.first.or(Some(entry.time));
+    chapter.last = Some(entry.time);
+    match sentence(entry) {
+        Some(sentence) => chapter.sentences.push(format!("{at} {sentence}")),
+        None => chapter.plain += 1,
+    }
+}
+
+/// What happened, in one sentence; `None` for what ran unasked and is of tier 0 or 1.
+fn sentence(entry: &Entry) -> Option<String> {
+    let command = format!("`{}`", entry.command.as_deref().unwrap_or_default());
+    let user = entry.user.as_deref().unwrap_or("somebody");
+    let tier = entry.tier.map_or(String::new(), |tier| format!(" (tier {})", tier.number()));
+    let words = entry.words.as_deref().filter(|words| !words.is_empty());
+    let after = entry.answer_ms.map_or(String::new(), |ms| format!(" after {}", moment::length(ms)));
+    let colon = words.map_or(String::new(), |words| format!(": {words}"));
+    let end = entry.result.as_ref().and_then(|result| match (result.signal, result.exit) {
+        (Some(signal), _) => Some(format!("; it died of signal {signal}")),
+        (None, Some(code)) if code != 0 => Some(format!("; it ended with exit {code}")),
+        _ => None,
+    });
+    let end = end.unwrap_or_default();
+    let settled = entry.settled_by.as_deref().unwrap_or_default();
+    Some(match (entry.decision.as_deref(), settled) {
+        (Some("allow"), "person") => match words {
+            Some(words) => format!("{command}{tier} ran ({words}{after}){end}."),
+            None => format!("{user} allowed {command}{tier}{after}{end}."),
+        },
+        (Some("allow"), "yes") => format!("{user} allowed {command}{tier} in advance{end}."),
+        (Some("allow"), "grant") => {
+            format!("{command}{tier} ran on grant {}{end}.", entry.grant.as_deref().unwrap_or_default())
+        }
+        (Some("allow"), _) if entry.tier.is_none_or(|tier| tier <= Tier::Low) => return None,
+        (Some("allow"), _) => format!("{command}{tier} ran unasked{end}."),
+        (Some("deny"), "person") => format!("A person refused {command}{tier}{after}{colon}."),
+        (Some("deny"), "timeout") => format!("Nobody answered: {command}{tier} did not run."),
+        (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
+        (Some("deny"), "attempt") => format!("An answer was tried from where none may come: {command}{colon}."),
+        (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
+        _ => format!("{command}{tier} was left to the agent's own prompt."),
+    })
+}
