@@ -17,6 +17,8 @@ mod once;
 mod plugins;
 #[path = "hooks/stage.rs"]
 mod stage;
+#[path = "hooks/traps.rs"]
+mod traps;
 #[path = "hooks/waiting.rs"]
 mod waiting;
 

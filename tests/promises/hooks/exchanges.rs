@@ -10,16 +10,21 @@ use crate::harness::home::Home;
 
 /// One call and its answer.
 #[derive(Default)]
-struct Exchange {
-    what: String,
-    input: String,
-    out: String,
-    err: String,
-    code: i32,
+pub struct Exchange {
+    pub what: String,
+    pub input: String,
+    pub out: String,
+    pub err: String,
+    pub code: i32,
 }
 
 fn file(agent: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/promises/hooks").join(format!("{agent}.txt"))
+}
+
+/// The exchanges that are kept of an agent.
+pub fn kept(agent: &str) -> Vec<Exchange> {
+    read(&fs::read_to_string(file(agent)).unwrap())
 }
 
 fn read(text: &str) -> Vec<Exchange> {

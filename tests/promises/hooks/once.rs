@@ -15,7 +15,7 @@ fn agent(home: &Home, script: &str) -> Output {
     home.stand_in(
         "claude",
         &format!(
-            "H() {{ sed \"s|@COMMAND@|$1|; s|@FOLDER@|${{2:-$PWD}}|\" '{files}/input' > '{files}/call'\n\
+            "H() {{ sed \"s|@COMMAND@|$1|; s|@FOLDER@|${{2:-$PWD}}|; s|PreToolUse|${{3:-PreToolUse}}|\" '{files}/input' > '{files}/call'\n\
              '{guard}' hook --agent claude < '{files}/call' > '{files}/said' 2>&1\n\
              grep -o '\"permissionDecision\":\"[a-z]*\"' '{files}/said' || echo silent; }}\n\
              S() {{ '{guard}' -c \"$@\"; echo \"ended $?\"; }}\n{script}"
@@ -100,4 +100,16 @@ fn what_the_agent_puts_around_the_command_does_not_hide_that_it_was_asked_about(
     let output = agent(&home, &script);
     assert_eq!(lines(&output), [ASKED, "ended 0", "ended 126"], "{output:?}");
     assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_request_for_permission_after_the_question_asks_nobody_again() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let request = format!("H '{push}'; H '{push}' '' PermissionRequest; S '{push}'; H '{push}' '' PermissionRequest");
+    let output = agent(&home, &request);
+    assert_eq!(lines(&output), [ASKED, "silent", "ended 0", "silent"], "{output:?}");
+    let log = home.prints(&["log", "--json"], 0);
+    // The last one is a question of its own, put by the agent's prompt that is about to come.
+    assert_eq!(log.matches("\"decision\":\"ask\"").count(), 2, "{log}");
 }

@@ -30,16 +30,16 @@ fn waiting(home: &Home, agent: &str, input: &str) -> (Child, String) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let begun = Instant::now();
-    loop {
+    let id = loop {
         let pending = home.guard(&["pending", "--json"]).output().unwrap();
         let pending = String::from_utf8(pending.stdout).unwrap();
-        let id = pending.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
-        if let Some(id) = id {
-            return (child, id.to_owned());
+        if let Some(id) = pending.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()) {
+            break id.to_owned();
         }
         assert!(begun.elapsed() < PATIENCE, "nothing waits: {pending}");
         std::thread::sleep(Duration::from_millis(50));
-    }
+    };
+    (child, id)
 }
 
 fn approve(home: &Home, id: &str) {
@@ -88,7 +88,7 @@ fn a_no_elsewhere_is_a_denial_with_its_words_and_nothing_else() {
 fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request() {
     let home = Home::new();
     let input = bash(&home, &FLAGGED.join(" "));
-    let output = super::stage::fed(&mut apart(&home, "codex", "3"), input.as_bytes());
+    let output = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     let (out, _) = said(&output);
     assert!(out.contains("\"deny\"") && out.contains("nobody answered") && !out.contains("ran out of time"), "{out}");
     // A late yes holds for the same call, once.
@@ -96,7 +96,7 @@ fn what_nobody_answers_is_denied_before_the_agent_gives_up_and_names_its_request
     let id = pending.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     assert!(out.contains(&id), "{out}: {pending}");
     approve(&home, &id);
-    let late = super::stage::fed(&mut apart(&home, "codex", "3"), input.as_bytes());
+    let late = super::stage::fed(&mut apart(&home, "codex", "5"), input.as_bytes());
     assert_eq!(said(&late), (String::new(), String::new()), "{pending}");
     assert_eq!(Queue::open(&home.paths()).unwrap().find(&id).unwrap().unwrap().state, State::Used);
 }
