@@ -17,14 +17,14 @@ pub mod watchdog;
 
 mod advice;
 mod antigravity;
-mod claude;
+pub(super) mod claude;
 mod cline;
-mod codex;
+pub(super) mod codex;
 mod copilot;
 mod cursor;
 mod droid;
 mod files;
-mod gemini;
+pub(super) mod gemini;
 mod goose;
 mod grok;
 mod hermes;

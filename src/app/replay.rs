@@ -18,10 +18,11 @@ pub mod report;
 pub mod tally;
 pub mod transcripts;
 
+use super::hook::call::What;
 use super::road::Road;
 use super::{exit, moment};
 use crate::judge::facts::question::Answers;
-use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
 use crate::judge::judge;
 use crate::judge::policy::{Decision, Standing, decide};
 use crate::store::redact;
@@ -51,28 +52,20 @@ pub enum Who {
     Cli,
 }
 
-/// A command that was run once.
+/// Something that was done once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    pub command: Command,
+    pub what: What,
     /// Where; `None` when nothing tells.
     pub cwd: Option<PathBuf>,
     pub at: Option<Timestamp>,
-    /// Who ran it: an agent, or `history`.
+    /// Who did it: an agent, or `history`.
     pub by: &'static str,
 }
 
-/// What was run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Command {
-    Line(String),
-    Argv(Vec<String>),
-    PowerShell(String),
-}
-
-/// What is told while reading: a command, or what could not be read.
+/// What is told while reading: what was done, or what could not be read.
 pub trait Sink {
-    fn command(&mut self, ran: Ran);
+    fn ran(&mut self, ran: Ran);
     /// A line that is no JSON, or too long.
     fn skipped_line(&mut self);
     /// A file that cannot be read.
@@ -153,7 +146,7 @@ struct Replay<'a> {
     zone: jiff::tz::TimeZone,
     tally: Tally,
     /// Verdicts by folder and command: most are run more than once.
-    known: HashMap<(Option<PathBuf>, Command), Verdict>,
+    known: HashMap<(Option<PathBuf>, What), Verdict>,
     /// Which folders are there.
     there: HashMap<PathBuf, bool>,
     /// Which file of how many, for the progress.
@@ -181,13 +174,15 @@ impl<'a> Replay<'a> {
 
     /// What guard would do. Where the folder is gone, or not known, nothing of the world is asked: what is there now is
     /// not what was there then.
-    fn judge(&self, command: &Command, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
-        let request = match command {
-            Command::Line(text) => self.road.plain_line(text.into()).map_err(|error| error.to_string())?,
-            Command::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
-            Command::PowerShell(code) => {
+    fn judge(&self, what: &What, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
+        let request = match what {
+            What::Line(text) => self.road.plain_line(text.into()).map_err(|error| error.to_string())?,
+            What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+            What::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
+            What::Files(changes) => Request::Files(changes.clone()),
+            What::Other => Request::Files(Vec::new()),
         };
         let mut invocation: Invocation = self.road.caller.invocation(request);
         invocation.origin = self.origin;
@@ -213,7 +208,7 @@ impl<'a> Replay<'a> {
 }
 
 impl Sink for Replay<'_> {
-    fn command(&mut self, ran: Ran) {
+    fn ran(&mut self, ran: Ran) {
         if let Some(since) = self.since
             && ran.at.is_none_or(|at| at < since)
         {
@@ -232,7 +227,7 @@ impl Sink for Replay<'_> {
                 false
             }
         };
-        let key = (ran.cwd, ran.command);
+        let key = (ran.cwd, ran.what);
         let verdict = match self.known.get(&key) {
             Some(verdict) => verdict.clone(),
             None => match self.judge(&key.1, key.0.as_deref(), looks) {
@@ -247,8 +242,9 @@ impl Sink for Replay<'_> {
         };
         let day = ran.at.map(|at| at.to_zoned(self.zone.clone()).date());
         let shown = || shown(&key.1);
+        self.tally.changes += u64::from(matches!(key.1, What::Files(_)));
         self.tally.count(ran.by, day, &verdict, shown);
-        self.progress.show(self.tally.commands, &self.place);
+        self.progress.show(self.tally.calls, &self.place);
     }
 
     fn skipped_line(&mut self) {
@@ -261,12 +257,16 @@ impl Sink for Replay<'_> {
 }
 
 /// A command as it may be shown: in one line, without secrets, and not longer than a line should be.
-fn shown(command: &Command) -> String {
-    let text = match command {
-        Command::Line(text) | Command::PowerShell(text) => text.clone(),
-        Command::Argv(words) => {
-            words.iter().map(|word| crate::judge::invocation::quote(word)).collect::<Vec<_>>().join(" ")
+fn shown(what: &What) -> String {
+    let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    let text = match what {
+        What::Line(text) | What::PowerShell(text) => text.clone(),
+        What::Argv(words) => quoted(words),
+        What::Files(changes) => {
+            let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
+            changes.iter().map(said).collect::<Vec<_>>().join("; ")
         }
+        What::Other => String::new(),
     };
     const ROOM: usize = 100;
     let (text, _) = redact(&text);
@@ -289,11 +289,11 @@ impl Progress {
         Self { terminal: io::stderr().is_terminal(), last: None }
     }
 
-    fn show(&mut self, commands: u64, place: &str) {
+    fn show(&mut self, calls: u64, place: &str) {
         let due = |last: Instant| last.elapsed() > Duration::from_millis(200);
         if self.terminal && self.last.is_none_or(due) {
             self.last = Some(Instant::now());
-            let _ = write!(io::stderr(), "\r\x1b[K{commands} commands judged, {place}");
+            let _ = write!(io::stderr(), "\r\x1b[K{calls} judged, {place}");
         }
     }
 

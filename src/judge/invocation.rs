@@ -42,7 +42,7 @@ pub enum Request {
 }
 
 /// What is done to one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileChange {
     pub kind: ChangeKind,
     /// As the tool names it: absolute, or from the working directory.
@@ -50,7 +50,7 @@ pub struct FileChange {
 }
 
 /// The ways in which a tool changes a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// Its whole content is new.
     Write,

@@ -31,7 +31,7 @@ fn replayed(home: &Home, arguments: &[&str]) -> Value {
 }
 
 fn numbers(found: &Value) -> [u64; 4] {
-    ["commands", "allow", "ask", "deny"].map(|name| found[name].as_u64().unwrap())
+    ["calls", "allow", "ask", "deny"].map(|name| found[name].as_u64().unwrap())
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
     assert_eq!(
         found["days"],
         json!([
-            { "day": "2026-11-20", "commands": 4, "ask": 2, "deny": 0 },
-            { "day": "2026-11-21", "commands": 2, "ask": 1, "deny": 0 },
+            { "day": "2026-11-20", "calls": 4, "ask": 2, "deny": 0 },
+            { "day": "2026-11-21", "calls": 2, "ask": 1, "deny": 0 },
         ])
     );
     assert_eq!((&found["files"], &found["folder_unknown"]), (&json!(5), &json!(1)));
@@ -88,7 +88,7 @@ fn the_transcripts_of_three_agents_are_judged_each_command_once() {
     let text = home.prints(&["replay"], 0);
     assert!(text.contains("7 commands (claude 3, codex 3, gemini 1), 2026-11-20 to 2026-11-21"), "{text}");
     assert!(text.contains("would have asked about 3 (42.9 %), refused 0 (0.0 %) and let 4 run"), "{text}");
-    assert!(text.contains("1.5 questions on a day with commands, at most 2 (2026-11-20)"), "{text}");
+    assert!(text.contains("1.5 questions a day, at most 2 (2026-11-20)"), "{text}");
     assert_eq!(numbers(&replayed(&home, &["--since", "2026-11-21"])), [2, 1, 1, 0]);
 }
 
@@ -179,5 +179,48 @@ fn a_transcript_may_be_named_and_secrets_are_not_shown() {
 #[test]
 fn nothing_to_read_is_no_error() {
     let home = Home::new();
-    assert_eq!(home.prints(&["replay"], 0), "There are no commands to judge.\n");
+    assert_eq!(home.prints(&["replay"], 0), "There is nothing to judge.\n");
+}
+
+#[test]
+fn changes_of_files_are_judged_as_the_hook_would() {
+    let home = Home::new();
+    let call = |id: &str, tool: &str, input: Value| {
+        json!({
+            "type": "assistant", "cwd": home.path("work"), "timestamp": "2026-11-20T10:00:00Z",
+            "message": { "content": [{ "type": "tool_use", "id": id, "name": tool, "input": input }] },
+        })
+    };
+    write(
+        &home,
+        ".claude/projects/p/a.jsonl",
+        &[
+            call("toolu_1", "Write", json!({ "file_path": home.path("work/a.rs"), "content": "x" })),
+            call(
+                "toolu_2",
+                "Edit",
+                json!({ "file_path": home.path("work/CLAUDE.md"), "old_string": "a", "new_string": "b" }),
+            ),
+            call("toolu_3", "Read", json!({ "file_path": home.path("work/CLAUDE.md") })),
+            call("toolu_4", "Bash", json!({ "command": "ls" })),
+            call("toolu_5", "Write", json!({ "content": "to nowhere" })),
+        ],
+    );
+    let patch = "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+x\n*** End Patch\n";
+    write(
+        &home,
+        ".codex/sessions/2026/11/20/rollout-1.jsonl",
+        &[
+            json!({ "type": "turn_context", "payload": { "cwd": home.path("work") } }),
+            json!({ "type": "response_item", "payload":
+            { "type": "custom_tool_call", "name": "apply_patch", "input": patch, "call_id": "c1" } }),
+        ],
+    );
+    let found = replayed(&home, &[]);
+    assert_eq!(numbers(&found), [4, 2, 2, 0], "{found}");
+    assert_eq!((&found["commands"], &found["file_changes"]), (&json!(1), &json!(3)));
+    assert_eq!(found["skipped"]["lines"], 1);
+    let rules: Vec<_> = found["rules"].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules, ["effects.write-agent", "effects.write-persistence"]);
+    assert!(home.prints(&["replay"], 0).contains("1 command and 3 changes of files (claude 3, codex 1)"));
 }

@@ -29,7 +29,7 @@ pub enum Event {
 }
 
 /// What the tool would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// Nothing that guard judges.
     Other,

@@ -11,6 +11,9 @@ use crate::judge::invocation::ChangeKind;
 /// Modes in which `ask` is put to a person. The others decide without one, or nothing says that they do not.
 const ASKING: &[&str] = &["default", "plan", "acceptEdits"];
 
+/// The names under which a tool may name its file.
+const FILE: &[&str] = &["file_path", "filePath", "path"];
+
 pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
     let event = match text(input, &["hook_event_name"]) {
         Some("PreToolUse") => Event::Tool,
@@ -32,15 +35,22 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
 
 fn what(input: &Value) -> Result<What, Wrong> {
     let Some(tool) = text(input, &["tool_name"]) else { return Err(Wrong::new("the input names no tool")) };
-    let arguments = input.get("tool_input").unwrap_or(&Value::Null);
+    used(tool, input.get("tool_input").unwrap_or(&Value::Null))
+}
+
+/// What a tool does with these arguments.
+pub(in crate::app) fn used(tool: &str, arguments: &Value) -> Result<What, Wrong> {
     match tool {
-        "Bash" | "Monitor" => command(tool, arguments, &["command"]),
+        // The second half are those of editors that run the same hooks.
+        "Bash" | "Monitor" | "run_in_terminal" | "runInTerminal" | "runTerminalCommand" => {
+            command(tool, arguments, &["command"])
+        }
         "PowerShell" => match text(arguments, &["command"]) {
             Some(code) => Ok(What::PowerShell(code.to_owned())),
             None => Err(Wrong::input(tool, "command")),
         },
-        "Write" => file(tool, arguments, &["file_path", "path"], ChangeKind::Write),
-        "Edit" | "MultiEdit" | "Update" => file(tool, arguments, &["file_path", "path"], ChangeKind::Edit),
+        "Write" | "create_file" => file(tool, arguments, FILE, ChangeKind::Write),
+        "Edit" | "MultiEdit" | "Update" | "replace_string_in_file" => file(tool, arguments, FILE, ChangeKind::Edit),
         "NotebookEdit" => file(tool, arguments, &["notebook_path", "file_path"], ChangeKind::Edit),
         _ => Ok(What::Other),
     }

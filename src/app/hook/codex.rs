@@ -23,9 +23,13 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
 
 fn what(input: &Value) -> Result<What, Wrong> {
     let Some(tool) = text(input, &["tool_name"]) else { return Err(Wrong::new("the input names no tool")) };
-    let arguments = input.get("tool_input").unwrap_or(&Value::Null);
+    used(tool, input.get("tool_input").unwrap_or(&Value::Null))
+}
+
+/// What a tool does with these arguments.
+pub(in crate::app) fn used(tool: &str, arguments: &Value) -> Result<What, Wrong> {
     match tool {
-        "Bash" | "shell" | "local_shell" | "exec_command" | "unified_exec" => {
+        "Bash" | "shell" | "shell_command" | "container.exec" | "local_shell" | "exec_command" | "unified_exec" => {
             command(tool, arguments, &["command", "cmd"])
         }
         "apply_patch" => match text(arguments, &["command", "input", "patch"]).or_else(|| arguments.as_str()) {

@@ -20,7 +20,7 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
     let inner = if tool == "run_shell_command" { folder(arguments, &["dir_path", "directory"]) } else { None };
     Ok(Call {
         event: Event::Tool,
-        what: what(tool, arguments)?,
+        what: used(tool, arguments)?,
         cwd: match inner {
             Some(inner) => Some(cwd.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
             None => cwd,
@@ -31,7 +31,7 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
 }
 
 /// What a tool of Gemini CLI and its descendants does.
-pub(super) fn what(tool: &str, arguments: &Value) -> Result<What, Wrong> {
+pub(in crate::app) fn used(tool: &str, arguments: &Value) -> Result<What, Wrong> {
     match tool {
         "run_shell_command" => command(tool, arguments, &["command"]),
         "write_file" => file(tool, arguments, &["file_path", "path"], ChangeKind::Write),

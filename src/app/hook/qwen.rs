@@ -19,7 +19,7 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
     let inner = if tool == "run_shell_command" { folder(arguments, &["directory", "dir_path"]) } else { None };
     Ok(Call {
         event: Event::Tool,
-        what: gemini::what(tool, arguments)?,
+        what: gemini::used(tool, arguments)?,
         cwd: match inner {
             Some(inner) => Some(cwd.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
             None => cwd,

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::{Command, Ran, Sink, lines};
+use super::{Ran, Sink, lines};
+use crate::app::hook::call::What;
 
 /// The longest file that is read.
 const MAX_FILE: u64 = 256 << 20;
@@ -28,8 +29,7 @@ pub fn read(path: &Path, sink: &mut dyn Sink) -> io::Result<()> {
         return Err(io::Error::other(format!("longer than {} MiB", MAX_FILE >> 20)));
     }
     for (at, command) in commands(&bytes) {
-        let command = Command::Line(command);
-        sink.command(Ran { command, cwd: None, at, by: "history" });
+        sink.ran(Ran { what: What::Line(command), cwd: None, at, by: "history" });
     }
     Ok(())
 }

@@ -10,28 +10,32 @@ const DAYS: usize = 14;
 #[must_use]
 pub fn text(tally: &Tally) -> String {
     let mut text = String::new();
-    if tally.commands == 0 {
-        text.push_str("There are no commands to judge.\n");
+    if tally.calls == 0 {
+        text.push_str("There is nothing to judge.\n");
         skipped(tally, &mut text);
         return text;
     }
     let by: Vec<String> = tally.by.iter().map(|(who, count)| format!("{who} {}", number(*count))).collect();
-    text.push_str(&format!("{} commands ({})", number(tally.commands), by.join(", ")));
+    text.push_str(&counted(tally.calls - tally.changes, "command", "commands"));
+    if tally.changes > 0 {
+        text.push_str(&format!(" and {}", counted(tally.changes, "change of a file", "changes of files")));
+    }
+    text.push_str(&format!(" ({})", by.join(", ")));
     if let (Some((first, _)), Some((last, _))) = (tally.days.first_key_value(), tally.days.last_key_value()) {
         text.push_str(&format!(", {first} to {last}"));
     }
     text.push_str(&format!(
         "\nguard would have asked about {} ({}), refused {} ({}) and let {} run\n",
         number(tally.asked),
-        share(tally.asked, tally.commands),
+        share(tally.asked, tally.calls),
         number(tally.refused),
-        share(tally.refused, tally.commands),
-        number(tally.commands - tally.asked - tally.refused),
+        share(tally.refused, tally.calls),
+        number(tally.calls - tally.asked - tally.refused),
     ));
     if let Some(days) = u64::try_from(tally.days.len()).ok().filter(|days| *days > 0) {
         let most = tally.days.iter().max_by_key(|(day, count)| (count.asked, std::cmp::Reverse(**day)));
         let tenths = tally.days.values().map(|day| day.asked).sum::<u64>() * 10 / days;
-        text.push_str(&format!("{}.{} questions on a day with commands", tenths / 10, tenths % 10));
+        text.push_str(&format!("{}.{} questions a day", tenths / 10, tenths % 10));
         if let Some((day, count)) = most.filter(|(_, count)| count.asked > 0) {
             text.push_str(&format!(", at most {} ({day})", count.asked));
         }
@@ -56,11 +60,11 @@ pub fn text(tally: &Tally) -> String {
         more(top.len(), &mut text);
     }
     if tally.days.len() > 1 {
-        text.push_str("\nday         commands  asked  refused\n");
+        text.push_str("\nday         calls  asked  refused\n");
         let late = tally.days.len().saturating_sub(DAYS);
         for (day, count) in tally.days.iter().skip(late) {
-            let (commands, asked, refused) = (number(count.commands), number(count.asked), number(count.refused));
-            text.push_str(&format!("{day}  {commands:>8}  {asked:>5}  {refused:>7}\n"));
+            let (calls, asked, refused) = (number(count.calls), number(count.asked), number(count.refused));
+            text.push_str(&format!("{day}  {calls:>5}  {asked:>5}  {refused:>7}\n"));
         }
     }
     skipped(tally, &mut text);
@@ -98,6 +102,11 @@ fn skipped(tally: &Tally, text: &mut String) {
             text.push('\n');
         }
     }
+}
+
+/// A number and what it counts.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
 /// With a comma every three digits.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::judge::risk::Tier;
 
-/// What guard would have done with one command.
+/// What guard would have done with one call.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub asks: bool,
@@ -21,7 +21,10 @@ pub struct Verdict {
 /// All counts.
 #[derive(Debug, Default)]
 pub struct Tally {
-    pub commands: u64,
+    /// Commands and changes of files.
+    pub calls: u64,
+    /// Of these, changes of files by tools of agents.
+    pub changes: u64,
     pub asked: u64,
     pub refused: u64,
     /// By tier, from 0 to 4.
@@ -46,7 +49,7 @@ pub struct Tally {
 /// One day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Day {
-    pub commands: u64,
+    pub calls: u64,
     pub asked: u64,
     pub refused: u64,
 }
@@ -55,10 +58,10 @@ pub struct Day {
 const MAX_TOP: usize = 100_000;
 
 impl Tally {
-    /// Counts one command. `shown` is asked for only where it is kept.
+    /// Counts one call. `shown` is asked for only where it is kept.
     pub fn count(&mut self, by: &'static str, day: Option<Date>, verdict: &Verdict, shown: impl Fn() -> String) {
         let (asked, refused) = (u64::from(verdict.asks), u64::from(verdict.refuses));
-        self.commands += 1;
+        self.calls += 1;
         self.asked += asked;
         self.refused += refused;
         if let Some(tier) = self.tiers.get_mut(usize::from(verdict.tier.number())) {
@@ -67,7 +70,7 @@ impl Tally {
         *self.by.entry(by).or_default() += 1;
         if let Some(day) = day {
             let day = self.days.entry(day).or_default();
-            day.commands += 1;
+            day.calls += 1;
             day.asked += asked;
             day.refused += refused;
         }
@@ -106,8 +109,10 @@ impl Tally {
         let rules: Vec<_> = self.rules().into_iter().take(MOST).collect();
         let top = self.top();
         json!({
-            "commands": self.commands,
-            "allow": self.commands - self.asked - self.refused,
+            "calls": self.calls,
+            "commands": self.calls - self.changes,
+            "file_changes": self.changes,
+            "allow": self.calls - self.asked - self.refused,
             "ask": self.asked,
             "deny": self.refused,
             "tiers": self.tiers,
@@ -117,7 +122,7 @@ impl Tally {
             "top": top.iter().take(MOST).map(|(command, count)| json!({ "command": command, "count": count }))
                 .collect::<Vec<_>>(),
             "days": self.days.iter().map(|(day, count)| json!({
-                "day": day.to_string(), "commands": count.commands, "ask": count.asked, "deny": count.refused,
+                "day": day.to_string(), "calls": count.calls, "ask": count.asked, "deny": count.refused,
             })).collect::<Vec<_>>(),
             "files": self.files,
             "skipped": { "files": self.unreadable.len(), "lines": self.skipped_lines },

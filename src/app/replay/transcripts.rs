@@ -1,4 +1,5 @@
-//! The transcripts that agents keep: where they lie, and which commands they tell of.
+//! The transcripts that agents keep: where they lie, and which commands and changes of files they
+//! tell of.
 //!
 //! What is read is what the agents write for themselves, in forms that they change: what is not understood is passed
 //! over, and what is broken is counted.
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Command, Ran, Sink, lines};
+use super::{Ran, Sink, lines};
+use crate::app::hook::call::{What, Wrong};
+use crate::app::hook::{claude, codex, gemini};
 use crate::judge::invocation::Environment;
 
 /// How deep folders are gone into.
@@ -155,7 +158,7 @@ impl Reader<'_> {
         let marks: &[&str] = match self.agent {
             "claude" => &["\"tool_use\""],
             "codex" => &["_call\"", "\"cwd\""],
-            _ => &["run_shell_command"],
+            _ => &["\"run_shell_command\"", "\"write_file\"", "\"replace\""],
         };
         let ends = text.trim_end().ends_with('}');
         if ends && !marks.iter().any(|mark| text.contains(mark)) {
@@ -169,11 +172,15 @@ impl Reader<'_> {
         }
     }
 
-    fn ran(&mut self, id: Option<&str>, command: Command, cwd: Option<PathBuf>, at: Option<Timestamp>) {
-        if id.is_some_and(|id| !self.seen.is_new(self.agent, id)) {
+    /// What a tool did, once for each call.
+    fn ran(&mut self, id: Option<&str>, what: Result<What, Wrong>, cwd: Option<PathBuf>, at: Option<Timestamp>) {
+        if what == Ok(What::Other) || id.is_some_and(|id| !self.seen.is_new(self.agent, id)) {
             return;
         }
-        self.sink.command(Ran { command, cwd, at, by: self.agent });
+        match what {
+            Ok(what) => self.sink.ran(Ran { what, cwd, at, by: self.agent }),
+            Err(_) => self.sink.skipped_line(),
+        }
     }
 
     /// `{"type":"assistant","cwd":…,"timestamp":…,"message":{"content":[{"type":"tool_use","name":"Bash",…}]}}`
@@ -182,13 +189,9 @@ impl Reader<'_> {
         let cwd = value.get("cwd").and_then(Value::as_str).map(PathBuf::from);
         let at = time(value);
         for item in content.iter().filter(|item| item.get("type").is_some_and(|kind| kind == "tool_use")) {
-            let Some(text) = item.pointer("/input/command").and_then(Value::as_str) else { continue };
-            let command = match item.get("name").and_then(Value::as_str) {
-                Some("Bash" | "Monitor") => Command::Line(text.to_owned()),
-                Some("PowerShell") => Command::PowerShell(text.to_owned()),
-                _ => continue,
-            };
-            self.ran(item.get("id").and_then(Value::as_str), command, cwd.clone(), at);
+            let Some(tool) = item.get("name").and_then(Value::as_str) else { continue };
+            let what = claude::used(tool, item.get("input").unwrap_or(&Value::Null));
+            self.ran(item.get("id").and_then(Value::as_str), what, cwd.clone(), at);
         }
     }
 
@@ -199,31 +202,24 @@ impl Reader<'_> {
         if let Some(cwd) = payload.get("cwd").and_then(Value::as_str) {
             self.cwd = Some(PathBuf::from(cwd));
         }
-        let arguments = match payload.get("type").and_then(Value::as_str) {
+        let name = payload.get("name").and_then(Value::as_str).unwrap_or_default();
+        let (tool, arguments) = match payload.get("type").and_then(Value::as_str) {
             Some("function_call") => {
-                let shells =
-                    ["shell", "exec_command", "shell_command", "container.exec", "local_shell", "unified_exec"];
-                let name = payload.get("name").and_then(Value::as_str).unwrap_or_default();
-                let Some(text) = payload.get("arguments").and_then(Value::as_str).filter(|_| shells.contains(&name))
-                else {
-                    return;
-                };
-                match serde_json::from_str(text) {
-                    Ok(arguments) => arguments,
+                let Some(text) = payload.get("arguments").and_then(Value::as_str) else { return };
+                match serde_json::from_str::<Value>(text) {
+                    Ok(arguments) => (name, arguments),
+                    // Tools of no interest may take anything.
+                    Err(_) if codex::used(name, &Value::Null) == Ok(What::Other) => return,
                     Err(_) => return self.sink.skipped_line(),
                 }
             }
-            Some("local_shell_call") => payload.get("action").cloned().unwrap_or_default(),
+            Some("custom_tool_call") => (name, payload.get("input").cloned().unwrap_or_default()),
+            Some("local_shell_call") => ("local_shell", payload.get("action").cloned().unwrap_or_default()),
             _ => return,
         };
-        let Some(given) = ["command", "cmd"].iter().find_map(|name| arguments.get(name)) else { return };
-        let command = match (given.as_str(), given.as_array()) {
-            (Some(text), _) => Command::Line(text.to_owned()),
-            (None, Some(words)) => {
-                let words: Vec<String> = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
-                unwrapped(words)
-            }
-            _ => return,
+        let what = match codex::used(tool, &arguments) {
+            Ok(What::Argv(words)) => Ok(unwrapped(words)),
+            what => what,
         };
         let own = ["workdir", "working_directory"].iter().find_map(|name| arguments.get(name)?.as_str());
         let cwd = match (own.filter(|own| !own.is_empty()).map(PathBuf::from), &self.cwd) {
@@ -231,28 +227,26 @@ impl Reader<'_> {
             (own, session) => own.or_else(|| session.clone()),
         };
         let id = ["call_id", "id"].iter().find_map(|name| payload.get(name)?.as_str()).map(ToOwned::to_owned);
-        self.ran(id.as_deref(), command, cwd, time(value));
+        self.ran(id.as_deref(), what, cwd, time(value));
     }
 
-    /// Wherever it stands: `{"name":"run_shell_command","args":{"command":…}}`.
+    /// Calls of tools, wherever they stand: `{"name":"run_shell_command","args":{"command":…}}`.
     fn gemini(&mut self, value: &Value, at: Option<Timestamp>) {
         match value {
             Value::Array(items) => items.iter().for_each(|item| self.gemini(item, at)),
             Value::Object(fields) => {
                 let at = time(value).or(at);
-                let is_call = fields.get("name").is_some_and(|name| name == "run_shell_command");
-                let arguments = fields.get("args").or_else(|| fields.get("arguments")).filter(|_| is_call);
-                if let Some(arguments) = arguments
-                    && let Some(text) = arguments.get("command").and_then(Value::as_str)
-                {
+                let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+                let arguments = fields.get("args").or_else(|| fields.get("arguments")).filter(|it| it.is_object());
+                if let Some(arguments) = arguments {
                     let own = ["directory", "dir_path"].iter().find_map(|name| arguments.get(name)?.as_str());
                     let cwd = match (own.filter(|own| !own.is_empty()), &self.cwd) {
                         (Some(own), Some(project)) => Some(project.join(own)),
                         (Some(own), None) => Some(PathBuf::from(own)).filter(|own| own.is_absolute()),
                         (None, project) => project.clone(),
                     };
-                    self.ran(fields.get("id").and_then(Value::as_str), Command::Line(text.to_owned()), cwd, at);
-                    return;
+                    let what = gemini::used(name, arguments);
+                    return self.ran(fields.get("id").and_then(Value::as_str), what, cwd, at);
                 }
                 fields.values().for_each(|inner| self.gemini(inner, at));
             }
@@ -262,13 +256,13 @@ impl Reader<'_> {
 }
 
 /// `bash -lc TEXT` is the text.
-fn unwrapped(words: Vec<String>) -> Command {
+fn unwrapped(words: Vec<String>) -> What {
     match words.as_slice() {
         [shell, option, text] if matches!(option.as_str(), "-c" | "-lc") => match shell.rsplit('/').next() {
-            Some("bash" | "sh" | "zsh") => Command::Line(text.clone()),
-            _ => Command::Argv(words),
+            Some("bash" | "sh" | "zsh") => What::Line(text.clone()),
+            _ => What::Argv(words),
         },
-        _ => Command::Argv(words),
+        _ => What::Argv(words),
     }
 }
 
