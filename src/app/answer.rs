@@ -144,6 +144,8 @@ pub(super) struct Shown {
     digest: Digest,
     bindings: Bindings,
     waited_for: bool,
+    /// How many more of the same command wait.
+    more: usize,
 }
 
 impl Shown {
@@ -185,6 +187,10 @@ impl Shown {
                 pending.id, pending.session
             )
         };
+        if self.more > 0 {
+            let (more, s) = (self.more, if self.more == 1 { "s" } else { "" });
+            card.view.evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
+        }
         card.view.evidence.insert(0, waits);
         card.explained.card = card.view.clone();
         (card, prompt)
@@ -280,7 +286,9 @@ impl Desk {
             return Ok(Err(format!("void: {what} changed since it was asked")));
         }
         let digest = invocation.digest(&judgment.facts.expanded);
-        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for }))
+        let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
+        let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
+        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more }))
     }
 
     /// Asks about one request on the card.

@@ -112,6 +112,11 @@ fn name(pending: &Pending) -> Name {
     (pending.id.clone(), pending.filed)
 }
 
+/// Whether two are shown as one.
+fn is_twin(one: &Pending, other: &Pending) -> bool {
+    one.is_same(other) && one.root == other.root && one.state == other.state
+}
+
 /// One person at one screen.
 struct Sitting<'a> {
     desk: &'a Desk,
@@ -214,8 +219,24 @@ impl<'a> Sitting<'a> {
         Ok(())
     }
 
-    /// What the filters let through.
+    /// What the filters let through; the same command of the same session is shown once.
     fn shown(&self) -> Vec<&Pending> {
+        let mut shown: Vec<&Pending> = Vec::new();
+        for one in self.through() {
+            if !shown.iter().any(|first| is_twin(first, one)) {
+                shown.push(one);
+            }
+        }
+        shown
+    }
+
+    /// The requests that are shown as this one.
+    fn twins(&self, of: &Pending) -> Vec<Name> {
+        self.through().into_iter().filter(|one| is_twin(of, one)).map(name).collect()
+    }
+
+    /// What the filters let through, one by one.
+    fn through(&self) -> Vec<&Pending> {
         let through = |one: &&Pending| {
             self.session.as_ref().is_none_or(|session| one.session == *session)
                 && self.tier.is_none_or(|tier| one.tier == tier)
@@ -270,7 +291,11 @@ impl<'a> Sitting<'a> {
             tier: one.tier,
             waits: pending::waits(one, now),
             by: visible::line(one.agent.as_deref().unwrap_or(&one.origin).as_bytes(), look.ascii).to_string(),
-            command: visible::line(one.command.as_bytes(), look.ascii).to_string(),
+            command: {
+                let count = self.twins(one).len();
+                let times = if count > 1 { format!("{count} times: ") } else { String::new() };
+                times + &visible::line(one.command.as_bytes(), look.ascii)
+            },
             marked: self.marked.contains(&name(one)),
             opened: self.opened.contains(&name(one)),
         });
@@ -291,15 +316,19 @@ impl<'a> Sitting<'a> {
             let name = name(&one);
             if one.tier == Tier::Critical {
                 self.status = format!("{} is of tier 4, which is in no batch: Enter opens it", one.id);
-            } else if !self.marked.remove(&name) {
-                self.marked.insert(name);
+            } else if self.marked.contains(&name) {
+                let twins = self.twins(&one);
+                self.marked.retain(|one| !twins.contains(one));
+            } else {
+                let twins = self.twins(&one);
+                self.marked.extend(twins);
             }
             self.step(1);
         }
     }
 
     fn mark_all(&mut self) {
-        let all: Vec<Name> = self.shown().into_iter().filter(|one| one.tier < Tier::Critical).map(name).collect();
+        let all: Vec<Name> = self.through().into_iter().filter(|one| one.tier < Tier::Critical).map(name).collect();
         if all.iter().all(|one| self.marked.contains(one)) {
             self.marked.clear();
         } else {
@@ -354,7 +383,7 @@ impl<'a> Sitting<'a> {
 
     /// What is marked, among what is shown.
     fn chosen(&self) -> Vec<Pending> {
-        self.shown().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
+        self.through().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
     }
 
     /// Opens the card, where it is answered.
@@ -380,7 +409,7 @@ impl<'a> Sitting<'a> {
         let mut report = Report::default();
         let mut chosen = Vec::new();
         for one in self.chosen() {
-            if one.tier >= Tier::High && !self.opened.contains(&name(&one)) {
+            if one.tier >= Tier::High && !self.twins(&one).iter().any(|twin| self.opened.contains(twin)) {
                 report.no(&one.id, "of tier 3: Enter opens it first");
                 continue;
             }

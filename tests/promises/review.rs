@@ -120,6 +120,34 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
 }
 
 #[test]
+fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_all_of_these() {
+    let home = home();
+    let script = "for n in 1 2 3; do \"$0\" -- npm install x & done; wait";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let mut child = crate::queue::stage::apart(command).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("3 times: npm install x");
+    terminal.wait_for("1 command waits");
+    terminal.wait_for("npm install x");
+    terminal.send("\r");
+    terminal.wait_for("2 more of the same command wait; this answers one.");
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("2 times: npm install x");
+    terminal.wait_until("one run", |_| home.ran() == 1);
+    terminal.send(" ");
+    terminal.wait_for("[x]");
+    terminal.send("A");
+    terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    read(&mut terminal);
+    terminal.send("y");
+    child.wait().unwrap();
+    assert_eq!(home.ran(), 3);
+    terminal.send("q");
+    terminal.wait_exit();
+}
+
+#[test]
 fn tier_4_takes_its_word_and_is_in_no_batch() {
     let home = home();
     let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);

@@ -15,9 +15,11 @@ fn asks(home: &Home) -> std::process::Output {
     shell(home, &[&["--"], &FLAGGED[..]].concat()).env("GUARD_WAIT", "2").output().unwrap()
 }
 
+type Spoil = fn(&Home);
+
 #[test]
 fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
-    let spoil: [(&str, fn(&Home)); 4] = [
+    let spoils: [(&str, Spoil); 4] = [
         ("is not a record of guard's", |home| {
             std::fs::write(home.data().join("queue.db"), vec![b'x'; 8192]).unwrap();
         }),
@@ -28,7 +30,7 @@ fn a_queue_that_is_no_queue_refuses_and_names_the_file() {
         }),
         ("is not a key of guard's", |home| std::fs::write(home.data().join("guard.key"), "short").unwrap()),
     ];
-    for (words, spoil) in spoil {
+    for (words, spoil) in spoils {
         let home = home();
         std::fs::create_dir_all(home.data()).unwrap();
         spoil(&home);
