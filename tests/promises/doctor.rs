@@ -137,6 +137,18 @@ fn a_guard_that_is_gone_is_seen_at_every_agent() {
 }
 
 #[test]
+fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
+    for agent in ["codex", "droid", "kimi", "qwen", "grok", "cline"] {
+        let host = guard::app::install::hosts::by_name(agent).unwrap();
+        let home = wired(host);
+        fs::remove_file(home.path("bin/guard")).unwrap();
+        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+        home.stand_in("guard", "kill -9 $$");
+        fails(&home, &format!("agent.{agent}"), "guard did not let through what it must");
+    }
+}
+
+#[test]
 fn a_guard_that_says_nothing_is_seen_at_every_agent() {
     for host in HOSTS {
         let home = wired(host);

@@ -137,7 +137,7 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
         "kimi",
         ".kimi/config.toml",
         "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n",
-        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"/g/guard hook --agent kimi --timeout 600\"\ntimeout = 600\n",
+        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"/g/guard hook --agent kimi --timeout 600 || exit 2\"\ntimeout = 600\n",
     ),
     (
         "hermes",
@@ -149,7 +149,7 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
         "droid",
         ".factory/hooks.json",
         "{\n  \"PreToolUse\": []\n}\n",
-        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute|Create|Edit|MultiEdit|ApplyPatch\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid --timeout 600\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
+        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute|Create|Edit|MultiEdit|ApplyPatch\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid --timeout 600 || exit 2\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
     ),
 ];
 
@@ -563,7 +563,7 @@ proptest! {
         let mut table: toml::Table = installed.parse().unwrap();
         let hooks = table["hooks"].as_array_mut().unwrap();
         let mine = hooks.pop().unwrap();
-        prop_assert_eq!(mine["command"].as_str(), Some("/g/guard hook --agent kimi --timeout 600"));
+        prop_assert_eq!(mine["command"].as_str(), Some("/g/guard hook --agent kimi --timeout 600 || exit 2"));
         if hooks.is_empty() {
             table.remove("hooks");
         }

@@ -130,7 +130,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         }
         tried += 1;
         let told = |command: &str| said(ward, host, event, command);
-        let argv = argv(host.runs, call);
+        let argv = argv(ward, host.runs, call);
         let refused = match ward.tried(&argv, &told(CANARY)) {
             Ok(seen) => seen,
             Err(error) => {
@@ -185,8 +185,12 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
 }
 
 /// What the host would start.
-fn argv(runs: Runs, call: &Call) -> Vec<OsString> {
+fn argv(ward: &Ward, runs: Runs, call: &Call) -> Vec<OsString> {
     match (call, runs) {
+        (Call::Line(line), Runs::LoginShell) => {
+            let shell = ward.road.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
+            [shell, "-lc", line].map(OsString::from).to_vec()
+        }
         (Call::Argv(words), _) => words.iter().map(OsString::from).collect(),
         (Call::Line(line), Runs::Bash) => ["bash", "-c", line].map(OsString::from).to_vec(),
         // Split like a shell would: the shell does it, and becomes the program.

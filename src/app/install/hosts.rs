@@ -55,6 +55,8 @@ pub enum Runs {
     Exec,
     /// `sh -c`
     Sh,
+    /// `$SHELL -lc`
+    LoginShell,
     /// `bash -c`
     Bash,
     /// Split into words like a shell would, no shell.
@@ -101,7 +103,8 @@ pub enum When {
     FolderThere,
 }
 
-/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.
+/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes. Where a
+/// shell is sure to read the line, ` || exit 2` behind it blocks the command when guard fails or is gone.
 #[derive(Debug)]
 pub enum Form {
     /// Entries in lists of a JSON document.
@@ -163,11 +166,11 @@ const CLAUDE: &[Entry] = &[
 const CODEX: &[Entry] = &[
     Entry {
         keys: &["hooks", "PreToolUse"],
-        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@","timeout":3600,"statusMessage":"guard"}]}"#,
+        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":3600,"statusMessage":"guard"}]}"#,
     },
     Entry {
         keys: &["hooks", "PermissionRequest"],
-        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@","timeout":3600}]}"#,
+        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":3600}]}"#,
     },
 ];
 
@@ -203,18 +206,18 @@ const WINDSURF: &[Entry] = &[
     Entry { keys: &["hooks", "pre_write_code"], entry: WINDSURF_ENTRY },
 ];
 
-const DROID_ENTRY: &str = r#"{"matcher":"Execute|Create|Edit|MultiEdit|ApplyPatch","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#;
+const DROID_ENTRY: &str = r#"{"matcher":"Execute|Create|Edit|MultiEdit|ApplyPatch","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":600}]}"#;
 const DROID: &[Entry] = &[Entry { keys: &["hooks", "PreToolUse"], entry: DROID_ENTRY }];
 const DROID_OWN_FILE: &[Entry] = &[Entry { keys: &["PreToolUse"], entry: DROID_ENTRY }];
 
 const QWEN: &[Entry] = &[Entry {
     keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"^(run_shell_command|write_file|edit)$","hooks":[{"type":"command","command":"@LINE@","name":"guard","timeout":600000}]}"#,
+    entry: r#"{"matcher":"^(run_shell_command|write_file|edit)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","name":"guard","timeout":600000}]}"#,
 }];
 
 const GROK: &[Entry] = &[Entry {
     keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#,
+    entry: r#"{"matcher":"Bash|Write|Edit","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":600}]}"#,
 }];
 
 const GOOSE: &[Entry] = &[Entry {
@@ -234,10 +237,15 @@ const GOOSE_FILES: &[Wire] = &[
     json("~/.agents/plugins/guard/hooks/hooks.json", GOOSE),
 ];
 
-const CLINE_SCRIPT: Form = Form::Own { text: "#!/bin/sh\nexec @LINE@\n", executable: true };
+const CLINE_SCRIPT: Form = Form::Own {
+    text: "#!/bin/sh\n@LINE@ || echo '{\"cancel\":true,\"errorMessage\":\"guard failed, or is gone\"}'\n",
+    executable: true,
+};
 
-const OPEN: &str = "the command runs";
-const BLOCKED: &str = "the command is blocked";
+/// What happens without an answer, where nothing else is to be said of it.
+pub const OPEN: &str = "the command runs";
+const BLOCKED_BY_A_PLUGIN: &str = "blocked; a plugin that is not loaded asks nobody";
+pub const BLOCKED: &str = "the command is blocked";
 
 /// The agents, in the order in which they are listed.
 pub static HOSTS: &[Host] = &[
@@ -267,13 +275,13 @@ pub static HOSTS: &[Host] = &[
         folder: named("CODEX_HOME", ".codex"),
         user: &[json("hooks.json", CODEX)],
         project: &[json(".codex/hooks.json", CODEX)],
-        runs: Runs::Sh,
+        runs: Runs::LoginShell,
         says: r#"{"session_id":"@SESSION@","turn_id":"1","transcript_path":null,"cwd":"@CWD@","hook_event_name":"@EVENT@","model":"doctor","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
         reads: Reads::Claude,
         waits: 3600,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
+        on_missing: BLOCKED,
         next: "Start codex and type /hooks to trust the hook: until then Codex skips it, and again after every change of it.",
         shell: "",
     },
@@ -382,9 +390,9 @@ pub static HOSTS: &[Host] = &[
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"off","hook_event_name":"@EVENT@","tool_name":"Execute","tool_input":{"command":"@COMMAND@"}}"#,
         reads: Reads::Claude,
         waits: 600,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
+        on_missing: BLOCKED,
         next: "Restart Droid, and look for guard under /hooks.",
         shell: "",
     },
@@ -399,7 +407,7 @@ pub static HOSTS: &[Host] = &[
             when: When::Always,
             form: Form::Toml {
                 array: "hooks",
-                body: "event = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"@LINE@\"\ntimeout = 600\n",
+                body: "event = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"@LINE@ || exit 2\"\ntimeout = 600\n",
             },
         }],
         project: &[],
@@ -407,9 +415,9 @@ pub static HOSTS: &[Host] = &[
         says: r#"{"session_id":"@SESSION@","cwd":"@CWD@","hook_event_name":"@EVENT@","tool_name":"Shell","tool_input":{"command":"@COMMAND@"},"tool_call_id":"1"}"#,
         reads: Reads::Claude,
         waits: 600,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
+        on_missing: BLOCKED,
         next: "Restart Kimi CLI.",
         shell: "",
     },
@@ -425,9 +433,9 @@ pub static HOSTS: &[Host] = &[
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"default","hook_event_name":"@EVENT@","tool_name":"run_shell_command","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
         reads: Reads::Claude,
         waits: 600,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
+        on_missing: BLOCKED,
         next: "Restart Qwen Code, and look for guard under /hooks.",
         shell: "",
     },
@@ -438,15 +446,15 @@ pub static HOSTS: &[Host] = &[
         packages: &[],
         folder: below_home(".grok"),
         user: &[json("hooks/guard.json", GROK)],
-        project: &[],
+        project: &[json(".grok/hooks/guard.json", GROK)],
         runs: Runs::Sh,
         says: r#"{"hookEventName":"@EVENT@","sessionId":"@SESSION@","toolName":"run_terminal_command","toolInput":{"command":"@COMMAND@"},"workspaceRoot":"@CWD@","permissionMode":"default"}"#,
         reads: Reads::KeyOrCode("decision", &["deny"]),
         waits: 600,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
-        next: "Restart Grok. It also reads Claude Code's settings: with both installed guard is called twice.",
+        on_missing: BLOCKED,
+        next: "Restart Grok; in a project, type /hooks-trust. It also reads Claude Code's settings: with both installed guard is called twice.",
         shell: "",
     },
     Host {
@@ -492,9 +500,9 @@ pub static HOSTS: &[Host] = &[
         says: r#"{"clineVersion":"0","hookName":"tool_call","timestamp":"1","taskId":"@SESSION@","workspaceRoots":["@CWD@"],"tool_call":{"name":"run_commands","input":{"command":"@COMMAND@"}}}"#,
         reads: Reads::Cline,
         waits: 0,
-        on_failure: OPEN,
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: OPEN,
+        on_missing: BLOCKED,
         next: "Restart Cline; in the editor, switch hooks on in its settings.",
         shell: "",
     },
@@ -550,7 +558,7 @@ pub static HOSTS: &[Host] = &[
         waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
-        on_missing: BLOCKED,
+        on_missing: BLOCKED_BY_A_PLUGIN,
         next: "Restart OpenCode. After an update from 1.x to 2.x install again: its plugins are of another kind.",
         shell: "\"shell\": \"DIR/bash\" in opencode.json",
     },
@@ -568,7 +576,7 @@ pub static HOSTS: &[Host] = &[
         waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
-        on_missing: BLOCKED,
+        on_missing: BLOCKED_BY_A_PLUGIN,
         next: "Restart Amp.",
         shell: "",
     },

@@ -1,6 +1,6 @@
 //! guard-agents(7): what each agent does with guard, made from the table that the installer uses.
 
-use super::hosts::{Form, HOSTS, Host, Runs, Wire};
+use super::hosts::{BLOCKED, Form, HOSTS, Host, OPEN, Runs, When, Wire};
 
 const ABOUT: &str = "\
 guard judges a command only when it is asked. This page says for each agent which door to use, what guard install \
@@ -12,7 +12,8 @@ const HOOKS: &str = "\
 guard install AGENT shows the change and asks before it writes. It keeps the comments, the order and the layout of the \
 file, keeps what the file was before in the installed folder beside the record, and guard install AGENT --uninstall \
 brings that back. guard answers before the agent's own time is up: a host that gives up on a hook usually lets the \
-command run. The lines below say what each does without an answer.";
+command run. Where a shell is sure to read what is written, || exit 2 behind it blocks the command when guard fails or \
+is gone. The lines below say what each agent does without an answer.";
 
 const SHELLS: &str = "\
 guard install shims makes a folder (DIR below) of links called bash, sh and zsh that lead to guard, and prints the line \
@@ -28,9 +29,10 @@ door of their own; what they run counts to the command that started them.";
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from(
-        ".TH guard\\-agents 7 \"\" \"\" \"guard manual\"\n.SH NAME\nguard\\-agents \\- the agents that guard stands in front of\n",
+        "'\\\" t\n.TH guard\\-agents 7 \"\" \"\" \"guard manual\"\n.SH NAME\nguard\\-agents \\- the agents that guard stands in front of\n",
     );
     page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
+    page.push_str(&table());
     page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
     for host in HOSTS {
         page.push_str(&section(host));
@@ -42,6 +44,29 @@ pub fn page() -> String {
     page.push_str(&format!(".TP\nAider\n\\fBSHELL=DIR/bash\\fR\n.PP\n{}\n", escape(EVERYWHERE)));
     page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5)\n");
     page
+}
+
+/// What becomes of a command at each agent when guard does not answer, at a glance.
+fn table() -> String {
+    let mut text = String::from(
+        ".SH \"WITHOUT AN ANSWER\"\nWhat becomes of a command whose hook fails, is late, or is not there any more:\n.PP\n.TS\nlb lb lb lb\nl l l l.\nagent\tfails\tlate\tmissing\n",
+    );
+    for host in HOSTS {
+        let cells = [host.on_failure, host.on_timeout, host.on_missing].map(short);
+        text.push_str(&format!("{}\t{}\n", escape(host.title), cells.join("\t")));
+    }
+    text.push_str(".TE\n.PP\n* Not in every version, or not in every case: see the agent's section.\n");
+    text
+}
+
+/// What happens, in a word.
+fn short(what: &str) -> &'static str {
+    match what {
+        OPEN => "runs",
+        BLOCKED => "blocked",
+        what if what.starts_with("blocked") => "blocked*",
+        _ => "not known",
+    }
 }
 
 fn section(host: &Host) -> String {
@@ -56,7 +81,15 @@ fn section(host: &Host) -> String {
         (false, true) => format!("~/.config/{}/{}", host.folder.path, wire.path),
         (false, false) => format!("~/{}/{}", host.folder.path, wire.path),
     };
-    let user: Vec<String> = host.user.iter().map(below).collect();
+    let user: Vec<String> = host
+        .user
+        .iter()
+        .map(|wire| match wire.when {
+            When::Always => below(wire),
+            When::There => format!("{} where it is there", below(wire)),
+            When::FolderThere => format!("{} where its folder is there", below(wire)),
+        })
+        .collect();
     let there = if host.folder.variable.is_empty() {
         String::new()
     } else {
@@ -71,6 +104,7 @@ fn section(host: &Host) -> String {
         match host.runs {
             Runs::Exec => "as a program with arguments, without a shell",
             Runs::Sh => "by sh -c",
+            Runs::LoginShell => "by $SHELL -lc",
             Runs::Bash => "by bash -c",
             Runs::Words => "as a program with arguments, split like a shell would",
             Runs::File => "as the file itself",
@@ -129,7 +163,10 @@ mod tests {
         for line in page().lines() {
             let request = line.starts_with(['.', '\'']);
             assert!(
-                !request || [".TH", ".SH", ".SS", ".TP", ".PP"].iter().any(|known| line.starts_with(known)),
+                !request
+                    || ["'\\\" t", ".TH", ".SH", ".SS", ".TP", ".PP", ".TS", ".TE"]
+                        .iter()
+                        .any(|known| line.starts_with(known)),
                 "{line}"
             );
         }
