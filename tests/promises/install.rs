@@ -131,7 +131,7 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
         "gemini",
         ".gemini/settings.json",
         "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}]}}",
-        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^(run_shell_command|write_file|replace)$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini --timeout 3600\",\"timeout\":3600000}]}]}}",
+        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^(run_shell_command|write_file|replace)$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini --timeout 3600 || exit 2\",\"timeout\":3600000}]}]}}",
     ),
     (
         "kimi",

@@ -176,7 +176,7 @@ const CODEX: &[Entry] = &[
 
 const GEMINI: &[Entry] = &[Entry {
     keys: &["hooks", "BeforeTool"],
-    entry: r#"{"matcher":"^(run_shell_command|write_file|replace)$","hooks":[{"name":"guard","type":"command","command":"@LINE@","timeout":3600000}]}"#,
+    entry: r#"{"matcher":"^(run_shell_command|write_file|replace)$","hooks":[{"name":"guard","type":"command","command":"@LINE@ || exit 2","timeout":3600000}]}"#,
 }];
 
 const ANTIGRAVITY: &[Entry] = &[Entry {
@@ -297,9 +297,9 @@ pub static HOSTS: &[Host] = &[
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","hook_event_name":"@EVENT@","timestamp":"2026-01-01T00:00:00Z","tool_name":"run_shell_command","tool_input":{"command":"@COMMAND@","description":"guard doctor"}}"#,
         reads: Reads::Gemini,
         waits: 3600,
-        on_failure: "blocked when guard says why; at exit 1, or silence, the command runs",
+        on_failure: BLOCKED,
         on_timeout: OPEN,
-        on_missing: "blocked (bash ends with 127)",
+        on_missing: BLOCKED,
         next: "Restart Gemini CLI.",
         shell: "PATH=DIR:$PATH",
     },
