@@ -25,6 +25,9 @@ use crate::judge::{Judgment, behaviour};
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::verdict;
 
+/// The longest command that is judged. A shell takes no argument of half the length.
+const MAX_COMMAND: usize = 512 << 10;
+
 /// What is left of the deadline for the answer itself.
 const MARGIN: Duration = Duration::from_millis(500);
 
@@ -32,6 +35,11 @@ const MARGIN: Duration = Duration::from_millis(500);
 pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
     if call.what == What::Other {
         return Ok(Answer::NoOpinion);
+    }
+    if let What::Line(text) | What::PowerShell(text) = &call.what
+        && text.len() > MAX_COMMAND
+    {
+        return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
     }
     // Configuration and project are those of where the command would run. A folder that is gone has neither.
     if let Some(cwd) = &call.cwd {
@@ -42,7 +50,7 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
     let invocation = invocation(&road, host, call).map_err(|error| error.to_string())?;
     let Judged { judgment, decision } = road.judge(&invocation);
     let risk = &judgment.risk;
-    let text = text(&call.what);
+    let text = text(call, &invocation);
     let folder = super::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
@@ -184,19 +192,18 @@ fn line(road: &Road, host: &Host, text: &str) -> Result<Request, RoadError> {
     })
 }
 
-/// What the hook and the shell both see of a command. Changes of files never reach a shell.
-fn text(what: &What) -> Vec<u8> {
-    match what {
+/// What the hook and the shell both see of a command. What no shell ever sees begins with a byte that no command holds.
+fn text(call: &Call, invocation: &Invocation) -> Vec<u8> {
+    match &call.what {
         What::Line(text) => text.clone().into_bytes(),
-        What::Argv(words) => words.join("\0").into_bytes(),
-        What::PowerShell(code) => code.clone().into_bytes(),
-        What::Files(_) | What::Other => Vec::new(),
+        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Other => {
+            [b"\0", invocation.display().as_bytes()].concat()
+        }
     }
 }
 
 fn is_handed(road: &Road, handed: &Handed<'_>, tier: Tier) -> bool {
-    !handed.text.is_empty()
-        && road.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
+    road.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
 }
 
 /// What is to be written down of an answer.
@@ -236,7 +243,7 @@ impl Note<'_> {
             process: None,
         };
         let written = road.store().map_err(ToString::to_string).and_then(|store| {
-            let written = match handed.filter(|handed| !handed.text.is_empty()) {
+            let written = match handed {
                 Some(handed) => store.advised_and_handed(&row, handed),
                 None => store.advised(&row),
             };

@@ -139,7 +139,9 @@ pub fn first_folder(value: &Value, name: &str) -> Option<PathBuf> {
 /// A session's name.
 #[must_use]
 pub fn session(value: &Value, names: &[&str]) -> Option<String> {
-    text(value, names).filter(|id| !id.is_empty()).map(ToOwned::to_owned)
+    /// More than any host needs, and little enough to be in every row.
+    const LONGEST: usize = 200;
+    text(value, names).filter(|id| !id.is_empty()).map(|id| id.chars().take(LONGEST).collect())
 }
 
 /// A command: a text for a shell, or a list: of one program's arguments.

@@ -57,6 +57,17 @@ fn an_input_that_is_too_long_is_read_to_its_end_and_denied() {
 }
 
 #[test]
+fn a_command_that_is_too_long_for_any_shell_is_denied_and_not_kept() {
+    let home = Home::new();
+    let output = hook(&home, "claude", &bash(&home, &format!("echo {}", "x".repeat(600 << 10))));
+    denied("claude", &output, "too large to analyse");
+    let name = bash(&home, "ls").replace("\"s1\"", &format!("\"{}\"", "s".repeat(5000)));
+    assert_eq!(said(&hook(&home, "claude", &name)).0, "");
+    let row = home.store().entry(1).unwrap();
+    assert_eq!((row.command.as_deref(), row.session.map(|session| session.len())), (Some("ls"), Some(207)));
+}
+
+#[test]
 fn an_agent_that_guard_does_not_know_and_a_wrong_call_get_the_denial_that_most_understand() {
     let home = Home::new();
     let input = bash(&home, "ls");
@@ -121,6 +132,19 @@ fn the_strings_that_hosts_run_reach_guard() {
         let mut command = home.program(shell[0]);
         command.args(&shell[1..]).env("GUARD_WAIT", "0");
         denied("codex", &fed(&mut command, input.as_bytes()), "effects.delete-home");
+    }
+    // Where guard itself stands in front of the shell that starts the hook.
+    std::os::unix::fs::symlink(guard, home.path("bin/bash")).unwrap();
+    for agent in ["codex", "gemini"] {
+        let string = format!("{guard} hook --agent {agent} --timeout 60");
+        let input = if agent == "codex" {
+            input.clone()
+        } else {
+            input.replace("PreToolUse", "BeforeTool").replace("\"Bash\"", "\"run_shell_command\"")
+        };
+        let mut command = home.program(home.path("bin/bash").to_str().unwrap());
+        command.args(["-c", &string]).env("GUARD_WAIT", "0");
+        denied(agent, &fed(&mut command, input.as_bytes()), "effects.delete-home");
     }
     // Without a shell, from a folder of its own, with next to no environment.
     let mut command = home.program(guard);

@@ -113,3 +113,17 @@ fn a_request_for_permission_after_the_question_asks_nobody_again() {
     // The last one is a question of its own, put by the agent's prompt that is about to come.
     assert_eq!(log.matches("\"decision\":\"ask\"").count(), 2, "{log}");
 }
+
+#[test]
+fn a_change_of_a_file_is_asked_about_once_too() {
+    let home = Home::new();
+    let file = home.path("home/.bashrc").display().to_string();
+    // The tool is another one; the rest is as for a command.
+    let script = format!(
+        "sed -i 's/\"Bash\"/\"Edit\"/; s/\"command\"/\"file_path\"/' '{0}/input'\nH '{file}'; H '{file}' '' PermissionRequest",
+        home.path("").display()
+    );
+    assert_eq!(lines(&agent(&home, &script)), [ASKED, "silent"]);
+    let log = home.prints(&["log", "--json"], 0);
+    assert_eq!(log.matches("\"decision\":\"ask\"").count(), 1, "{log}");
+}
