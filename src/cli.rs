@@ -218,7 +218,7 @@ fn one<A: Args + FromArgMatches>(
     verb: impl FnOnce(A) -> Verb,
 ) -> Result<Verb, clap::Error> {
     let about = Cli::command_for_about(name);
-    let command = A::augment_args(clap::Command::new(name).about(about));
+    let command = A::augment_args(clap::Command::new(name)).about(about).long_about(None);
     let words = [OsStr::new(name)].into_iter().chain(rest.iter().map(OsString::as_os_str));
     let matches = command.try_get_matches_from(words)?;
     A::from_arg_matches(&matches).map(verb)

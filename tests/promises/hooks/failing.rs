@@ -107,17 +107,16 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
 #[test]
 fn a_judgment_that_hangs_is_denied_too() {
     let home = Home::new();
-    // A configuration that is a pipe without a writer hangs whoever opens it, as a dead network disk would.
-    std::fs::create_dir_all(home.path("home/.config/guard/patterns")).unwrap();
+    // A file that is a pipe without a writer hangs whoever opens it, as a dead network disk would.
     let base = home.path("home/.local/share/guard");
     std::fs::create_dir_all(&base).unwrap();
     let fifo = base.join("guard.key");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "1"]);
+    let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "4"]);
     let output = fed(&mut command, bash(&home, "ls").as_bytes());
     denied("claude", &output, "ran out of time");
     let permission = bash(&home, "ls").replace("PreToolUse", "PermissionRequest");
-    let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "1"]);
+    let mut command = home.guard(&["hook", "--agent", "claude", "--timeout", "4"]);
     let (out, _) = said(&fed(&mut command, permission.as_bytes()));
     assert!(out.contains("\"behavior\":\"deny\"") && out.contains("ran out of time"), "{out}");
 }
