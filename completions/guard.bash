@@ -55,6 +55,9 @@ _guard() {
             guard,install)
                 cmd="guard__subcmd__install"
                 ;;
+            guard,learn)
+                cmd="guard__subcmd__learn"
+                ;;
             guard,log)
                 cmd="guard__subcmd__log"
                 ;;
@@ -196,6 +199,9 @@ _guard() {
             guard__subcmd__help,install)
                 cmd="guard__subcmd__help__subcmd__install"
                 ;;
+            guard__subcmd__help,learn)
+                cmd="guard__subcmd__help__subcmd__learn"
+                ;;
             guard__subcmd__help,log)
                 cmd="guard__subcmd__help__subcmd__log"
                 ;;
@@ -253,6 +259,9 @@ _guard() {
             guard__subcmd__help__subcmd__config,show)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__show"
                 ;;
+            guard__subcmd__help__subcmd__learn,accept)
+                cmd="guard__subcmd__help__subcmd__learn__subcmd__accept"
+                ;;
             guard__subcmd__help__subcmd__log,day)
                 cmd="guard__subcmd__help__subcmd__log__subcmd__day"
                 ;;
@@ -279,6 +288,18 @@ _guard() {
                 ;;
             guard__subcmd__help__subcmd__session,trust)
                 cmd="guard__subcmd__help__subcmd__session__subcmd__trust"
+                ;;
+            guard__subcmd__learn,accept)
+                cmd="guard__subcmd__learn__subcmd__accept"
+                ;;
+            guard__subcmd__learn,help)
+                cmd="guard__subcmd__learn__subcmd__help"
+                ;;
+            guard__subcmd__learn__subcmd__help,accept)
+                cmd="guard__subcmd__learn__subcmd__help__subcmd__accept"
+                ;;
+            guard__subcmd__learn__subcmd__help,help)
+                cmd="guard__subcmd__learn__subcmd__help__subcmd__help"
                 ;;
             guard__subcmd__log,day)
                 cmd="guard__subcmd__log__subcmd__day"
@@ -359,7 +380,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -897,7 +918,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1218,6 +1239,34 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__learn)
+            opts="accept"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__learn__subcmd__accept)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__log)
             opts="show day prune"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1517,6 +1566,76 @@ _guard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__learn)
+            opts="-h --help accept help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__learn__subcmd__accept)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__learn__subcmd__help)
+            opts="accept help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__learn__subcmd__help__subcmd__accept)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__learn__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -12,8 +12,8 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, approver, check, config, doctor, explain, export, hook, install, log, patterns, pending, replay,
-    session, stats, trust, verify, wait,
+    allow, answer, approver, check, config, doctor, explain, export, hook, install, learn, log, patterns, pending,
+    replay, session, stats, trust, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -98,6 +98,8 @@ pub enum Verb {
     Session(session::SessionArgs),
     /// Trust a folder: tier 2 and below counts for less there
     Trust(trust::TrustArgs),
+    /// List what is always allowed, and give a grant for it
+    Learn(learn::LearnArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
     /// Show how much is asked, how it is answered, and how fast

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, install, log, patterns, pending,
-    replay, review, run, session, stats, trust, verify, wait,
+    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, install, learn, log, patterns,
+    pending, replay, review, run, session, stats, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -47,6 +47,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
         Verb::Export(args) => export::run(args).map_err(|error| error.to_string()),
         Verb::Trust(args) => trust::run(args).map_err(|error| error.to_string()),
+        Verb::Learn(args) => learn::run(args).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Road::open().map_err(|error| error.to_string()).and_then(|road| {
             // The account's own folder comes first; the one that HOME names is a user's too where the account has none.

@@ -132,8 +132,6 @@ pub(super) struct Desk {
     verb: String,
     /// Who may be typing here.
     behind: Vec<Process>,
-    /// Whether an approver can be asked to sign here.
-    signs: bool,
 }
 
 /// A request as it is shown, and what a yes would be bound to.
@@ -210,8 +208,7 @@ impl Desk {
             return Ok(Err(exit::REFUSED));
         }
         let queue = Queue::open(&road.paths()?)?;
-        let signs = verb.starts_with("guard approve");
-        Ok(Ok(Self { road, queue, verb, behind, signs }))
+        Ok(Ok(Self { road, queue, verb, behind }))
     }
 
     /// The requests of these names, or all that wait.
@@ -335,10 +332,6 @@ impl Desk {
         let mut signatures = Vec::new();
         let enrolled = self.road.approvers();
         if sign::is_wanted(&enrolled, one.tier()) {
-            if !self.signs {
-                report.no(one.id(), &format!("an approver signs for tier 3 and above: guard approve {}", one.id()));
-                return Ok(());
-            }
             let message = approver::approval(one.id(), &one.digest, &one.bindings);
             match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message) {
                 Ok(signed) => signatures.push(signed),
@@ -496,6 +489,7 @@ fn attempt(road: &Road, verb: &str, why: &str) {
         words: None,
         parent: None,
         process: None,
+        shape: None,
     };
     // It is refused whether it can be written down or not.
     if let Ok(store) = road.store() {

@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod hook;
 pub mod install;
+pub mod learn;
 pub mod log;
 pub mod moment;
 pub mod patterns;

@@ -427,13 +427,17 @@ impl<'a> Sitting<'a> {
             return Ok(());
         }
         let yes = self.ask_batch(&chosen, screen)?;
-        for shown in &chosen {
-            if yes {
-                self.desk.allow(shown, None, &mut report)?;
-            } else {
-                report.no(shown.id(), "not approved");
-            }
-        }
+        let desk = self.desk;
+        // An approver may have to sign, on the same terminal.
+        screen.meanwhile(|| {
+            chosen.iter().try_for_each(|shown| match yes {
+                true => desk.allow(shown, None, &mut report),
+                false => {
+                    report.no(shown.id(), "not approved");
+                    Ok(())
+                }
+            })
+        })??;
         self.tell(report);
         Ok(())
     }

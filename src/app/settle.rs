@@ -76,7 +76,7 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
     }
     let settled = Settled::Allowed(approved.basis());
     let process = if manner.watched { Caller::unique_name() } else { None };
-    match record(road, approved.invocation(), risk, approved.digest(), settled, None, None, process.as_deref()) {
+    match record(road, approved.invocation(), judgment, approved.digest(), settled, None, None, process.as_deref()) {
         Ok(receipt) => Ok(Ready { approved, receipt, asked: false }),
         Err(refusal) => Err(say(&refusal, risk)),
     }
@@ -113,6 +113,7 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
         words: None,
         parent: None,
         process: None,
+        shape: None,
     };
     let receipt = road.store().ok()?.intent_of_handed(&row, &handed).ok()??;
     Some(Ready { approved, receipt, asked: false })
@@ -167,7 +168,7 @@ fn with_a_person(
     let process = Caller::unique_name();
     let waits = process.as_deref();
     let words = by.as_deref();
-    let receipt = record(road, approved.invocation(), &judgment.risk, approved.digest(), settled, answer, words, waits);
+    let receipt = record(road, approved.invocation(), judgment, approved.digest(), settled, answer, words, waits);
     let receipt = match receipt {
         Ok(receipt) => receipt,
         Err(refusal) => return Err(say(&refusal, &judgment.risk)),
@@ -193,7 +194,7 @@ fn refuse(
     for problem in road.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
-    let _ = record(road, invocation, &judgment.risk, digest, Settled::Refused(refusal), answer, None, None);
+    let _ = record(road, invocation, judgment, digest, Settled::Refused(refusal), answer, None, None);
     keep_to_retention(road);
     code
 }
@@ -214,13 +215,14 @@ pub(super) fn keep_to_retention(road: &Road) {
 fn record(
     road: &Road,
     invocation: &Invocation,
-    risk: &Risk,
+    judgment: &Judgment,
     digest: crate::judge::invocation::Digest,
     settled: Settled<'_>,
     answer: Option<Duration>,
     words: Option<&str>,
     process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
+    let risk = &judgment.risk;
     let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
     if plain && road.policy().record == Record::Flagged {
         return Ok(Receipt::Unrecorded);
@@ -236,6 +238,7 @@ fn record(
         words,
         parent: parent.as_deref(),
         process,
+        shape: judgment.shape.as_deref().filter(|_| judgment.may_grant),
     };
     let written = road.store().map_err(ToString::to_string);
     let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));

@@ -162,6 +162,7 @@ mod tests {
             words: None,
             parent: None,
             process: None,
+            shape: None,
         })
     }
 

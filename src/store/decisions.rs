@@ -14,9 +14,10 @@ use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
+use super::grants;
 use super::key::Key;
 use super::redact::redact;
-use crate::judge::approved::Receipt;
+use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::{Above, Basis, Refusal};
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
@@ -44,6 +45,8 @@ pub struct IntentRow<'a> {
     pub parent: Option<&'a str>,
     /// The process of this guard, by a name that no other process has, when it will wait for the command.
     pub process: Option<&'a str>,
+    /// What a grant for commands like it would cover. Kept where a person answered, to learn what they always allow.
+    pub shape: Option<&'a str>,
 }
 
 /// How it was settled.
@@ -170,6 +173,9 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
             draft.text("words", words(refusal).map(|words| redact(words).0));
         }
         Settled::Asked => draft.text("decision", Some("ask")),
+    }
+    if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
+        draft.text("what", Some(grants::encode(&What::Shape { shape: shape.to_owned() })));
     }
     draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
     draft.integer("mark", behaviour::mark(row).map(i64::from));
@@ -374,6 +380,7 @@ mod tests {
             words: None,
             parent: None,
             process: None,
+            shape: None,
         };
         let receipt = sample.store.intent(&row).unwrap();
         let entry = sample.store.entry(receipt.row().unwrap()).unwrap();

@@ -283,7 +283,7 @@ pub(super) fn carry(connection: &Connection, row: i64, now: Timestamp) -> rusqli
     chain::append(connection, &draft).map(drop)
 }
 
-fn encode<T: serde::Serialize>(value: &T) -> String {
+pub(super) fn encode<T: serde::Serialize>(value: &T) -> String {
     // These types have only text keys, so that this cannot fail; an empty text would grant nothing.
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -36,6 +36,7 @@ impl Sample {
             words: None,
             parent: None,
             process: None,
+            shape: None,
         };
         self.store.intent(&row).unwrap().row().unwrap()
     }

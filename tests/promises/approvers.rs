@@ -67,6 +67,46 @@ fn what_an_approver_signs_runs() {
 }
 
 #[test]
+fn the_review_asks_for_the_signature_and_goes_on() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let first = Asker::new(&home, &FLAGGED);
+    let mut terminal = person(&home, &["review"]);
+    terminal.wait_for("1 command waits");
+    terminal.send("\r");
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("Passphrase of ada:");
+    terminal.settle(std::time::Duration::from_millis(100));
+    terminal.send(&format!("{WORDS}\r"));
+    first.ran();
+    terminal.wait_for("approved: git push");
+    // A batch of what was opened is signed one by one.
+    let second = Asker::new(&home, &FLAGGED);
+    terminal.wait_for("1 command waits");
+    terminal.send("\r");
+    answer_card(&mut terminal, "\x1b");
+    terminal.wait_for("not approved");
+    terminal.send(" ");
+    terminal.wait_for("[x]");
+    terminal.send("A");
+    terminal.wait_for("Approve all? [y/N]");
+    terminal.settle(std::time::Duration::from_millis(500));
+    terminal.send("y");
+    terminal.wait_for("Passphrase of ada:");
+    terminal.settle(std::time::Duration::from_millis(100));
+    terminal.send("wrong\r");
+    terminal.wait_until("asked again", |screen| screen.matches("Passphrase of ada:").count() == 2);
+    terminal.settle(std::time::Duration::from_millis(100));
+    terminal.send("\r");
+    terminal.wait_for("not signed by an approver");
+    assert_eq!((home.ran(), state(&home, &second.id)), (1, State::Waiting));
+    terminal.send("q");
+    terminal.wait_exit();
+    person(&home, &["deny", &second.id]).wait_exit();
+    second.refused("denied by a person");
+}
+
+#[test]
 fn without_the_passphrase_nothing_is_approved() {
     let home = home();
     enrol(&home, "ada", WORDS, None);

@@ -41,6 +41,7 @@ fn write(store: &Store, count: i64, days: i64, word: &str) {
             words: None,
             parent: None,
             process: None,
+            shape: None,
         };
         let _ = store.intent(&row).unwrap();
     }

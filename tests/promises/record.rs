@@ -71,6 +71,7 @@ fn plain(invocation: &Invocation) -> IntentRow<'_> {
         words: None,
         parent: None,
         process: None,
+        shape: None,
     }
 }
 

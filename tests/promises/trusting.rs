@@ -124,3 +124,35 @@ fn in_a_trusted_session_tier_2_runs_unasked_until_it_is_taken_back() {
     child.wait().unwrap();
     assert_eq!(home.ran(), 2);
 }
+
+/// Allows a command at a terminal.
+fn allow(home: &Home, words: &[&str]) {
+    let mut terminal = person(home, &[&["--"], words].concat());
+    crate::queue::stage::answer_card(&mut terminal, "y");
+    terminal.wait_exit();
+}
+
+#[test]
+fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_given() {
+    let home = stage::home();
+    home.stand_in("git", "exit 0");
+    let push = |number: usize| ["git".to_owned(), "push".to_owned(), "--force".to_owned(), format!("origin{number}")];
+    let nothing = "Nothing was allowed 10 times in 30 days and never refused.\n";
+    for number in 0..9 {
+        let words = push(number);
+        allow(&home, &words.each_ref().map(String::as_str));
+    }
+    assert_eq!(home.prints(&["learn"], 0), nothing);
+    allow(&home, &["git", "push", "--force", "last"]);
+    let offers = home.prints(&["learn"], 0);
+    assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
+    assert!(offers.contains("guard would let run `git push -f` with any operands"), "{offers}");
+    assert!(!runs(&home, &["git", "push", "--force", "next"]));
+    assert_eq!(apart(home.guard(&["learn", "accept", "1"])).output().unwrap().status.code(), Some(126));
+    let screen = says(&home, &["learn", "accept", "1"], "\r");
+    assert!(screen.contains("not given"), "{screen}");
+    let screen = says(&home, &["learn", "accept", "1"], "y\r");
+    assert!(screen.contains("holds"), "{screen}");
+    assert!(runs(&home, &["git", "push", "--force", "next"]));
+    assert_eq!(home.prints(&["learn"], 0), nothing);
+}

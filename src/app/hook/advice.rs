@@ -241,6 +241,7 @@ impl Note<'_> {
             words,
             parent: None,
             process: None,
+            shape: None,
         };
         let written = road.store().map_err(ToString::to_string).and_then(|store| {
             let written = match handed {

@@ -1,0 +1,147 @@
+//! `guard learn`: what a person has allowed again and again, as grants that they may give.
+//!
+//! An offer is made after [`OFTEN`] approvals of one shape and no denial, never for what cannot be undone, and it is given by
+//! the person alone.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use super::answer::{AnswerError, Desk};
+use super::approver::sign;
+use super::road::Road;
+use super::{exit, moment};
+use crate::channel::confirm::confirm;
+use crate::judge::approved::{Place, Until, What};
+use crate::judge::risk::Tier;
+use crate::store::{Habit, NewGrant, StoreError};
+use crate::ui::visible;
+
+/// The arguments of `guard learn`.
+#[derive(Debug, Args)]
+pub struct LearnArgs {
+    #[command(subcommand)]
+    what: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Give the grant of an offer, after it is shown in words
+    Accept {
+        /// The number of the offer, as guard learn lists it
+        number: usize,
+    },
+}
+
+/// So many approvals of one shape make an offer.
+const OFTEN: u32 = 10;
+
+/// They are looked for in so many days.
+const DAYS: i64 = 30;
+
+/// What could be granted.
+struct Offer {
+    habit: Habit,
+    folder: String,
+}
+
+/// Lists offers or gives one, and returns the exit code.
+///
+/// # Errors
+/// The record or the terminal cannot be used.
+pub fn run(args: &LearnArgs) -> Result<u8, AnswerError> {
+    match args.what {
+        None => list(),
+        Some(Action::Accept { number }) => accept(number),
+    }
+}
+
+/// What was allowed often enough, never denied, can be undone, and is not granted yet.
+fn offers(road: &Road) -> Result<Vec<Offer>, StoreError> {
+    let Some(store) = road.existing()? else { return Ok(Vec::new()) };
+    let now = Timestamp::now();
+    let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
+    let granted = store.grants(now)?;
+    let mut offers = Vec::new();
+    for habit in store.habits(since)? {
+        if habit.allowed < OFTEN || habit.denied > 0 || habit.grave {
+            continue;
+        }
+        // Where most of them were: what is elsewhere is still asked about.
+        let Some((folder, _)) = habit.folders.iter().max_by_key(|(_, count)| **count) else { continue };
+        let folder = folder.clone();
+        let covers = |grant: &crate::judge::approved::Grant| {
+            matches!(&grant.what, What::Shape { shape } if *shape == habit.shape) && grant.place.holds(&folder)
+        };
+        if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
+            offers.push(Offer { habit, folder });
+        }
+    }
+    Ok(offers)
+}
+
+fn words(offer: &Offer) -> String {
+    format!(
+        "`{}` with any operands and no other flags, in {} and below, until it is revoked",
+        offer.habit.shape, offer.folder
+    )
+}
+
+fn list() -> Result<u8, AnswerError> {
+    let road = Road::open()?;
+    let offers = offers(&road)?;
+    let zone = Zoned::now();
+    let mut out = io::stdout().lock();
+    if offers.is_empty() {
+        writeln!(out, "Nothing was allowed {OFTEN} times in {DAYS} days and never refused.")?;
+    }
+    for (number, offer) in offers.iter().enumerate() {
+        let times = format!(
+            "{}. You allowed it {} times in {DAYS} days, last {}, and never refused it.",
+            number + 1,
+            offer.habit.allowed,
+            moment::shown(offer.habit.last, zone.time_zone())
+        );
+        writeln!(out, "{times}\n   Without asking, guard would let run {}.", visible::text(&words(offer)))?;
+    }
+    if !offers.is_empty() {
+        writeln!(out, "To give one: guard learn accept NUMBER")?;
+    }
+    Ok(exit::ALLOW)
+}
+
+fn accept(number: usize) -> Result<u8, AnswerError> {
+    let desk = match Desk::open("learn", &["accept".to_owned(), number.to_string()])? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let refused = |why: &str| -> Result<u8, AnswerError> {
+        writeln!(io::stderr(), "guard: refused: {}", visible::text(why))?;
+        Ok(exit::REFUSED)
+    };
+    let offers = offers(&desk.road)?;
+    let Some(offer) = number.checked_sub(1).and_then(|at| offers.get(at)) else {
+        return refused("there is no such offer: guard learn lists them");
+    };
+    // A grant that an approver has to sign is given by the verb that asks for the signature.
+    if sign::is_wanted(&desk.road.approvers(), Tier::High) {
+        return refused("a standing grant is signed by an approver: guard allow add --shape");
+    }
+    let words = words(offer);
+    if !confirm(&format!("Without asking, guard would let run {}.\n", visible::text(&words)), "Give this grant?")? {
+        return refused("not given");
+    }
+    let grant = NewGrant {
+        what: &What::Shape { shape: offer.habit.shape.clone() },
+        place: &Place::Folder { path: offer.folder.clone() },
+        until: &Until::Revoked,
+        words: &words,
+        user: &desk.road.caller.account.name,
+        session: &desk.road.caller.session.id,
+    };
+    let store = desk.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+    let id = store.grant(&grant, Timestamp::now())?;
+    writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
+    Ok(exit::ALLOW)
+}

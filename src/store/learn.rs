@@ -1,0 +1,120 @@
+//! What a person always allows: shapes of commands that they were asked about again and again.
+//!
+//! What may not enter: giving a grant for it, which a person does.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::Store;
+use super::error::StoreError;
+use super::rows::first_from;
+use crate::judge::approved::What;
+use crate::judge::risk::{Reversibility, Tier};
+
+/// A shape of commands that a person answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Habit {
+    pub shape: String,
+    pub allowed: u32,
+    pub denied: u32,
+    pub last: Timestamp,
+    /// In how many folders, and by how many approvals each.
+    pub folders: BTreeMap<String, u32>,
+    /// One of them could not be undone, or was of tier 4.
+    pub grave: bool,
+}
+
+impl Store {
+    /// What was answered since a time, by shape.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn habits(&self, since: Timestamp) -> Result<Vec<Habit>, StoreError> {
+        self.persist(|connection| {
+            let since = since.as_millisecond();
+            let sql = "SELECT what, decision, reversibility, tier, at, coalesce(cwd, '') FROM record
+                WHERE id >= ?1 AND at >= ?2 AND kind = 'intent' AND what IS NOT NULL AND settled = 'person'";
+            let mut statement = connection.prepare(sql)?;
+            let mut rows = statement.query([first_from(connection, since)?, since])?;
+            let mut habits: BTreeMap<String, Habit> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let what: Option<What> = row.get_ref(0)?.as_str().ok().and_then(|what| serde_json::from_str(what).ok());
+                let Some(What::Shape { shape }) = what else { continue };
+                let last = Timestamp::from_millisecond(row.get(4)?).unwrap_or(Timestamp::UNIX_EPOCH);
+                let habit = habits.entry(shape.clone()).or_insert_with(|| Habit {
+                    shape,
+                    allowed: 0,
+                    denied: 0,
+                    last,
+                    folders: BTreeMap::new(),
+                    grave: false,
+                });
+                habit.last = habit.last.max(last);
+                let irreversible =
+                    row.get_ref(2)?.as_str().is_ok_and(|name| name == Reversibility::Irreversible.name());
+                let tier: u8 = row.get(3)?;
+                habit.grave |= irreversible || tier >= Tier::Critical.number();
+                if row.get_ref(1)?.as_str().is_ok_and(|decision| decision == "allow") {
+                    habit.allowed += 1;
+                    *habit.folders.entry(row.get(5)?).or_default() += 1;
+                } else {
+                    habit.denied += 1;
+                }
+            }
+            Ok(habits.into_values().collect())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::sample::{Sample, invocation, risk};
+    use super::super::{IntentRow, Settled};
+    use super::*;
+    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::risk::Risk;
+
+    fn answer(sample: &Sample, at: i64, shape: Option<&str>, risk: &Risk, settled: Settled<'_>, asked: bool) {
+        let invocation = invocation(&["tool", "x"], "r");
+        let row = IntentRow {
+            at: Timestamp::from_second(at).unwrap(),
+            invocation: &invocation,
+            digest: invocation.digest(&BTreeSet::new()),
+            risk,
+            settled,
+            answer_ms: asked.then_some(900),
+            words: None,
+            parent: None,
+            process: None,
+            shape,
+        };
+        let _ = sample.store.intent(&row).unwrap();
+    }
+
+    #[test]
+    fn only_what_a_person_answered_is_learnt_and_what_cannot_be_undone_is_marked() {
+        let sample = Sample::new();
+        let plain = risk("x.y", Tier::High, &[]);
+        let mut grave = risk("x.z", Tier::High, &[]);
+        grave.reversibility = Reversibility::Irreversible;
+        let yes = Settled::Allowed(&Basis::Person);
+        answer(&sample, 10, Some("tool"), &plain, yes, true);
+        answer(&sample, 100, Some("tool"), &plain, yes, true);
+        answer(&sample, 101, Some("tool"), &plain, yes, true);
+        answer(&sample, 102, Some("tool"), &plain, Settled::Refused(&Refusal::Person { words: None }), true);
+        answer(&sample, 103, Some("tool"), &plain, Settled::Refused(&Refusal::Timeout { seconds: 3 }), true);
+        answer(&sample, 104, Some("tool"), &plain, Settled::Allowed(&Basis::Score), false);
+        answer(&sample, 105, None, &plain, yes, true);
+        answer(&sample, 106, Some("other -f"), &plain, yes, true);
+        answer(&sample, 107, Some("other -f"), &grave, yes, true);
+        let habits = sample.store.habits(Timestamp::from_second(50).unwrap()).unwrap();
+        let told: Vec<_> = habits.iter().map(|one| (one.shape.as_str(), one.allowed, one.denied, one.grave)).collect();
+        assert_eq!(told, [("other -f", 2, 0, true), ("tool", 2, 1, false)]);
+        assert_eq!(habits[1].folders.values().sum::<u32>(), 2);
+        assert_eq!(habits[1].last.as_second(), 102);
+        assert_eq!(sample.store.verify().unwrap().faults, []);
+    }
+}
