@@ -27,10 +27,12 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
 ];
 
 /// Tells cargo how to link the program.
-///
-/// # Errors
-/// When the folder of the libraries cannot be written.
-pub fn statically(out: &Path) -> io::Result<()> {
+fn main() -> io::Result<()> {
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?;
+    statically(Path::new(&out))
+}
+
+fn statically(out: &Path) -> io::Result<()> {
     println!("cargo::rerun-if-changed=.cargo/link.rs");
     println!("cargo::rerun-if-env-changed=GUARD_LINK");
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);

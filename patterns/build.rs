@@ -2,8 +2,7 @@
 //! `src/judge/rules/catalog.rs` includes: `patterns.bin`, and `examples.bin` which only `guard patterns`
 //! reads.
 //!
-//! The files are read by the same code that reads a user's, so that there is one format. How the program is linked is
-//! told from here too, because a package has one build script; it is worked out elsewhere.
+//! The files are read by the same code that reads a user's, so that there is one format.
 
 #[path = "../src/judge"]
 #[allow(dead_code, unused_imports, reason = "only reading and packing are of use here")]
@@ -23,9 +22,6 @@ mod judge {
     }
 }
 
-#[path = "../.cargo/link.rs"]
-mod link;
-
 use std::borrow::Cow;
 use std::error::Error;
 use std::path::PathBuf;
@@ -33,6 +29,9 @@ use std::process::ExitCode;
 
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::source::{Nothing, read_all};
+
+/// Where they are, from the package that includes them.
+const FOLDER: &str = "../../patterns";
 
 fn main() -> ExitCode {
     match build() {
@@ -45,12 +44,11 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=patterns");
-    for room in ["tier.rs", "facts/class.rs", "facts/effect.rs", "rules"] {
-        println!("cargo::rerun-if-changed=src/judge/{room}");
+    for room in [FOLDER, "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"] {
+        println!("cargo::rerun-if-changed={room}");
     }
     let mut files: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir("patterns")? {
+    for entry in std::fs::read_dir(FOLDER)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             files.push(path);
@@ -58,7 +56,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     }
     files.sort();
     let texts = files.iter().map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
-    let named: Vec<(Cow<'_, str>, &String)> = files.iter().map(|file| file.to_string_lossy()).zip(&texts).collect();
+    let named: Vec<(Cow<'_, str>, &String)> =
+        files.iter().map(|file| file.strip_prefix("../..").unwrap_or(file).to_string_lossy()).zip(&texts).collect();
     let named: Vec<(&str, &str)> = named.iter().map(|(file, text)| (file.as_ref(), text.as_str())).collect();
     let contents = read_all(&named, &Nothing).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -71,7 +70,6 @@ fn build() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
-    link::statically(&out)?;
     Ok(())
 }
 

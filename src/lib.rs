@@ -11,7 +11,9 @@ pub mod channel;
 pub mod cli;
 pub mod config;
 pub mod exec;
-pub mod judge;
+
 pub mod store;
 pub mod ui;
 pub mod world;
+
+pub use guard_judge::judge;
