@@ -1,8 +1,8 @@
 //! `guard hook --agent NAME`: an agent tells what it is about to do, and guard answers in the agent's own dialect.
 //!
 //! The road on one page: [`run`] begins the deadline, reads the input, judges it on the main road, writes the answer
-//! down ([`advice`]) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason. What may not
-//! enter: what any one agent says (each has a file of its own beside this one), and running anything.
+//! down ([`advice`]) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
+//! What may not enter: what any one agent says (each has a file of its own beside this one), and running anything.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -69,19 +69,19 @@ pub fn run(args: &HookArgs) -> u8 {
         None => Reply::exit_2(&refused(why)),
     };
     let late = |host: Option<&Host>, event: Event| deny(host, event, "guard ran out of time before it could answer");
-    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Tool)) {
+    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown)) {
         Ok(watchdog) => watchdog,
-        Err(error) => return watchdog::give(&deny(host, Event::Tool, &format!("no deadline can be kept: {error}"))),
+        Err(error) => return watchdog::give(&deny(host, Event::Unknown, &format!("no deadline can be kept: {error}"))),
     };
-    watchdog.on_panic(deny(host, Event::Tool, "guard failed"));
+    watchdog.on_panic(deny(host, Event::Unknown, "guard failed"));
     let input = read();
     let Some(host) = host else {
         let why = format!("guard knows no agent called {:?}: it knows {}", args.agent, hosts::names());
-        return watchdog.answer(&deny(None, Event::Tool, &why));
+        return watchdog.answer(&deny(None, Event::Unknown, &why));
     };
     let input = match input {
         Ok(input) => input,
-        Err(why) => return watchdog.answer(&deny(Some(host), Event::Tool, &why)),
+        Err(why) => return watchdog.answer(&deny(Some(host), Event::Unknown, &why)),
     };
     let host = host.in_truth(&input);
     let call = match (host.read)(&input) {

@@ -22,10 +22,12 @@ pub struct Call {
 /// At which of its moments a host asks. It decides how the answer must look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Before a tool is used; also where the event is not known.
+    /// Before a tool is used.
     Tool,
     /// Before the host would ask its user, or weighs its own permissions.
     Permission,
+    /// The input does not tell, or could not be read: what is said must hold at as many events as possible.
+    Unknown,
 }
 
 /// What the tool would do.
@@ -102,6 +104,7 @@ impl Wrong {
             Some(name) => Self::new(format!("the event {name:?} is none that guard answers")),
             None => Self::new("the input names no event: is this agent's name right?"),
         }
+        .at(Event::Unknown)
     }
 
     /// A tool whose input is not what the tool takes.

@@ -15,7 +15,7 @@ const ASKING: &[&str] = &["default", "plan", "acceptEdits"];
 const FILE: &[&str] = &["file_path", "filePath", "path"];
 
 pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
-    let event = match text(input, &["hook_event_name"]) {
+    let event = match text(input, &["hook_event_name", "hookEventName"]) {
         Some("PreToolUse") => Event::Tool,
         Some("PermissionRequest") => Event::Permission,
         other => return Err(Wrong::event(other)),
@@ -27,7 +27,7 @@ pub(super) fn read(input: &Value) -> Result<Call, Wrong> {
         event,
         what: what(input).map_err(|wrong| wrong.at(event))?,
         cwd: folder(input, &["cwd"]),
-        session: session(input, &["session_id"]),
+        session: session(input, &["session_id", "sessionId"]),
         // At a permission request the user is about to be asked, whatever the mode.
         asks: event == Event::Permission || own && mode.is_some_and(|mode| ASKING.contains(&mode)),
     })
@@ -58,7 +58,7 @@ pub(in crate::app) fn used(tool: &str, arguments: &Value) -> Result<What, Wrong>
 
 pub(super) fn say(event: Event, answer: &Answer) -> Reply {
     match event {
-        Event::Tool => match answer {
+        Event::Tool | Event::Unknown => match answer {
             Answer::NoOpinion => Reply::SILENCE,
             Answer::Allow => decision("allow", None),
             Answer::Ask { reason } => decision("ask", Some(reason)),

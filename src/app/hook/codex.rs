@@ -42,8 +42,9 @@ pub(in crate::app) fn used(tool: &str, arguments: &Value) -> Result<What, Wrong>
 
 pub(super) fn say(event: Event, answer: &Answer) -> Reply {
     match (event, answer) {
+        (Event::Unknown, Answer::Deny { reason } | Answer::Ask { reason }) => Reply::exit_2(reason),
         (Event::Tool, Answer::Deny { reason } | Answer::Ask { reason }) => claude::decision("deny", Some(reason)),
-        (Event::Tool, Answer::NoOpinion | Answer::Allow) => Reply::SILENCE,
+        (Event::Tool | Event::Unknown, Answer::NoOpinion | Answer::Allow) => Reply::SILENCE,
         (Event::Permission, answer) => claude::permission(answer),
     }
 }

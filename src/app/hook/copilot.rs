@@ -70,7 +70,8 @@ fn what(input: &Value) -> Result<What, Wrong> {
 
 pub(super) fn say(event: Event, answer: &Answer) -> Reply {
     match (event, answer) {
-        (_, Answer::NoOpinion) => Reply::SILENCE,
+        (_, Answer::NoOpinion) | (Event::Unknown, Answer::Allow) => Reply::SILENCE,
+        (Event::Unknown, Answer::Ask { reason } | Answer::Deny { reason }) => Reply::exit_2(reason),
         (Event::Tool, Answer::Allow) => Reply::json(&json!({ "permissionDecision": "allow" })),
         (Event::Tool, Answer::Ask { reason }) => {
             Reply::json(&json!({ "permissionDecision": "ask", "permissionDecisionReason": reason }))

@@ -114,7 +114,7 @@ mod tests {
     fn a_denial_always_says_why_and_never_looks_like_consent() {
         let deny = Answer::Deny { reason: "because".to_owned() };
         for host in HOSTS {
-            for event in [Event::Tool, Event::Permission] {
+            for event in [Event::Tool, Event::Permission, Event::Unknown] {
                 let reply = (host.say)(event, &deny);
                 let said = format!("{}{}", reply.stdout, reply.stderr);
                 assert!(said.contains("because"), "{} {event:?}: {reply:?}", host.name);

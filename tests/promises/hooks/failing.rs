@@ -15,6 +15,8 @@ fn is_denial(agent: &str, out: &str, err: &str, code: i32) -> bool {
         || serde_json::from_str::<serde_json::Value>(out).unwrap_or_else(|error| panic!("{agent}: {out}: {error}"));
     let is = |pointer: &str, word: &str| json().pointer(pointer).is_some_and(|value| value == word);
     match agent {
+        // Where the event is not known, this holds at all of theirs.
+        "codex" | "copilot" if code == 2 => out.is_empty() && !err.trim().is_empty(),
         "claude" | "droid" | "windsurf" | "kimi" | "goose" => code == 2 && out.is_empty() && !err.trim().is_empty(),
         "codex" | "qwen" => code == 0 && is("/hookSpecificOutput/permissionDecision", "deny"),
         "gemini" | "antigravity" | "grok" | "opencode" | "amp" => code == 0 && is("/decision", "deny"),
