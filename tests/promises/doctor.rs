@@ -36,11 +36,7 @@ fn install(home: &Home, host: &Host) {
     home.prints(&["install", host.name, "--yes"], 0);
     // What the person then says to the agent.
     match host.name {
-        "codex" => {
-            let path = home.path("home/.codex/hooks.json");
-            let trust = format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:0\"\n", path.display());
-            fs::write(home.path("home/.codex/config.toml"), trust).unwrap();
-        }
+        "codex" => install_trust(home),
         "hermes" => {
             let path = home.path("home/.hermes/config.yaml");
             let text = fs::read_to_string(&path).unwrap();
@@ -48,6 +44,26 @@ fn install(home: &Home, host: &Host) {
         }
         _ => {}
     }
+}
+
+/// What a person says to Codex: that the hook, as it is, is trusted.
+fn install_trust(home: &Home) {
+    let path = home.path("home/.codex/hooks.json");
+    // What Codex cannot read nobody can trust.
+    let Ok(hooks) = serde_json::from_str::<Value>(&fs::read_to_string(&path).unwrap()) else { return };
+    let hash = trusted(&hooks["hooks"]["PreToolUse"][0]);
+    let trust = format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"{hash}\"\n", path.display());
+    fs::write(home.path("home/.codex/config.toml"), trust).unwrap();
+}
+
+/// What Codex keeps of a hook that its user trusts.
+fn trusted(group: &Value) -> String {
+    use sha2::{Digest as _, Sha256};
+    let mut hook = group["hooks"][0].clone();
+    hook["async"] = false.into();
+    let identity = serde_json::json!({ "event_name": "pre_tool_use", "matcher": group["matcher"], "hooks": [hook] });
+    let digest = Sha256::digest(identity.to_string());
+    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
 fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
@@ -261,7 +277,9 @@ fn an_entry_of_an_older_guard_still_works_and_is_told_of() {
     let path = main_file(&home, codex);
     let text = fs::read_to_string(&path).unwrap().replace(" --timeout 3600", "");
     fs::write(&path, text).unwrap();
-    let (findings, code) = diagnosed(&home, &[]);
+    fails(&home, "agent.codex", "as it was before it was changed");
+    install_trust(&home);
+    let (findings, code) = diagnosed(&home, &["agent"]);
     let found = of(&findings, "agent.codex");
     assert!(found[0].0 == "warn" && found[0].1.contains("not as guard writes it today"), "{found:?}");
     assert_eq!(code, 0);

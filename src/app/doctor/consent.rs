@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use toml::de::{DeTable, DeValue};
 
 use super::Ward;
@@ -28,7 +28,7 @@ pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Optio
     switched_off(host, text).or_else(|| match host.name {
         "codex" => strict(host, text, &["hooks", "description"]).or_else(|| {
             let config = file::read(&folder.join("config.toml")).ok().flatten().unwrap_or_default();
-            codex(&config, path)
+            codex(&config, path, text)
         }),
         "goose" => strict(host, text, &[]),
         "hermes" => {
@@ -68,14 +68,11 @@ fn strict(host: &Host, text: &str, keys: &[&str]) -> Option<Obstacle> {
     obstacle(format!("{skips}: it does not know the key {strange:?}"), format!("take {strange:?} out"))
 }
 
-/// Codex keeps in its `config.toml` which hooks its user trusts: `[hooks.state."FILE:pre_tool_use:GROUP:HANDLER"]`.
-fn codex(config: &str, path: &Path) -> Option<Obstacle> {
-    let untrusted = || {
-        obstacle(
-            "Codex was not told to trust the hook, and skips it",
-            "start codex, type /hooks and trust guard; again after every change of the hook",
-        )
-    };
+/// Codex keeps in its `config.toml` which hooks its user trusts, each with a hash of what it does:
+/// `[hooks.state."FILE:pre_tool_use:GROUP:HANDLER"]`.
+fn codex(config: &str, path: &Path, text: &str) -> Option<Obstacle> {
+    let remedy = "start codex, type /hooks and trust guard; again after every change of the hook";
+    let untrusted = || obstacle("Codex was not told to trust the hook, and skips it", remedy);
     let Ok(root) = DeTable::parse(config) else { return untrusted() };
     let features = root.get_ref().get("features").map(|value| value.get_ref());
     let off = |key: &&str| matches!(features.and_then(|features| within(features, key)), Some(DeValue::Boolean(false)));
@@ -84,13 +81,43 @@ fn codex(config: &str, path: &Path) -> Option<Obstacle> {
         return obstacle(says, format!("take {switch} = false out"));
     }
     let state = root.get_ref().get("hooks").and_then(|hooks| within(hooks.get_ref(), "state"));
-    let Some(DeValue::Table(state)) = state else { return untrusted() };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let starts = [path, &real].map(|path| format!("{}:pre_tool_use:", path.display()));
-    let trusted = state.iter().any(|(key, value)| {
-        starts.iter().any(|start| key.get_ref().starts_with(start)) && within(value.get_ref(), "trusted_hash").is_some()
+    let (group, handler, hash) = hash(text)?;
+    let known = [path, &real].into_iter().find_map(|path| {
+        let key = format!("{}:pre_tool_use:{group}:{handler}", path.display());
+        within(state?, &key)
     });
-    if trusted { None } else { untrusted() }
+    let Some(known) = known else { return untrusted() };
+    if matches!(within(known, "enabled"), Some(DeValue::Boolean(false))) {
+        return obstacle("the hook is switched off in Codex", "start codex, type /hooks and switch guard on");
+    }
+    match within(known, "trusted_hash") {
+        Some(DeValue::String(trusted)) if trusted.as_ref() == hash => None,
+        Some(_) => obstacle("Codex trusts the hook as it was before it was changed, and skips it", remedy),
+        None => untrusted(),
+    }
+}
+
+/// Where guard's hook stands in a file of Codex, and the hash that Codex has for it: of its meaning, so that how the
+/// file is laid out does not matter.
+fn hash(text: &str) -> Option<(usize, usize, String)> {
+    let root: Value = serde_json::from_str(text).ok()?;
+    let groups = root.pointer("/hooks/PreToolUse")?.as_array()?;
+    let guard = |hook: &Value| hook["command"].as_str().is_some_and(|line| line.contains("guard"));
+    groups.iter().enumerate().find_map(|(index, group)| {
+        let (handler, hook) = group["hooks"].as_array()?.iter().enumerate().find(|(_, hook)| guard(hook))?;
+        let timeout = hook["timeout"].as_u64().unwrap_or(600).max(1);
+        let mut meaning = json!({ "type": "command", "command": hook["command"], "timeout": timeout, "async": false });
+        if let (Some(message), Some(fields)) = (hook.get("statusMessage"), meaning.as_object_mut()) {
+            fields.insert("statusMessage".to_owned(), message.clone());
+        }
+        let mut identity = json!({ "event_name": "pre_tool_use", "hooks": [meaning] });
+        if let (Some(matcher), Some(fields)) = (group.get("matcher"), identity.as_object_mut()) {
+            fields.insert("matcher".to_owned(), matcher.clone());
+        }
+        // Keys come out in their order.
+        Some((index, handler, format!("sha256:{}", file::digest(identity.to_string().as_bytes()))))
+    })
 }
 
 /// The value of a key, where there are keys.
@@ -122,15 +149,22 @@ mod tests {
     use crate::app::install::hosts::by_name;
 
     #[test]
-    fn codex_trusts_what_its_state_names() {
+    fn codex_trusts_what_its_state_names_with_its_hash() {
         let path = Path::new("/nonexistent/.codex/hooks.json");
-        let trust = "[hooks.state.\"/nonexistent/.codex/hooks.json:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:1\"\n";
-        assert_eq!(codex(trust, path), None);
-        for other in ["", "x = ", &trust.replace("pre_tool_use", "stop"), &trust.replace("trusted_hash", "enabled")] {
-            assert!(codex(other, path).unwrap().says.contains("trust"), "{other}");
+        // The hash is what Codex 0.169.0 itself says of this hook.
+        let text = r#"{"hooks": {"PreToolUse": [{"matcher": "^(Bash|apply_patch)$", "hooks": [{
+            "type": "command", "command": "/tmp/dt2/bin/guard hook --agent codex --timeout 3600 || exit 2",
+            "timeout": 3600, "statusMessage": "guard"}]}]}}"#;
+        let trust = "[hooks.state.\"/nonexistent/.codex/hooks.json:pre_tool_use:0:0\"]\n\
+            trusted_hash = \"sha256:3182d9d74b2a8719af47a6518c52cec61e02d51e6ccc953c05233bded5ec1c8b\"\n";
+        assert_eq!(codex(trust, path, text), None);
+        for other in ["", "x = ", &trust.replace("pre_tool_use", "stop"), &trust.replace("trusted_hash", "other")] {
+            assert!(codex(other, path, text).unwrap().says.contains("not told to trust"), "{other}");
         }
+        assert!(codex(trust, path, &text.replace("3600,", "60,")).unwrap().says.contains("as it was before"));
         let off = format!("[features]\nhooks = false\n{trust}");
-        assert!(codex(&off, path).unwrap().says.contains("features.hooks"));
+        assert!(codex(&off, path, text).unwrap().says.contains("features.hooks"));
+        assert!(codex(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("switched off"));
     }
 
     #[test]

@@ -124,7 +124,9 @@ pub struct Keeper {
     folder: PathBuf,
 }
 
-fn digest(bytes: &[u8]) -> String {
+/// SHA-256, in hexadecimal digits.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
