@@ -260,7 +260,7 @@ impl Desk {
         }
         let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
         if pending.tier == Tier::Critical && pending.state.is_open() && !waited_for {
-            return Ok(Err("nobody waits for it any more, and of tier 4 nothing is approved late".to_owned()));
+            return Ok(Err(TOO_LATE.to_owned()));
         }
         let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
             return Ok(Err(settled(pending)));
@@ -283,6 +283,10 @@ impl Desk {
             return Ok(Err(format!("void: {what} changed since it was asked")));
         }
         let digest = invocation.digest(&judgment.facts.expanded);
+        let shown = |tier: Tier| tier.max(judgment.risk.tier);
+        if shown(pending.tier) == Tier::Critical && !waited_for {
+            return Ok(Err(TOO_LATE.to_owned()));
+        }
         let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
         Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more }))
@@ -386,7 +390,7 @@ impl Desk {
             }
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
             Outcome::TooLate => {
-                report.no(id, "nobody waits for it any more, and of tier 4 nothing is approved late");
+                report.no(id, TOO_LATE);
             }
             Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
             Outcome::Unknown => report.no(id, "there is no such request any more"),
@@ -423,6 +427,8 @@ pub(super) fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize,
 pub(super) fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
     format!("{} commands waiting. Approve all?", batch.len())
 }
+
+const TOO_LATE: &str = "nobody waits for it any more, and of tier 4 nothing is approved late";
 
 /// What became of a request that cannot be answered any more, and by whom.
 pub(super) fn settled(pending: &Pending) -> String {

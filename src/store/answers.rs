@@ -108,6 +108,21 @@ impl Store {
         })
     }
 
+    /// Uses an answer up. False when that was done before: the record remembers it, whatever the queue says.
+    pub(super) fn use_answer(&self, row: i64, now: Timestamp) -> Result<bool, StoreError> {
+        let mut draft = Draft::default();
+        draft.text("kind", Some("taken"));
+        draft.integer("at", now.as_millisecond());
+        draft.integer("about", row);
+        self.write_durably(|connection| {
+            let used = connection.prepare("SELECT 1 FROM record WHERE about = ?1 AND kind = 'taken'")?.exists([row])?;
+            if !used {
+                chain::append(connection, &draft)?;
+            }
+            Ok(!used)
+        })
+    }
+
     /// Lets a session be asked about again after too many denials, and writes down by whom and why.
     ///
     /// # Errors

@@ -35,10 +35,12 @@ pub enum Kind {
     Answered,
     /// A person let a session be asked about again.
     Resumed,
+    /// An answer was used: it serves no second time.
+    Taken,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Intent,
         Self::Result,
         Self::Advised,
@@ -47,6 +49,7 @@ impl Kind {
         Self::Pruned,
         Self::Answered,
         Self::Resumed,
+        Self::Taken,
     ];
 
     /// The word in the record.
@@ -61,6 +64,7 @@ impl Kind {
             Self::Pruned => "pruned",
             Self::Answered => "answered",
             Self::Resumed => "resumed",
+            Self::Taken => "taken",
         }
     }
 }
@@ -159,7 +163,8 @@ impl ResultEntry {
     }
 }
 
-/// Which rows are wanted. Results are never among them: they are told with their intents.
+/// Which rows are wanted. Results are never among them: they are told with their intents; nor that an answer was used,
+/// which the intent says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Not before.
@@ -242,7 +247,7 @@ pub(super) const NESTED: &str = "SELECT id FROM record WHERE about = ?1 AND kind
 const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
 
 fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> {
-    let mut sql = String::from("SELECT id FROM record WHERE kind <> 'result'");
+    let mut sql = String::from("SELECT id FROM record WHERE kind NOT IN ('result', 'taken')");
     let mut values: Vec<Box<dyn ToSql>> = Vec::new();
     let mut and = |condition: &str, value: Box<dyn ToSql>| {
         sql.push_str(" AND ");

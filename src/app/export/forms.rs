@@ -18,6 +18,7 @@ fn action(entry: &Entry) -> &'static str {
         (Kind::Answered, Some("allow")) => "request-approved",
         (Kind::Answered, _) => "request-denied",
         (Kind::Resumed, _) => "session-resumed",
+        (Kind::Taken, _) => "request-used",
     }
 }
 

@@ -115,7 +115,7 @@ fn take(entry: &Entry, chapters: &mut Vec<Chapter>, others: &mut Vec<String>, zo
     match entry.kind {
         Kind::Intent | Kind::Advised => {}
         // The command's own row tells of the answer.
-        Kind::Answered | Kind::Result => return,
+        Kind::Answered | Kind::Result | Kind::Taken => return,
         Kind::Grant => return others.push(format!("{at} {user} gave a grant: {words}.")),
         Kind::Revoked => return others.push(format!("{at} {user} took grant {about} back.")),
         Kind::Resumed => {

@@ -222,7 +222,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     let about = match entry.kind {
         Kind::Intent | Kind::Advised => "below",
         Kind::Grant => "carries on",
-        Kind::Result | Kind::Revoked | Kind::Pruned | Kind::Answered | Kind::Resumed => "about",
+        Kind::Result | Kind::Revoked | Kind::Pruned | Kind::Answered | Kind::Resumed | Kind::Taken => "about",
     };
     line(about, entry.about.map_or(String::new(), |about| format!("row {about}")));
     let nested: Vec<String> = entry.nested.iter().map(ToString::to_string).collect();

@@ -12,7 +12,8 @@
 //! in the record and no answer here, when a process was killed in between) nothing was approved.
 //!
 //! A yes that stands here counts for nothing by itself. Whoever wants to run on it finds the row of the record that it
-//! names, whole in the chain, and in it the keyed digest of this very request ([`super::Answered`]).
+//! names, whole in the chain, and in it the keyed digest of this very request ([`super::Answered`]); and it is used once,
+//! because the record remembers that it was.
 //!
 //! What may not enter: who may answer, and whether a process is alive: the caller says it.
 
@@ -327,7 +328,7 @@ impl Queue {
                 let waited_for = known.waiter.as_deref().is_some_and(alive);
                 match known.state {
                     _ if waited_for || known.user != new.invocation.user => {}
-                    State::Approved if known.tier < Tier::Critical => return Ok(Filed::Answered { id: known.id }),
+                    State::Approved if known.tier.max(new.risk.tier) < Tier::Critical => return Ok(Filed::Answered { id: known.id }),
                     State::Waiting | State::Late => again = Some(known.id),
                     _ => {}
                 }
@@ -411,9 +412,11 @@ impl Queue {
                         .prepare("UPDATE request SET state = 'used', exact = NULL WHERE id = ?1 AND state = 'approved' AND answer = ?2")?
                         .execute(params![id, row])
                 })?;
-                Ok(match taken {
-                    1 => Found::Yes(answered),
-                    _ => Found::Void { what: format!("the answer to {id} is used up") },
+                // Of the queue's rows the last word is with whoever can write them; of the record's, with the chain.
+                let first = taken == 1 && store.use_answer(row, Timestamp::now())?;
+                Ok(match first {
+                    true => Found::Yes(answered),
+                    false => Found::Void { what: format!("the answer to {id} is used up") },
                 })
             }
         }

@@ -187,6 +187,50 @@ fn an_answer_that_is_written_into_the_file_by_hand_approves_nothing() {
 }
 
 #[test]
+fn a_used_answer_that_is_put_back_by_hand_serves_no_second_time() {
+    let home = home();
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = asker.id.clone();
+    let file = home.data().join("queue.db");
+    let open = || rusqlite::Connection::open(&file).unwrap();
+    let exact: Vec<u8> = open().query_row("SELECT exact FROM request WHERE id = ?1", [&id], |row| row.get(0)).unwrap();
+    super::stage::approve(&home, &id);
+    asker.ran();
+    assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+    open().execute("UPDATE request SET state = 'approved', exact = ?1 WHERE id = ?2", (&exact, &id)).unwrap();
+    let mut again = super::stage::shell(&home, &[&["--"], &FLAGGED[..]].concat());
+    let output = again.env("GUARD_WAIT", "2").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(said.contains("is used up"), "{said}");
+    assert_eq!(home.ran(), 1);
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn of_tier_4_no_late_yes_is_had_by_filing_it_as_less() {
+    let home = home();
+    let mut command = super::stage::shell(&home, &["--", "mkfs.ext4", "/dev/sda"]);
+    command.env("GUARD_WAIT", "30");
+    let asker = Asker::start(command);
+    let id = asker.id.clone();
+    let waiter = request(&home, &id).waiter.unwrap();
+    let pid = nix::unistd::Pid::from_raw(waiter.split('.').next().unwrap().parse().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    asker.end();
+    rusqlite::Connection::open(home.data().join("queue.db"))
+        .unwrap()
+        .execute_batch("UPDATE request SET tier = 2, state = 'late'")
+        .unwrap();
+    for arguments in [vec!["approve", id.as_str()], vec!["approve", "--all"]] {
+        let mut terminal = person(&home, &arguments);
+        terminal.wait_exit();
+        assert!(!terminal.screen().contains("approved:"), "{}", terminal.screen());
+    }
+    assert_eq!((home.ran(), state(&home, &id)), (0, State::Late));
+}
+
+#[test]
 fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
