@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{SigSet, SigmaskHow};
+
 use super::DENIED;
 use super::call::Reply;
 
@@ -42,7 +44,11 @@ impl Watchdog {
             answered: AtomicBool::new(false),
         });
         let watched = Arc::clone(&shared);
-        thread::Builder::new().name("deadline".to_owned()).spawn(move || watched.watch())?;
+        // Signals are for the thread that waits for a person: this one must not take them away from it.
+        let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        let spawned = thread::Builder::new().name("deadline".to_owned()).spawn(move || watched.watch());
+        mask.thread_set_mask()?;
+        spawned?;
         Ok(Self { shared, begun })
     }
 

@@ -111,3 +111,18 @@ fn tier_4_waits_for_a_person_and_never_for_the_agents_own_prompt() {
     nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL).unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn an_agent_that_ends_the_hook_while_it_waits_gets_a_denial() {
+    for agent in ["codex", "kimi"] {
+        let home = Home::new();
+        let tool = if agent == "kimi" { "\"Shell\"" } else { "\"Bash\"" };
+        let (child, id) = waiting(&home, agent, &bash(&home, &FLAGGED.join(" ")).replace("\"Bash\"", tool));
+        let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
+        nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).unwrap();
+        let (_, out, err) = ended(child);
+        let said = format!("{out}{err}");
+        assert!(said.contains(&format!("guard was ended by SIGTERM while request {id} waited")), "{agent}: {said}");
+        assert!(agent == "kimi" || out.contains("\"deny\""), "{agent}: {said}");
+    }
+}
