@@ -76,6 +76,8 @@ refused, or found and not executable
 not found
 .PP
 guard check and guard explain: 0 allow, 1 ask, 2 deny.
+.br
+guard hook: as the agent understands it; 2 is always a denial.
 .SH \"SEE ALSO\"
 guard-agents(7), guard-patterns(5)
 ";

@@ -284,3 +284,22 @@ fn an_answer_that_cannot_be_written_is_a_denial() {
         assert!(err.contains("could not be written"), "{agent}: {err}");
     }
 }
+
+#[test]
+fn calls_that_come_at_once_are_all_answered_and_all_in_the_record() {
+    let home = Home::new();
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let home = &home;
+        let call = |number: usize| {
+            let command = if number.is_multiple_of(2) { "ls" } else { "rm -rf ~" };
+            (number, hook(home, "claude", &bash(home, command)).status.code())
+        };
+        let threads: Vec<_> = (0..24).map(|number| scope.spawn(move || call(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (number, code) in answers {
+        assert_eq!(code, Some(if number.is_multiple_of(2) { 0 } else { 2 }), "{number}");
+    }
+    let audit = home.store().verify().unwrap();
+    assert_eq!((audit.rows, audit.faults.len()), (24, 0));
+}
