@@ -185,24 +185,25 @@ fn the_spelling_of_a_command_changes_nothing() {
 }
 
 #[test]
-fn ordinary_commands_ask_no_question_and_find_nothing() {
-    for line in [
-        "ls -la",
-        "git status",
-        "git diff HEAD~1",
-        "cargo build",
-        "echo 'rm -rf /'",
-        "grep -rn 'DROP TABLE' src",
-        "cat README.md",
-        "git commit -m 'rm -rf / is bad'",
-        "mkdir -p a/b",
-        "echo x > out.txt",
-        "cd src && ls",
+fn ordinary_commands_find_nothing_and_ask_at_most_where_they_write() {
+    for (line, asks) in [
+        ("ls -la", 0),
+        ("git status", 0),
+        ("git diff HEAD~1", 0),
+        ("cargo build", 0),
+        ("echo 'rm -rf /'", 0),
+        ("grep -rn 'DROP TABLE' src", 0),
+        ("cat README.md", 0),
+        ("git commit -m 'rm -rf / is bad'", 0),
+        ("mkdir -p a/b", 0),
+        ("cd src && ls", 0),
+        // Where the file leads to.
+        ("echo x > out.txt", 1),
     ] {
         let (findings, asked) = findings(line, "/nonexistent/project", "/nonexistent/home");
         let worst = findings.iter().map(|finding| finding.tier).max().unwrap_or_default();
         assert!(worst <= Tier::Low, "{line}: {findings:?}");
-        assert_eq!(asked, 0, "{line}");
+        assert_eq!(asked, asks, "{line}");
     }
 }
 
@@ -339,5 +340,21 @@ fn the_temp_directory_may_be_used_and_not_swept() {
     assert!(tier_in(&scene, &format!("mv src {dir}/x; rm -rf {dir}/x")) >= Tier::High, "moved there");
     for line in ["rm -rf /tmp", "rm -rf /tmp/*", "rm -rf /var/tmp/.", "rm -rf /tmp/$NAME"] {
         assert!(tier_in(&scene, line) >= Tier::Medium, "{line}");
+    }
+}
+
+#[test]
+fn what_is_written_through_a_link_is_judged_by_where_the_link_leads() {
+    let scene = Scene::repository();
+    std::fs::write(scene.top().join("home/.bashrc"), "").unwrap();
+    std::os::unix::fs::symlink(scene.top().join("home/.bashrc"), scene.path("settings")).unwrap();
+    std::os::unix::fs::symlink(scene.path("src/main.rs"), scene.path("source")).unwrap();
+    for line in
+        ["echo x > settings", "echo x >> settings", "tee settings < a", "cp a settings", "sed -i s/a/b/ settings"]
+    {
+        assert_eq!(tier_in(&scene, line), Tier::High, "{line}");
+    }
+    for line in ["echo x > source", "echo x > plain", "tee plain < a"] {
+        assert!(tier_in(&scene, line) <= Tier::Low, "{line}");
     }
 }

@@ -122,6 +122,8 @@ impl<'a> View<'a> {
             Verb::Effect(Effect::Delete) => self.act.recursive || path.slash || path.everything,
             Verb::Effect(Effect::Permit) => self.act.recursive,
             Verb::Effect(Effect::Move) => path.slash,
+            // What is written through a link changes what it leads to, and a repository may bring the link.
+            Verb::Effect(Effect::Write | Effect::Append) => true,
             _ => false,
         }
     }
