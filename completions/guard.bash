@@ -52,11 +52,17 @@ _guard() {
             guard,hook)
                 cmd="guard__subcmd__hook"
                 ;;
+            guard,init)
+                cmd="guard__subcmd__init"
+                ;;
             guard,install)
                 cmd="guard__subcmd__install"
                 ;;
             guard,learn)
                 cmd="guard__subcmd__learn"
+                ;;
+            guard,line)
+                cmd="guard__subcmd__line"
                 ;;
             guard,log)
                 cmd="guard__subcmd__log"
@@ -196,11 +202,17 @@ _guard() {
             guard__subcmd__help,hook)
                 cmd="guard__subcmd__help__subcmd__hook"
                 ;;
+            guard__subcmd__help,init)
+                cmd="guard__subcmd__help__subcmd__init"
+                ;;
             guard__subcmd__help,install)
                 cmd="guard__subcmd__help__subcmd__install"
                 ;;
             guard__subcmd__help,learn)
                 cmd="guard__subcmd__help__subcmd__learn"
+                ;;
+            guard__subcmd__help,line)
+                cmd="guard__subcmd__help__subcmd__line"
                 ;;
             guard__subcmd__help,log)
                 cmd="guard__subcmd__help__subcmd__log"
@@ -380,7 +392,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install init line hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -918,7 +930,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install init line hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1225,6 +1237,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__install)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1256,6 +1282,20 @@ _guard() {
         guard__subcmd__help__subcmd__learn__subcmd__accept)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__line)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1555,6 +1595,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__init)
+            opts="-h --help bash zsh fish"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__install)
             opts="-y -h --all --project --dry-run --uninstall --yes --dir --help claude codex gemini antigravity cursor copilot windsurf droid kimi qwen grok goose cline hermes opencode amp shims"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1632,6 +1686,20 @@ _guard() {
         guard__subcmd__learn__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__line)
+            opts="-h --help bash zsh fish"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -12,8 +12,8 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, approver, check, config, doctor, explain, export, hook, install, learn, log, patterns, pending,
-    replay, session, stats, trust, verify, wait,
+    allow, answer, approver, check, config, doctor, explain, export, hook, init, install, learn, line, log, patterns,
+    pending, replay, session, stats, trust, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -116,6 +116,11 @@ pub enum Verb {
     Patterns(patterns::PatternsArgs),
     /// Change an agent's configuration so that it asks guard before each command
     Install(install::InstallArgs),
+    /// Print what makes an interactive shell ask guard before each line
+    Init(init::InitArgs),
+    /// Judge one line for an interactive shell: exit 0 when it may run
+    #[command(hide = true)]
+    Line(line::LineArgs),
     /// Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out
     Hook(hook::HookArgs),
     /// Judge what was run before: how often guard would have asked, and why
@@ -191,6 +196,7 @@ fn with_clap(arguments: &[OsString]) -> Call {
     let rest = arguments.get(1..).unwrap_or_default();
     let verb = match named {
         Some("check") => one("guard check", rest, Verb::Check),
+        Some("line") => one("guard line", rest, Verb::Line),
         Some("explain") => one("guard explain", rest, Verb::Explain),
         // Most agents run the command when their hook fails with any code but one.
         Some("hook") => {

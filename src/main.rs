@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, install, learn, log, patterns,
-    pending, replay, review, run, session, stats, trust, verify, wait,
+    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, init, install, learn, line, log,
+    patterns, pending, replay, review, run, session, stats, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -21,7 +21,10 @@ fn main() -> ExitCode {
     let code = match cli::read(&name, &arguments) {
         Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
         Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
-        Call::Verb(verb) => do_verb(&verb),
+        Call::Verb(verb) => match *verb {
+            Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
+            verb => do_verb(&verb),
+        },
         Call::ShortHelp => printed(cli::SHORT_HELP),
         Call::Wrong(wrong) => explain_wrong(&wrong),
     };
@@ -30,6 +33,8 @@ fn main() -> ExitCode {
 
 fn do_verb(verb: &Verb) -> u8 {
     let done = match verb {
+        Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
+        Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
         Verb::Config(args) => Road::open()

@@ -28,6 +28,8 @@ mod harness;
 mod hooks;
 #[path = "promises/identity.rs"]
 mod identity;
+#[path = "promises/init.rs"]
+mod init;
 #[path = "promises/install.rs"]
 mod install;
 #[path = "promises/killing.rs"]

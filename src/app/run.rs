@@ -5,6 +5,7 @@
 //! after the other ([`super::shell::stdin`]).
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 
@@ -43,7 +44,20 @@ fn on(road: &Road, wanted: Wanted, manner: Manner, mut inherited: Inherited) -> 
 
 /// Runs one command, or says why not.
 pub(super) fn one(road: &Road, request: Request, manner: Manner, inherited: &mut Inherited) -> u8 {
-    match settle::settle(road, road.caller.invocation(request).unwrapped(), manner, inherited) {
+    one_with(road, request, &[], manner, inherited)
+}
+
+/// Runs one command with some variables of guard's, or says why not.
+pub(super) fn one_with(
+    road: &Road,
+    request: Request,
+    variables: &[(&str, PathBuf)],
+    manner: Manner,
+    inherited: &mut Inherited,
+) -> u8 {
+    let mut invocation = road.caller.invocation(request).unwrapped();
+    invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
+    match settle::settle(road, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {

@@ -1,14 +1,128 @@
-//! A shell that a person types to: the real one.
+//! A shell that a person types to: the real one, with guard's lines loaded behind the person's own start-up files.
+//!
+//! bash is told of a start-up file of guard's that reads theirs first; zsh reads its first file from a folder of guard's,
+//! which sends it on to theirs. A shell that has no place for them (sh) is said to be without them.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use super::ShellCall;
 use super::called::Called;
 use super::request::request;
+use crate::app::init::{self, Interactive};
 use crate::app::road::Road;
-use crate::app::run;
+use crate::app::run::{self, failed};
 use crate::app::settle::Manner;
 use crate::exec::Inherited;
+use crate::judge::invocation::quote;
+use crate::judge::syntax::tree::Dialect;
 use crate::world::shell::Shell;
 
-pub(super) fn start(road: &Road, _called: &Called, shell: &Shell, call: ShellCall, mut inherited: Inherited) -> u8 {
-    run::one(road, request(shell, call), Manner::default(), &mut inherited)
+/// Starts the shell.
+pub(super) fn start(road: &Road, called: &Called, shell: &Shell, call: ShellCall, mut inherited: Inherited) -> u8 {
+    let login = called.login || call.login;
+    let mut request = request(shell, call.clone());
+    let mut variables = Vec::new();
+    match shell.dialect {
+        Dialect::Bash => {
+            let (options, own) = without_start_up(call.options.clone());
+            let place = match write(road, "bashrc", &bash(login, &own)) {
+                Ok(place) => place,
+                Err(error) => return failed(&format!("guard's start-up file: {error}")),
+            };
+            // A login shell would not read it: it is told to be one by what stands in it.
+            let name = called.argv0(shell.path.as_os_str());
+            inherited.argv0 = Some(OsString::from(std::ffi::OsStr::from_bytes(
+                name.as_bytes().strip_prefix(b"-").unwrap_or(name.as_bytes()),
+            )));
+            let options = ["--rcfile".into(), place.into_os_string()].into_iter().chain(options).collect();
+            request = super::request::request(shell, ShellCall { options, ..call });
+        }
+        Dialect::Zsh => {
+            let own = road.caller.env.get("ZDOTDIR").map(str::to_owned);
+            match write(road, "zsh/.zshenv", &zsh(own.as_deref())) {
+                Ok(place) => variables.push(("ZDOTDIR", place.parent().unwrap_or(Path::new("/")).to_owned())),
+                Err(error) => return failed(&format!("guard's start-up file: {error}")),
+            }
+        }
+        Dialect::Sh => {
+            let _ = writeln!(io::stderr(), "guard: what is typed in sh is not judged: use bash or zsh");
+        }
+    }
+    run::one_with(road, request, &variables, Manner::default(), &mut inherited)
+}
+
+/// Where bash would look for start-up files, by its options.
+struct Own {
+    profile: bool,
+    rc: Option<OsString>,
+}
+
+/// The options without those that guard's file takes the place of.
+fn without_start_up(options: Vec<OsString>) -> (Vec<OsString>, Own) {
+    let mut own = Own { profile: true, rc: Some("~/.bashrc".into()) };
+    let mut rest = Vec::new();
+    let mut options = options.into_iter();
+    while let Some(option) = options.next() {
+        match option.as_bytes() {
+            b"--login" | b"-login" | b"-l" => {}
+            b"--noprofile" | b"-noprofile" => own.profile = false,
+            b"--norc" | b"-norc" => own.rc = None,
+            b"--rcfile" | b"-rcfile" | b"--init-file" | b"-init-file" => own.rc = options.next(),
+            [b'-', letters @ ..] if !letters.starts_with(b"-") && letters.contains(&b'l') => {
+                let letters: Vec<u8> = letters.iter().copied().filter(|letter| *letter != b'l').collect();
+                rest.push(OsString::from(std::ffi::OsStr::from_bytes(&[b"-", letters.as_slice()].concat())));
+            }
+            _ => rest.push(option),
+        }
+    }
+    (rest, own)
+}
+
+/// guard's start-up file for bash.
+fn bash(login: bool, own: &Own) -> String {
+    let mut text = String::from("# Written by guard each time that it starts bash for a person.\n");
+    if login && own.profile {
+        text.push_str(
+            "[[ -r /etc/profile ]] && . /etc/profile\n\
+             for __guard_file in ~/.bash_profile ~/.bash_login ~/.profile; do\n    \
+             [[ -r $__guard_file ]] && { . \"$__guard_file\"; break; }\ndone\nunset __guard_file\n\
+             trap '[[ -r ~/.bash_logout ]] && . ~/.bash_logout' EXIT\n",
+        );
+    } else if let (false, Some(rc)) = (login, &own.rc) {
+        let rc = if rc == "~/.bashrc" { "~/.bashrc".to_owned() } else { quote(&rc.to_string_lossy()) };
+        text.push_str(&format!("[[ -r {rc} ]] && . {rc}\n"));
+    }
+    text + &init_text(Interactive::Bash)
+}
+
+/// guard's first start-up file for zsh.
+fn zsh(own: Option<&str>) -> String {
+    let back = own.map_or("unset ZDOTDIR".to_owned(), |own| format!("ZDOTDIR={}", quote(own)));
+    format!(
+        "# Written by guard each time that it starts zsh for a person.\n{back}\n\
+         [[ -r ${{ZDOTDIR:-$HOME}}/.zshenv ]] && . ${{ZDOTDIR:-$HOME}}/.zshenv\n\
+         _guard_begin() {{\n    precmd_functions=(${{precmd_functions:#_guard_begin}})\n    unfunction _guard_begin\n{}}}\n\
+         precmd_functions+=(_guard_begin)\n",
+        init_text(Interactive::Zsh)
+    )
+}
+
+fn init_text(shell: Interactive) -> String {
+    std::env::current_exe()
+        .map_or_else(|_| "echo 'guard: not found' >&2; exit 125\n".to_owned(), |guard| init::text(shell, &guard))
+}
+
+/// Writes a file of guard's own, where only guard writes.
+fn write(road: &Road, name: &str, text: &str) -> io::Result<PathBuf> {
+    let paths = road.paths().map_err(io::Error::other)?;
+    let place = paths.database().with_file_name("init").join(name);
+    let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    std::fs::create_dir_all(folder)?;
+    let new = folder.join(format!(".new-{}", std::process::id()));
+    std::fs::write(&new, text)?;
+    std::fs::rename(&new, &place).inspect_err(|_| drop(std::fs::remove_file(&new)))?;
+    Ok(place)
 }

@@ -1,0 +1,43 @@
+# guard: each line is judged before it runs. Enter asks guard; what it refuses stays on the line, to be changed.
+if status is-interactive
+    set -g __guard_program @GUARD@
+
+    # What the names in a line mean in this shell: its variables, its functions.
+    function __guard_names --argument-names line
+        for name in (string match -rag -- '\$\{?([A-Za-z_][A-Za-z0-9_]*)' $line | sort -u)
+            if set -q $name; and not set -qx $name
+                printf '%s=%s\n' $name (string escape --style=script -- "$$name")
+            end
+        end
+        for name in (string match -ra -- '[A-Za-z0-9_.+-]+' $line | sort -u)
+            if functions -q -- $name; and not contains -- $name __guard_names __guard_execute
+                functions --no-details -- $name
+            end
+        end
+    end
+
+    function __guard_execute
+        set -l line (commandline | string collect)
+        if string match -qr '\S' -- $line; and commandline --is-valid
+            $__guard_program line fish $line (__guard_names $line | string collect) </dev/tty
+            switch $status
+                case 0
+                case 126 130
+                    commandline -f repaint
+                    return
+                case '*'
+                    echo 'guard: the line was not judged and does not run; a shell without guard: fish --no-config' >&2
+                    commandline -f repaint
+                    return
+            end
+        end
+        commandline -f execute
+    end
+
+    for __guard_mode in default insert visual
+        bind --mode $__guard_mode \r __guard_execute
+        bind --mode $__guard_mode \n __guard_execute
+        bind --mode $__guard_mode enter __guard_execute 2>/dev/null
+    end
+    set -e __guard_mode
+end

@@ -1,0 +1,99 @@
+//! `guard line`: the question of an interactive shell before it runs a line. The lines of `guard init` ask it.
+//!
+//! 0 lets the line run, 1 says that it is not whole yet, anything else holds it back. The shell runs it, in itself.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+
+use clap::Args;
+use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
+
+use super::init::Interactive;
+use super::road::{Road, RoadError};
+use super::settle::{self, Manner};
+use crate::exec::Inherited;
+use crate::judge::invocation::{Line, Request};
+use crate::judge::syntax::tree::Dialect;
+use crate::judge::syntax::{self, Completeness};
+
+/// The arguments of `guard line`.
+#[derive(Debug, Args)]
+pub struct LineArgs {
+    /// The shell that asks
+    shell: Interactive,
+    /// What was typed
+    #[arg(allow_hyphen_values = true)]
+    line: std::ffi::OsString,
+    /// What its names mean in that shell, as commands
+    #[arg(default_value = "", allow_hyphen_values = true)]
+    names: std::ffi::OsString,
+}
+
+/// More lines may follow.
+const NOT_WHOLE: u8 = 1;
+
+/// Judges, asks where a person must be asked, and says whether the line may run.
+///
+/// # Errors
+/// There is no one to judge for.
+pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, RoadError> {
+    let dialect = match args.shell {
+        Interactive::Zsh => Dialect::Zsh,
+        Interactive::Bash | Interactive::Fish => Dialect::Bash,
+    };
+    let mut text = args.line.into_vec();
+    let mut before = args.names.into_vec();
+    if args.shell == Interactive::Fish {
+        text = super::fish::as_bash(&text);
+        before = super::fish::as_bash(&before);
+    } else if syntax::completeness(&[&text, &b"\n"[..]].concat(), dialect) == Completeness::Incomplete {
+        return Ok(NOT_WHOLE);
+    }
+    // What cannot be read says nothing of the line; the line itself is judged whatever it calls.
+    if syntax::parse(&before, dialect).is_err() {
+        before.clear();
+    }
+    // An editor of lines keeps the terminal for itself; guard asks on one that waits for lines.
+    let _modes = Cooked::make();
+    let road = Road::open()?;
+    // Words are looked up as this shell does, whichever file it is.
+    let shell = road.shell(Some(dialect)).or_else(|_| road.shell(None))?.path;
+    let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
+    let invocation = road.caller.invocation(Request::Line(line));
+    Ok(settle::settle(&road, invocation, Manner::default(), &mut inherited).map_or_else(|code| code, |_| 0))
+}
+
+/// The terminal, waiting for lines for as long as this lives.
+struct Cooked {
+    terminal: File,
+    before: Termios,
+}
+
+impl Cooked {
+    fn make() -> Option<Self> {
+        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        let before = termios::tcgetattr(&terminal).ok()?;
+        if before.local_flags.contains(LocalFlags::ICANON) || !is_foreground(&terminal) {
+            return None;
+        }
+        let mut modes = before.clone();
+        modes.local_flags |= LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG;
+        modes.input_flags |= termios::InputFlags::ICRNL;
+        modes.output_flags |= termios::OutputFlags::OPOST;
+        termios::tcsetattr(&terminal, SetArg::TCSANOW, &modes).ok()?;
+        Some(Self { terminal, before })
+    }
+}
+
+fn is_foreground(terminal: &File) -> bool {
+    nix::unistd::tcgetpgrp(terminal) == Ok(nix::unistd::getpgrp())
+}
+
+impl Drop for Cooked {
+    fn drop(&mut self) {
+        // The editor sets its own modes again when this fails.
+        let _: Result<(), io::Error> =
+            termios::tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before).map_err(Into::into);
+    }
+}
