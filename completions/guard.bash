@@ -896,7 +896,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__export)
-            opts="-h --format --since --until --after --session --help"
+            opts="-f -h --format --since --until --after --session --follow --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

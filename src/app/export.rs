@@ -3,7 +3,8 @@
 //! What may not enter: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
 //! under a name of guard's own.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use jiff::Zoned;
@@ -32,7 +33,13 @@ pub struct ExportArgs {
     /// Only this session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
+    /// Go on with rows as they are written, until interrupted: for a pipe into a collector
+    #[arg(short = 'f', long, conflicts_with = "until")]
+    follow: bool,
 }
+
+/// How often is looked for new rows.
+const PACE: Duration = Duration::from_millis(500);
 
 /// What a row becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,12 +80,36 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
     if args.format == Form::Csv {
         writeln!(out, "{}", forms::CSV_HEAD)?;
     }
-    let Some(store) = Store::open_existing(&road::paths()?)? else {
-        out.flush()?;
-        return Ok(exit::ALLOW);
-    };
     let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
-    for id in store.find(&filter)? {
+    let paths = road::paths()?;
+    let mut filter = filter;
+    loop {
+        // Opened for each look: who keeps the record open slows down everybody who writes.
+        if let Some(store) = Store::open_existing(&paths)? {
+            let newest = store.head()?.map(|head| head.row);
+            // Rows that came in between are among those that were found.
+            let last = rows(&store, &filter, args.format, &host, &mut out)?;
+            filter.after = newest.max(last).max(filter.after);
+        }
+        out.flush()?;
+        if !args.follow {
+            return Ok(exit::ALLOW);
+        }
+        std::thread::sleep(PACE);
+    }
+}
+
+/// Writes the rows that a filter lets through, and returns the number of the last.
+fn rows(
+    store: &Store,
+    filter: &Filter,
+    format: Form,
+    host: &str,
+    out: &mut impl Write,
+) -> Result<Option<i64>, LogError> {
+    let found = store.find(filter)?;
+    let last = found.last().copied();
+    for id in found {
         let entry = match store.entry(id) {
             Ok(entry) => entry,
             // Pruned, or made unreadable by another hand: the others are told all the same.
@@ -88,15 +119,14 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
             }
             Err(error) => return Err(error.into()),
         };
-        match args.format {
-            Form::Jsonl => serde_json::to_writer(&mut out, &entry).map_err(io::Error::from)?,
+        match format {
+            Form::Jsonl => serde_json::to_writer(&mut *out, &entry).map_err(io::Error::from)?,
             Form::Csv => write!(out, "{}", forms::csv(&entry))?,
-            Form::Ecs => write!(out, "{}", forms::ecs(&entry, &host))?,
-            Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, &host))?,
-            Form::Cef => write!(out, "{}", forms::cef(&entry, &host))?,
+            Form::Ecs => write!(out, "{}", forms::ecs(&entry, host))?,
+            Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, host))?,
+            Form::Cef => write!(out, "{}", forms::cef(&entry, host))?,
         }
         out.write_all(b"\n")?;
     }
-    out.flush()?;
-    Ok(exit::ALLOW)
+    Ok(last)
 }

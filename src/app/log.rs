@@ -182,6 +182,8 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, LogError
             continue;
         }
         let found = store.find(&Filter { after: Some(shown), limit: None, ..filter(filters, now)? })?;
+        // Rows that came in between are among those that were found.
+        shown = newest.max(found.last().copied().unwrap_or(0));
         let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
         let layout = table::Layout::new(newest, columns, look.ascii);
         let mut out = io::stdout().lock();
@@ -193,7 +195,6 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, LogError
             }
         }
         out.flush()?;
-        shown = newest;
     }
 }
 
@@ -204,6 +205,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Lo
     // One more than is shown, to know whether there is more.
     filter.limit = filter.limit.map(|limit| limit.saturating_add(1));
     let mut found = store.map_or(Ok(Vec::new()), |store| store.find(&filter))?;
+    let newest = newest.max(found.last().copied().unwrap_or(0));
     let more = filter.limit.is_some_and(|limit| found.len() >= limit as usize);
     if more {
         found.remove(0);

@@ -122,6 +122,23 @@ fn json_lines_are_the_rows_and_go_on_after_the_last_one() {
 }
 
 #[test]
+fn an_export_that_follows_tells_each_row_once_as_it_is_written() {
+    let home = told();
+    let before = home.prints(&["export", "--format", "cef"], 0).lines().count();
+    let mut follower = home.guard(&["export", "--format", "cef", "--follow"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut shown = BufReader::new(follower.stdout.take().unwrap()).lines();
+    for _ in 0..before {
+        shown.next().unwrap().unwrap();
+    }
+    for number in 0..3 {
+        assert!(home.run(&["echo", &number.to_string()]).status.success());
+        assert!(shown.next().unwrap().unwrap().contains(&format!("cs1=echo {number} ")));
+    }
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
+#[test]
 fn the_common_schema_of_elastic_says_what_was_decided() {
     let home = told();
     let rows = lines(&home, &["export", "--format", "ecs"]);

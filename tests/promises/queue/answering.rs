@@ -89,6 +89,40 @@ fn who_comes_second_hears_what_was_decided_and_by_whom() {
 }
 
 #[test]
+fn a_request_that_was_asked_anew_is_looked_at_again() {
+    let home = home();
+    let ask = || super::stage::shell(&home, &[&["--no-wait", "--"], &FLAGGED[..]].concat()).output().unwrap();
+    ask();
+    let first = super::stage::all(&home).remove(0);
+    let mut slow = person(&home, &["approve", &first.id]);
+    slow.wait_for("no answer means no");
+    ask();
+    assert_eq!(super::stage::all(&home).len(), 1);
+    answer_card(&mut slow, "y");
+    assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
+    assert!(slow.screen().contains("asked anew"), "{}", slow.screen());
+    assert_eq!((home.ran(), state(&home, &first.id)), (0, State::Waiting));
+}
+
+#[test]
+fn what_waits_is_watched_as_it_changes() {
+    let home = home();
+    let mut watcher = person(&home, &["pending", "--watch"]);
+    watcher.wait_for("Nothing waits.");
+    let asker = Asker::new(&home, &FLAGGED);
+    watcher.wait_for(&asker.id);
+    assert!(!watcher.screen().contains("Nothing waits."));
+    person(&home, &["deny", &asker.id]).wait_exit();
+    watcher.wait_for("Nothing waits.");
+    asker.refused("denied by a person");
+    let id = super::stage::all(&home).remove(0).id;
+    let settled = home.prints(&["pending", "--all"], 0);
+    assert!(settled.contains(&id) && settled.contains("denied"), "{settled}");
+    watcher.signal(nix::sys::signal::Signal::SIGINT);
+    assert_eq!(crate::harness::pty::ended(watcher.wait_exit()), "signal SIGINT");
+}
+
+#[test]
 fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
     let home = home();
     // One session, which asks twice.
