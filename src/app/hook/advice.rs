@@ -23,7 +23,7 @@ use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::{Judgment, behaviour};
 use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::verdict;
+use crate::ui::{verdict, visible};
 
 /// The longest command that is judged. A shell takes no argument of half the length.
 const MAX_COMMAND: usize = 512 << 10;
@@ -62,7 +62,7 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
     let deny = |refusal: Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
-        Ok(Answer::Deny { reason: super::cut(&verdict::refused(&refusal, risk)) })
+        Ok(Answer::Deny { reason: in_full(&road, verdict::refused(&refusal, risk)) })
     };
     // What somebody else started cannot hand anything on: it could be the agent's command itself.
     let hands = || road.caller.is_called_by_agent().then_some(&handed);
@@ -81,7 +81,7 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
             let is_left_to_host = prompt.tier < Tier::Critical && !sign::is_wanted(&road.approvers(), prompt.tier);
             if call.asks && is_left_to_host {
                 return match note.write(Settled::Asked, None, None, hands()) {
-                    Ok(()) => Ok(Answer::Ask { reason: super::cut(&verdict::question(risk)) }),
+                    Ok(()) => Ok(Answer::Ask { reason: in_full(&road, verdict::question(risk)) }),
                     Err(refusal) => deny(refusal, None),
                 };
             }
@@ -102,6 +102,14 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
             }
         }
     }
+}
+
+/// A reason, with what is wrong with the configuration: that may be all there is to it.
+fn in_full(road: &Road, mut reason: String) -> String {
+    if let Some(problem) = road.problems().first() {
+        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {})", visible::text(problem)));
+    }
+    super::cut(&reason)
 }
 
 /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.

@@ -187,7 +187,9 @@ fn a_broken_configuration_denies_what_is_flagged_and_no_more() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"off\"\nnonsense = 1\n").unwrap();
-    denied("codex", &hook(&home, "codex", &bash(&home, "git push --force origin main")), "git.push-force");
+    let flagged = hook(&home, "codex", &bash(&home, "git push --force origin main"));
+    denied("codex", &flagged, "git.push-force");
+    denied("codex", &flagged, "nonsense");
     assert_eq!(said(&hook(&home, "codex", &bash(&home, "ls"))).0, "");
 }
 
