@@ -208,11 +208,14 @@ fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
 }
 
 #[test]
-fn a_harmless_act_asks_nothing() {
+fn reading_asks_nothing_and_writing_where_links_lead() {
     let answers = Answers::none();
     let inquiry = Inquiry::new(&answers);
-    let acts =
-        vec![program("ls", &["-la"]), effect(Effect::Show, &["src/main.rs"]), effect(Effect::Write, &["out.txt"])];
-    let _ = find(&invocation("ls"), &line(acts), &Catalog::builtin(), &Policy::default(), &inquiry);
+    let reads = vec![program("ls", &["-la"]), effect(Effect::Show, &["src/main.rs"])];
+    let _ = find(&invocation("ls"), &line(reads), &Catalog::builtin(), &Policy::default(), &inquiry);
     assert_eq!(inquiry.open(), []);
+    let inquiry = Inquiry::new(&answers);
+    let writes = vec![effect(Effect::Write, &["out.txt"])];
+    let _ = find(&invocation("ls"), &line(writes), &Catalog::builtin(), &Policy::default(), &inquiry);
+    assert_eq!(inquiry.open(), [Question::Path("/home/me/project/out.txt".into())]);
 }
