@@ -93,16 +93,22 @@ fn an_agent_that_guard_does_not_know_and_a_wrong_call_get_the_denial_that_most_u
 #[test]
 fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
     let home = Home::new();
-    for host in HOSTS {
-        let mut command = home.guard(&["hook", "--agent", host.name, "--timeout", "1"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(b"{\"hook_event_name\":").unwrap();
-        // It stays open until guard is gone.
+    let begun: Vec<_> = HOSTS
+        .iter()
+        .map(|host| {
+            let mut command = home.guard(&["hook", "--agent", host.name, "--timeout", "1"]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(b"{\"hook_event_name\":").unwrap();
+            // It stays open until guard is gone.
+            (host.name, child, stdin)
+        })
+        .collect();
+    for (agent, child, stdin) in begun {
         let output = child.wait_with_output().unwrap();
         drop(stdin);
-        denied(host.name, &output, "ran out of time");
+        denied(agent, &output, "ran out of time");
     }
 }
 
