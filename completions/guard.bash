@@ -903,7 +903,7 @@ _guard() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "jsonl csv ecs ocsf cef" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "jsonl csv ecs ocsf cef otlp" -- "${cur}"))
                     return 0
                     ;;
                 --since)

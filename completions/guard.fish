@@ -138,11 +138,12 @@ complete -c guard -n "__fish_guard_using_subcommand wait" -s h -l help -d 'Print
 complete -c guard -n "__fish_guard_using_subcommand stats" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21' -r
 complete -c guard -n "__fish_guard_using_subcommand stats" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand stats" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand export" -l format -d 'The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, or Common Event Format' -r -f -a "jsonl\t''
+complete -c guard -n "__fish_guard_using_subcommand export" -l format -d 'The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or the logs of OpenTelemetry as its collector reads them from a file' -r -f -a "jsonl\t''
 csv\t''
 ecs\t''
 ocsf\t''
-cef\t''"
+cef\t''
+otlp\t''"
 complete -c guard -n "__fish_guard_using_subcommand export" -l since -d 'Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"' -r
 complete -c guard -n "__fish_guard_using_subcommand export" -l until -d 'Before this time' -r
 complete -c guard -n "__fish_guard_using_subcommand export" -l after -d 'Only rows after this one: the last that was exported before' -r

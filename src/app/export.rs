@@ -18,7 +18,8 @@ mod forms;
 /// The arguments of `guard export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, or Common Event Format
+    /// The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or the logs of
+    /// OpenTelemetry as its collector reads them from a file
     #[arg(long, value_enum, value_name = "FORM", default_value = "jsonl")]
     format: Form,
     /// Not before this time: 2h, 3d, today, 2026-11-21, "2026-11-21 14:30"
@@ -49,6 +50,7 @@ enum Form {
     Ecs,
     Ocsf,
     Cef,
+    Otlp,
 }
 
 /// Writes rows to standard output, one a line, the oldest first.
@@ -124,6 +126,7 @@ fn rows(
             Form::Csv => write!(out, "{}", forms::csv(&entry))?,
             Form::Ecs => write!(out, "{}", forms::ecs(&entry, host))?,
             Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, host))?,
+            Form::Otlp => write!(out, "{}", forms::otlp(&entry, host))?,
             Form::Cef => write!(out, "{}", forms::cef(&entry, host))?,
         }
         out.write_all(b"\n")?;

@@ -168,6 +168,25 @@ fn the_open_schema_says_who_allowed_it() {
 }
 
 #[test]
+fn the_logs_of_opentelemetry_carry_the_decision_as_attributes() {
+    let home = told();
+    let rows = lines(&home, &["export", "--format", "otlp"]);
+    assert_eq!(rows.len(), lines(&home, &["export"]).len());
+    let record = |row: &Value| row["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0].clone();
+    let of = |record: &Value, name: &str| {
+        let all = record["attributes"].as_array().unwrap();
+        all.iter().find(|one| one["key"] == name).map(|one| one["value"].clone()).unwrap_or_default()
+    };
+    let denied = rows.iter().map(record).find(|one| of(one, "guard.decision")["stringValue"] == "deny").unwrap();
+    assert_eq!((denied["severityText"].as_str(), denied["eventName"].as_str()), (Some("WARN"), Some("guard.decision")));
+    assert_eq!(denied["body"]["stringValue"], "git push --force origin main");
+    assert_eq!(of(&denied, "guard.tier")["intValue"], "3");
+    assert_eq!(of(&denied, "guard.rules")["stringValue"], "git.push-force");
+    assert!(denied["timeUnixNano"].as_str().unwrap().parse::<u64>().unwrap() > 1_700_000_000_000_000_000);
+    assert_eq!(rows[0]["resourceLogs"][0]["resource"]["attributes"][0]["value"]["stringValue"], "guard");
+}
+
+#[test]
 fn lines_and_cells_keep_what_would_end_them() {
     let home = told();
     let cef = home.prints(&["export", "--format", "cef"], 0);

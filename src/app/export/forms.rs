@@ -142,6 +142,58 @@ pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
     }))
 }
 
+/// A log record of OpenTelemetry, in OTLP's JSON.
+pub(super) fn otlp(entry: &Entry, host: &str) -> Value {
+    let attribute = |name: &str, value: Value| match value {
+        Value::String(text) => (!text.is_empty()).then(|| json!({ "key": name, "value": { "stringValue": text } })),
+        // OTLP writes whole numbers of 64 bits as strings.
+        Value::Number(number) => Some(json!({ "key": name, "value": { "intValue": number.to_string() } })),
+        _ => None,
+    };
+    let denied = entry.decision.as_deref() == Some("deny");
+    let (severity, text) = match (entry.settled_by.as_deref(), denied) {
+        (Some("attempt"), _) => (17, "ERROR"),
+        (_, true) => (13, "WARN"),
+        _ => (9, "INFO"),
+    };
+    let result = entry.result.as_ref();
+    let attributes = [
+        ("guard.id", json!(entry.id)),
+        ("guard.action", json!(action(entry))),
+        ("guard.decision", json!(entry.decision)),
+        ("guard.settled_by", json!(entry.settled_by)),
+        ("guard.provenance", json!(entry.provenance)),
+        ("guard.tier", json!(entry.tier.map(Tier::number))),
+        ("guard.rules", json!(rules(entry).join(" "))),
+        ("guard.reason", json!(reason(entry))),
+        ("guard.session", json!(entry.session)),
+        ("guard.answer_ms", json!(entry.answer_ms)),
+        ("guard.hash", json!(entry.hash.to_string())),
+        ("process.command_line", json!(entry.command)),
+        ("process.working_directory", json!(entry.cwd)),
+        ("process.exit.code", json!(result.and_then(|result| result.exit))),
+        ("user.name", json!(entry.user)),
+        ("gen_ai.agent.name", json!(entry.agent)),
+    ];
+    let attributes: Vec<Value> = attributes.into_iter().filter_map(|(name, value)| attribute(name, value)).collect();
+    let resource: Vec<Value> = [("service.name", json!("guard")), ("host.name", json!(host))]
+        .into_iter()
+        .filter_map(|(name, value)| attribute(name, value))
+        .collect();
+    json!({ "resourceLogs": [{
+        "resource": { "attributes": resource },
+        "scopeLogs": [{
+            "scope": { "name": "guard", "version": env!("CARGO_PKG_VERSION") },
+            "logRecords": [{
+                "timeUnixNano": entry.time.as_nanosecond().to_string(),
+                "severityNumber": severity, "severityText": text, "eventName": "guard.decision",
+                "body": { "stringValue": entry.command.as_deref().unwrap_or_else(|| action(entry)) },
+                "attributes": attributes,
+            }],
+        }],
+    }] })
+}
+
 /// Common Event Format.
 pub(super) fn cef(entry: &Entry, host: &str) -> String {
     let name = action(entry);

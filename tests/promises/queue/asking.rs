@@ -253,3 +253,39 @@ fn what_is_exact_is_kept_from_others_and_erased_when_it_is_settled() {
     asker.refused("denied by a person");
     assert!(!holds(), "the password is still in the folder");
 }
+
+#[test]
+fn how_long_it_waits_is_the_least_of_policy_caller_and_agent() {
+    let waits = |config: &str, variables: &[(&str, &str)]| {
+        let home = home();
+        std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+        std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
+        let mut command = shell(&home, &[&["--"], &FLAGGED[..]].concat());
+        command.env_remove("GUARD_WAIT").envs(variables.iter().copied());
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+        std::io::BufRead::read_line(&mut errors, &mut line).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for one in all(&home) {
+            let pid = one.waiter.unwrap().split('.').next().unwrap().parse().unwrap();
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        line
+    };
+    assert!(waits("", &[]).contains(", 300 s at most"));
+    assert!(waits("[queue]\nwait = 40\n", &[]).contains(", 40 s at most"));
+    assert!(waits("[queue]\nwait = 40\n", &[("GUARD_WAIT", "7")]).contains(", 7 s at most"));
+    assert!(waits("[queue]\nwait = 40\n", &[("GUARD_WAIT", "70")]).contains(", 40 s at most"));
+    // An agent ends its commands by itself: guard is ten seconds earlier.
+    assert!(waits("", &[("CLAUDECODE", "1")]).contains(", 110 s at most"));
+    assert!(waits("", &[("CLAUDECODE", "1"), ("BASH_DEFAULT_TIMEOUT_MS", "30000")]).contains(", 20 s at most"));
+    let most = [("CLAUDECODE", "1"), ("BASH_DEFAULT_TIMEOUT_MS", "300000"), ("BASH_MAX_TIMEOUT_MS", "60000")];
+    assert!(waits("", &most).contains(", 50 s at most"));
+    assert!(waits("", &[("GEMINI_CLI", "1")]).contains(", 110 s at most"));
+    // Not at all: nothing is filed, and the refusal says why nobody could be asked.
+    let none = waits("[queue]\nwait = 0\n", &[]);
+    assert!(none.contains("refused: no one to ask: there is no terminal"), "{none}");
+}
