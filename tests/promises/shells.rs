@@ -5,5 +5,7 @@
 mod alike;
 #[path = "shells/held.rs"]
 mod held;
+#[path = "shells/machine.rs"]
+mod machine;
 #[path = "shells/snippets.rs"]
 mod snippets;

@@ -1,0 +1,176 @@
+//! Shell scripts that nobody wrote for a test: those of the machine, and a project that is built.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::alike::{Shims, run};
+use crate::harness::home::Home;
+
+/// The scripts for sh and bash among the machine's programs.
+fn scripts() -> Vec<(&'static str, PathBuf)> {
+    let mut found = BTreeMap::new();
+    for folder in ["/usr/bin", "/usr/sbin", "/etc/init.d"] {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(path) = entry.path().canonicalize() else { continue };
+            // Beyond it guard says that it is too large, and asks.
+            if !path.metadata().is_ok_and(|facts| facts.is_file() && facts.len() < 200_000) {
+                continue;
+            }
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let name = match String::from_utf8_lossy(first).split_whitespace().next() {
+                Some("#!/bin/sh" | "#!/usr/bin/sh") => "sh",
+                Some("#!/bin/bash" | "#!/usr/bin/bash") => "bash",
+                _ => continue,
+            };
+            if std::str::from_utf8(&bytes).is_ok() {
+                found.insert(path, name);
+            }
+        }
+    }
+    found.into_iter().map(|(path, name)| (name, path)).collect()
+}
+
+#[test]
+fn the_machines_own_scripts_are_read_as_the_shell_reads_them() {
+    let scripts = scripts();
+    assert!(scripts.len() > 10, "{scripts:?}");
+    std::thread::scope(|scope| {
+        for part in 0..3 {
+            let mine: Vec<_> = scripts.iter().skip(part).step_by(3).cloned().collect();
+            scope.spawn(move || {
+                let shims = Shims::new(Home::that_asks_nobody());
+                for (name, path) in mine {
+                    shims.alike(name, &format!("-n {}", path.display()), |mut command| {
+                        command.arg("-n").arg(&path);
+                        run(command)
+                    });
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn the_machines_own_tools_say_the_same_of_themselves() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let mut tried = 0;
+    for tool in [
+        "zgrep",
+        "zcmp",
+        "zdiff",
+        "zegrep",
+        "zfgrep",
+        "zcat",
+        "gunzip",
+        "uncompress",
+        "zmore",
+        "zforce",
+        "znew",
+        "xzgrep",
+        "xzdiff",
+        "xzless",
+        "xzmore",
+        "bzgrep",
+        "bzdiff",
+        "ldd",
+        "egrep",
+        "fgrep",
+        "which",
+        "tzselect",
+        "libpng16-config",
+        "ncurses6-config",
+        "libgcrypt-config",
+        "gpgrt-config",
+    ] {
+        let path = Path::new("/usr/bin").join(tool);
+        let Some((name, path)) =
+            path.canonicalize().ok().and_then(|path| scripts().into_iter().find(|(_, other)| *other == path))
+        else {
+            continue;
+        };
+        for argument in ["--version", "--help", "--no-such-option"] {
+            shims.alike(name, &format!("{tool} {argument}"), |mut command| {
+                command.arg(&path).arg(argument);
+                run(command)
+            });
+        }
+        tried += 1;
+    }
+    assert!(tried >= 3, "{tried} tools");
+}
+
+/// A project with many targets, whose recipes use what recipes use.
+fn project(folder: &Path) {
+    let mut make = String::from(
+        "names := $(shell for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo part$$i; done)\n\
+         all: report $(names:%=out/%.o)\n\nout:\n\tmkdir -p $@\n\n\
+         src/%.txt:\n\t@mkdir -p src; n=`echo $* | tr -dc 0-9`; \\\n\ti=0; while [ $$i -lt $$n ]; do \\\n\t  echo \"line $$i of $*\"; \\\n\t  i=$$((i + 1)); \\\n\tdone > $@\n\n\
+         out/%.o: src/%.txt | out\n\t(cat $<; echo end) | sort | tee $@.tmp > /dev/null && mv $@.tmp $@\n\t@test -s $@ || { echo empty >&2; exit 1; }\n\t-@false 2>/dev/null\n\n\
+         report: $(names:%=out/%.o)\n\tset -e; for f in $^; do wc -l < $$f; done | sort -n > $@; cksum < $@\n\n\
+         fails:\n\t@echo trying; exit 3\n\nsub:\n\t$(MAKE) -C . out/part1.o\n\n.PHONY: all fails sub\n",
+    );
+    make.push_str("include extra.mk\n");
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(
+        folder.join("extra.mk"),
+        "version := $(shell printf '%s' 1.2 | sed 's/\\./-/')\nshow:\n\t@echo $(version) $(words $(names))\n",
+    )
+    .unwrap();
+    std::fs::write(folder.join("Makefile"), make).unwrap();
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            all.extend(
+                files(&entry.path()).into_iter().map(|(path, bytes)| (Path::new(&entry.file_name()).join(path), bytes)),
+            );
+        } else {
+            all.insert(entry.file_name().into(), std::fs::read(entry.path()).unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_project_is_built_by_make_as_without_guard() {
+    let shims = Shims::new(Home::that_asks_nobody());
+    let make = |shell: &Path, folder: &str, arguments: &[&str]| {
+        let folder = shims.home.path("work").join(folder);
+        project(&folder);
+        let mut command: Command = shims.home.program("make");
+        command.current_dir(&folder).args(arguments).arg(format!("SHELL={}", shell.display()));
+        let output = run(command);
+        let sorted = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "FOLDER");
+            let text = text.replace(&shell.display().to_string(), "SHELL");
+            // Under -j make is not sure of the line that it stands on.
+            let plain = |line: &str| {
+                line.split_once("[Makefile:")
+                    .map_or(line, |(_, rest)| rest.trim_start_matches(|c: char| c.is_ascii_digit()))
+                    .to_owned()
+            };
+            let mut lines: Vec<String> = text.lines().map(plain).collect();
+            lines.sort();
+            lines
+        };
+        (output.status.code(), sorted(&output.stdout), sorted(&output.stderr), files(&folder))
+    };
+    let guard = shims.home.path("shims/sh");
+    for arguments in
+        [&["-j8", "all"][..], &["-j8"], &["fails"], &["-k", "-j4", "fails", "show"], &["sub"], &["-n", "all"]]
+    {
+        let (with, without) = (make(&guard, "guarded", arguments), make(Path::new("/bin/sh"), "plain", arguments));
+        assert_eq!((with.0, with.1, with.2), (without.0, without.1, without.2), "{arguments:?}");
+        assert!(
+            with.3 == without.3,
+            "{arguments:?}: {:?}",
+            with.3.iter().find(|(path, bytes)| without.3.get(*path) != Some(bytes))
+        );
+    }
+    // Every recipe that needs a shell has its row.
+    assert!(shims.home.store().find(&guard::store::Filter::default()).unwrap().len() > 60);
+}
