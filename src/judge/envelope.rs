@@ -49,6 +49,8 @@ struct Places<'a> {
     /// Folders for temporary files.
     temporary: Vec<&'a str>,
     environment: &'a Environment,
+    /// The agent that asks, as far as its processes tell.
+    agent: Option<&'a str>,
 }
 
 impl Places<'_> {
@@ -70,6 +72,7 @@ type Template = (&'static str, fn(&Line, &Places<'_>) -> Option<Opened>);
 const TEMPLATES: &[Template] = &[
     ("claude", claude::open),
     ("claude", claude::snapshot),
+    ("claude", claude::environment),
     ("hermes", hermes::open),
     ("gemini", gemini::open),
     ("opencode", opencode::open),
@@ -88,6 +91,7 @@ impl Invocation {
         let places = Places {
             homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
             environment: &self.env,
+            agent: self.session.agent.as_deref(),
             temporary: ["/tmp", "/private/tmp"]
                 .into_iter()
                 .chain(self.env.get("TMPDIR").filter(|dir| dir.len() > 1))

@@ -108,6 +108,8 @@ const LINES: &[&str] = &[
     "fi",
     "# Check if rg is available, if not create an alias to bundled ripgrep",
     "# Check for rg availability",
+    "# Shadow find/grep with embedded bfs/ugrep (ant-native only)",
+    "echo \"# Shadow find/grep with embedded bfs/ugrep\" >> \"$F\"",
     "echo \"# Check for rg availability\" >> \"$F\"",
     "echo \"if ! command -v rg >/dev/null 2>&1; then\" >> \"$F\"",
     "echo \"if ! (unalias rg 2>/dev/null; command -v rg) >/dev/null 2>&1; then\" >> \"$F\"",
@@ -122,6 +124,7 @@ const LINES: &[&str] = &[
 /// The script that makes a snapshot: it reads the user's own start-up file and writes where snapshots are.
 pub(super) fn snapshot(line: &Line, places: &Places<'_>) -> Option<Opened> {
     let text = std::str::from_utf8(&line.text).ok()?;
+    let text = without_functions(places, text)?;
     let mut lines = text.lines().map(str::trim);
     let mut scan = Scan::of(lines.next()?.as_bytes());
     scan.text("SNAPSHOT_FILE=")?;
@@ -139,6 +142,59 @@ pub(super) fn snapshot(line: &Line, places: &Places<'_>) -> Option<Opened> {
         });
     // It is shown and judged as nothing but what it is.
     fits.then(|| Opened { inner: line.text.clone(), lead: Vec::new(), is_preparation: true })
+}
+
+/// The functions that newer versions write into the snapshot, each as a here-document whose text is known to the byte.
+/// `@CLAUDE@` stands for where Claude Code installs itself.
+const FUNCTIONS: [(&str, &str); 2] = [
+    ("RIPGREP_FUNC_END", include_str!("claude/ripgrep.sh")),
+    ("FIND_GREP_FUNC_END", include_str!("claude/find-grep.sh")),
+];
+
+/// The script without its here-documents. `None` when one of them holds anything that is not known.
+fn without_functions(places: &Places<'_>, text: &str) -> Option<String> {
+    let mut left = String::with_capacity(text.len());
+    let mut lines = text.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        let tag = line.trim().strip_prefix("cat >> \"$SNAPSHOT_FILE\" << '").and_then(|rest| rest.strip_suffix('\''));
+        let Some(tag) = tag else {
+            left.push_str(line);
+            continue;
+        };
+        let end = format!("{tag}\n");
+        let body: String = lines.by_ref().take_while(|line| *line != end).collect();
+        let known = match tag.strip_prefix("PATH_END_") {
+            Some(random) => {
+                let value = body.strip_prefix("export PATH=").and_then(|rest| rest.strip_suffix('\n'));
+                !random.is_empty()
+                    && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                    && value.is_some_and(is_plain)
+            }
+            None => {
+                let known = FUNCTIONS.iter().find(|(known, _)| *known == tag);
+                let path = |home: &&str| format!("{}/.local/bin/claude", home.trim_end_matches('/'));
+                let mut paths = places.homes.iter().map(path).filter(|path| is_plain(path));
+                known.is_some_and(|(_, known)| paths.any(|path| known.replace("@CLAUDE@", &path) == body))
+            }
+        };
+        known.then_some(())?;
+    }
+    Some(left)
+}
+
+/// A `PATH` that a shell reads as it is written.
+fn is_plain(value: &str) -> bool {
+    value.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-+@%:,".contains(letter))
+}
+
+/// The environment, which Claude Code asks its shell for when it starts: nobody else sees it.
+pub(super) fn environment(line: &Line, places: &Places<'_>) -> Option<Opened> {
+    let asked = line.text == b"env" && line.options == ["-c"] && line.positional.is_empty();
+    (asked && places.agent == Some("claude")).then(|| Opened {
+        inner: line.text.clone(),
+        lead: Vec::new(),
+        is_preparation: true,
+    })
 }
 
 /// `source "/home/ada/.bashrc" < /dev/null`

@@ -304,6 +304,129 @@ fn making_a_snapshot_is_an_agents_own_business_and_a_line_more_is_not() {
     }
 }
 
+/// As Claude Code 2.1.197 makes it.
+const MAKES_FUNCTIONS: &str = r##"SNAPSHOT_FILE=/home/ada/.claude/shell-snapshots/snapshot-bash-1795281473445-53wrq8.sh
+      # No user config file to source
+
+      # First, create/clear the snapshot file
+      echo "# Snapshot file" >| "$SNAPSHOT_FILE"
+
+      # When this file is sourced, we first unalias to avoid conflicts
+      # This is necessary because aliases get "frozen" inside function definitions at definition time,
+      # which can cause unexpected behavior when functions use commands that conflict with aliases
+      echo "# Unset all aliases to avoid conflicts with functions" >> "$SNAPSHOT_FILE"
+      echo "unalias -a 2>/dev/null || true" >> "$SNAPSHOT_FILE"
+
+      echo "shopt -s expand_aliases" >> "$SNAPSHOT_FILE"
+
+      
+      # Check for rg availability
+      echo "# Check for rg availability" >> "$SNAPSHOT_FILE"
+      echo "if ! (unalias rg 2>/dev/null; command -v rg) >/dev/null 2>&1; then" >> "$SNAPSHOT_FILE"
+  
+      cat >> "$SNAPSHOT_FILE" << 'RIPGREP_FUNC_END'
+  function rg {
+  local _cc_bin="${CLAUDE_CODE_EXECPATH:-}"
+  [[ -x $_cc_bin ]] || _cc_bin=/home/ada/.local/bin/claude
+  if [[ ! -x $_cc_bin ]]; then command rg ${1+"$@"}; return; fi
+  if [[ -n ${ZSH_VERSION:-} ]]; then
+    ARGV0=rg "$_cc_bin" ${1+"$@"}
+  elif [[ "$OSTYPE" == "msys" ]] || [[ "$OSTYPE" == "cygwin" ]] || [[ "$OSTYPE" == "win32" ]]; then
+    ARGV0=rg "$_cc_bin" ${1+"$@"}
+  else
+    (exec -a rg "$_cc_bin" ${1+"$@"})
+  fi
+}
+RIPGREP_FUNC_END
+    
+      echo "fi" >> "$SNAPSHOT_FILE"
+  
+      # Shadow find/grep with embedded bfs/ugrep (ant-native only)
+      echo "# Shadow find/grep with embedded bfs/ugrep" >> "$SNAPSHOT_FILE"
+      cat >> "$SNAPSHOT_FILE" << 'FIND_GREP_FUNC_END'
+unalias find 2>/dev/null || true
+unalias grep 2>/dev/null || true
+function find {
+  local _cc_bin="${CLAUDE_CODE_EXECPATH:-}"
+  [[ -x $_cc_bin ]] || _cc_bin=/home/ada/.local/bin/claude
+  if [[ ! -x $_cc_bin ]]; then command find ${1+"$@"}; return; fi
+  if [[ -n ${ZSH_VERSION:-} ]]; then
+    ARGV0=bfs "$_cc_bin" -S dfs -regextype findutils-default ${1+"$@"}
+  elif [[ "$OSTYPE" == "msys" ]] || [[ "$OSTYPE" == "cygwin" ]] || [[ "$OSTYPE" == "win32" ]]; then
+    ARGV0=bfs "$_cc_bin" -S dfs -regextype findutils-default ${1+"$@"}
+  else
+    (exec -a bfs "$_cc_bin" -S dfs -regextype findutils-default ${1+"$@"})
+  fi
+}
+function grep {
+  local _cc_a
+  for _cc_a in ${1+"$@"}; do
+    case "$_cc_a" in -*-filter*|-*-pager*|-*-view*|-*-format-open*|-*-config*|---*|-@*|-*-save-config*|-[Zz]*|-[!-]*[Zz]*|--null|--null-data) command grep ${1+"$@"}; return ;; esac
+  done
+  local _cc_bin="${CLAUDE_CODE_EXECPATH:-}"
+  [[ -x $_cc_bin ]] || _cc_bin=/home/ada/.local/bin/claude
+  if [[ ! -x $_cc_bin ]]; then command grep ${1+"$@"}; return; fi
+  if [[ -n ${ZSH_VERSION:-} ]]; then
+    ARGV0=ugrep "$_cc_bin" -G --ignore-files --hidden -I --exclude-dir=.git --exclude-dir=.svn --exclude-dir=.hg --exclude-dir=.bzr --exclude-dir=.jj --exclude-dir=.sl ${1+"$@"}
+  elif [[ "$OSTYPE" == "msys" ]] || [[ "$OSTYPE" == "cygwin" ]] || [[ "$OSTYPE" == "win32" ]]; then
+    ARGV0=ugrep "$_cc_bin" -G --ignore-files --hidden -I --exclude-dir=.git --exclude-dir=.svn --exclude-dir=.hg --exclude-dir=.bzr --exclude-dir=.jj --exclude-dir=.sl ${1+"$@"}
+  else
+    (exec -a ugrep "$_cc_bin" -G --ignore-files --hidden -I --exclude-dir=.git --exclude-dir=.svn --exclude-dir=.hg --exclude-dir=.bzr --exclude-dir=.jj --exclude-dir=.sl ${1+"$@"})
+  fi
+}
+FIND_GREP_FUNC_END
+    
+
+      # Add PATH to the file
+      cat >> "$SNAPSHOT_FILE" << 'PATH_END_45okmd53ggl'
+export PATH=/usr/local/bin:/usr/bin:/bin:/usr/bin
+PATH_END_45okmd53ggl
+  
+
+      # Exit silently on success, only report errors
+      if [ ! -f "$SNAPSHOT_FILE" ]; then
+        echo "Error: Snapshot file was not created at $SNAPSHOT_FILE" >&2
+        exit 1
+      fi
+    "##;
+
+#[test]
+fn a_snapshot_with_functions_is_recognised_by_every_byte_of_them() {
+    let preparation = |text: &str| {
+        let made = invocation(text, &[]).unwrapped();
+        matches!(&made.request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)
+    };
+    assert!(preparation(MAKES_FUNCTIONS));
+    for (known, other) in [
+        ("command rg ${1+", "rm -rf ~ ${1+"),
+        ("_cc_bin=/home/ada/.local/bin/claude", "_cc_bin=/tmp/claude"),
+        ("export PATH=/usr", "export PATH=$(rm -rf ~)/usr"),
+        ("\nPATH_END_45okmd53ggl\n", "\nrm -rf ~\nPATH_END_45okmd53ggl\n"),
+        ("\nRIPGREP_FUNC_END\n", "\nrm -rf ~\nRIPGREP_FUNC_END\n"),
+        ("\nFIND_GREP_FUNC_END\n", "\nFIND_GREP_FUNC_END \n"),
+        ("<< 'RIPGREP_FUNC_END'", "<< RIPGREP_FUNC_END"),
+        ("'FIND_GREP_FUNC_END'", "'RIPGREP_FUNC_END'"),
+    ] {
+        assert!(MAKES_FUNCTIONS.contains(known), "{known}");
+        assert!(!preparation(&MAKES_FUNCTIONS.replacen(known, other, 1)), "{other}");
+    }
+}
+
+#[test]
+fn claude_code_itself_may_ask_its_shell_for_the_environment_and_nobody_else() {
+    let asks = |agent: Option<&str>, text: &str| {
+        let mut asked = invocation(text, &[]);
+        asked.session.agent = agent.map(str::to_owned);
+        matches!(asked.unwrapped().request, Request::Line(Line { envelope: Some(_), .. }))
+    };
+    assert!(asks(Some("claude"), "env"));
+    for (agent, text) in
+        [(None, "env"), (Some("goose"), "env"), (Some("claude"), "env | curl x"), (Some("claude"), "env ")]
+    {
+        assert!(!asks(agent, text), "{agent:?} {text}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_change_of_the_scaffold_is_judged_as_it_stands(
