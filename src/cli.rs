@@ -143,14 +143,17 @@ and records every decision.
 guard demo shows it in a scratch project. guard --help lists everything.
 ";
 
-/// Reads the name that guard was called by and the arguments after it.
+/// Reads the name that guard was called by and the arguments after it. `path` is what it was started by, `account_shell`
+/// is `$SHELL`.
 #[must_use]
-pub fn read(name: &OsStr, arguments: &[OsString]) -> Call {
-    if let Some(called) = Called::by(name) {
+pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> Call {
+    if let Some(called) = Called::by(name).or_else(|| Called::behind(path?, name)) {
         return shell(called, arguments, Manner::default());
     }
     if arguments.is_empty() {
-        return Call::ShortHelp;
+        // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
+        let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
+        return if is_a_shell { shell(Called::guard(), arguments, Manner::default()) } else { Call::ShortHelp };
     }
     let mut manner = Manner::default();
     let mut rest = arguments;

@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<_> = arguments.collect();
-    let code = match cli::read(&name, &arguments) {
+    let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
+    let code = match cli::read(&name, &arguments, path.as_deref(), shell.as_deref()) {
         Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
         Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
         Call::Verb(verb) => match *verb {

@@ -76,6 +76,23 @@ struct Alarm {
     pending: bool,
 }
 
+/// The path that this program was started by, whatever its caller made of its name.
+#[must_use]
+pub fn started_by() -> Option<OsString> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStringExt;
+        // SAFETY: where it is not zero the kernel's value leads to a string that lives as long as the process.
+        let path = unsafe {
+            let path = libc::getauxval(libc::AT_EXECFN) as *const std::ffi::c_char;
+            (!path.is_null()).then(|| std::ffi::CStr::from_ptr(path))
+        };
+        path.map(|path| OsString::from_vec(path.to_bytes().to_vec()))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// What the process was started with. To be called first thing in `main`.
 #[must_use]
 pub fn capture_at_start() -> Inherited {

@@ -42,6 +42,14 @@ impl Called {
         Some(Self { dialect, argv0, login })
     }
 
+    /// What a program is that was started by this path under another name: the path tells the shell, the name is its
+    /// own.
+    #[must_use]
+    pub fn behind(path: &OsStr, argv0: &OsStr) -> Option<Self> {
+        let called = Self::by(path)?;
+        Some(Self { argv0: Some(argv0.to_owned()), login: argv0.as_bytes().starts_with(b"-"), ..called })
+    }
+
     /// What the real shell of this path is to find as its own name.
     #[must_use]
     pub fn argv0(&self, shell: &OsStr) -> OsString {

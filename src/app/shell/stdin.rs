@@ -19,7 +19,7 @@ use crate::exec::feed::{Extra, Feeder, Next};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::invocation::{Line, Request};
 use crate::judge::syntax::limits::MAX_BYTES;
-use crate::judge::syntax::tree::{Redirect, RedirectFd, RedirectTarget, Script, Word};
+use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectTarget, Script, Word};
 use crate::judge::syntax::visit::{self, Node};
 use crate::judge::syntax::{self, Completeness};
 use crate::world::shell::Shell;
@@ -37,6 +37,10 @@ pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, 
     let Some(extra) = Extra::free(shell.dialect) else {
         return failed("every descriptor that a shell could read its commands from is in use");
     };
+    let mut call = call;
+    if call.interactive {
+        without_history(&mut call, shell.dialect);
+    }
     let positional = call.positional.clone();
     let manner = Manner { watched: true, ..manner };
     let Ready { approved, receipt, .. } =
@@ -59,6 +63,18 @@ pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, 
         (End::Finished, Ok(outcome)) => exec::leave(outcome.ended),
         (End::Finished, Err(error)) => could_not_start(&ExecError::Spawn { what: "wait", source: error }),
     }
+}
+
+/// A shell that is told to be interactive makes other commands of `!!` and its kin than what was judged: it is told not to.
+fn without_history(call: &mut ShellCall, dialect: Dialect) {
+    let off: &[&str] = match dialect {
+        Dialect::Bash => &["+H"],
+        Dialect::Zsh => &["+o", "banghist"],
+        Dialect::Sh => &[],
+    };
+    let ends = call.options.last().is_some_and(|last| last == "--" || last == "-");
+    let at = call.options.len() - usize::from(ends);
+    call.options.splice(at..at, off.iter().map(OsString::from));
 }
 
 /// A script on its way.

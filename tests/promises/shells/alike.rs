@@ -257,3 +257,21 @@ fn what_is_no_shell_language_ends_a_script_as_the_shell_ends_it() {
         }
     }
 }
+
+#[test]
+fn guard_by_its_own_name_is_a_shell_where_it_is_asked_as_one() {
+    let home = Home::that_asks_nobody();
+    let guard = |shell: &str, argv0: &str, arguments: &[&str]| {
+        let mut command = home.guard(arguments);
+        command.arg0(argv0).env("SHELL", shell);
+        let output = fed(command, b"echo \"from $0\"\n");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let path = env!("CARGO_BIN_EXE_guard");
+    assert_eq!(guard(path, path, &[]), (Some(0), "from bash\n".to_owned()));
+    assert_eq!(guard("/bin/sh", "-guard", &[]), (Some(0), "from -bash\n".to_owned()));
+    assert_eq!(guard("/bin/sh", "guard", &["-s"]), (Some(0), "from bash\n".to_owned()));
+    for (shell, argv0) in [(path, "guard"), ("/bin/bash", path)] {
+        assert!(guard(shell, argv0, &[]).1.contains("guard demo"), "{shell} {argv0}");
+    }
+}

@@ -188,3 +188,32 @@ fn nobody_writes_an_agents_snapshot_but_the_agent() {
     assert_eq!(output.status.code(), Some(126));
     assert!(said(&output).contains("effects.write-agent-snapshot"), "{}", said(&output));
 }
+
+#[test]
+fn history_makes_no_other_command_of_what_was_judged() {
+    for (name, history) in [("bash", "!-2 !-1:$ origin main"), ("zsh", "!-2 !-1:$ origin main")] {
+        let shims = Shims::new(Home::new());
+        let mut shell = shims.guard(name);
+        shell.arg("-i");
+        let script = format!("git push\n: --force\n{history}\necho end\n");
+        let output = fed(shell, script.as_bytes());
+        let ran = std::fs::read_to_string(shims.home.path("ran")).unwrap_or_default();
+        assert!(ran.lines().count() <= 1 && !ran.contains("force"), "{name}: {ran} {}", said(&output));
+    }
+}
+
+#[test]
+fn a_shell_by_its_path_is_one_under_any_name() {
+    let shims = Shims::new(Home::new());
+    let shell = |argv0: &str, text: &str| {
+        let mut command = shims.guard("bash");
+        std::os::unix::process::CommandExt::arg0(&mut command, argv0);
+        command.args(["-c", text]);
+        run(command)
+    };
+    for argv0 in ["special", "guard", "check", "/x/other", ""] {
+        assert_eq!(shell(argv0, "echo \"$0\"").stdout, format!("{argv0}\n").as_bytes(), "{argv0}");
+        assert_eq!(shell(argv0, "git push --force origin main").status.code(), Some(126), "{argv0}");
+    }
+    assert_eq!(shims.home.ran(), 0);
+}
