@@ -43,7 +43,10 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
 
 /// Judges a line until no question is open, and says how many were asked.
 fn findings(text: &str, cwd: &str, home: &str) -> (Vec<Finding>, usize) {
-    let invocation = invocation(text, cwd, home);
+    findings_of(invocation(text, cwd, home))
+}
+
+fn findings_of(invocation: Invocation) -> (Vec<Finding>, usize) {
     let (catalog, policy, world) = (Catalog::builtin(), Policy::default(), World::new(&invocation));
     let mut answers = Answers::none();
     for _ in 0..4 {
@@ -59,7 +62,7 @@ fn findings(text: &str, cwd: &str, home: &str) -> (Vec<Finding>, usize) {
             answers.insert(question, answer);
         }
     }
-    panic!("four rounds were not enough for {text:?}");
+    panic!("four rounds were not enough for {invocation:?}");
 }
 
 /// The worst tier that is found in a line in the project of a scene, and whether anything was lowered.
@@ -357,4 +360,17 @@ fn what_is_written_through_a_link_is_judged_by_where_the_link_leads() {
     for line in ["echo x > source", "echo x > plain", "tee plain < a"] {
         assert!(tier_in(&scene, line) <= Tier::Low, "{line}");
     }
+}
+
+#[test]
+fn guards_own_verbs_are_a_persons_to_type_and_nobody_elses() {
+    for line in
+        ["guard review", "guard approve k7m2", "guard install claude", "guard log prune", "guard allow add 'ls'"]
+    {
+        let typed = Invocation { origin: Origin::Cli, ..invocation(line, "/nonexistent/project", "/nonexistent/home") };
+        assert_eq!(findings_of(typed).0, [], "{line}");
+        assert_eq!(tier(line), Tier::Critical, "{line}");
+    }
+    let typed = Invocation { origin: Origin::Cli, ..invocation("pkill guard", "/nonexistent", "/nonexistent/home") };
+    assert_eq!(findings_of(typed).0.first().map(|finding| finding.tier), Some(Tier::Critical));
 }

@@ -71,6 +71,8 @@ pub struct Match {
     pub remote: Option<bool>,
     /// Dry runs are not matched unless this says so.
     pub dry_run: bool,
+    /// Only where no person typed it at a terminal of their own.
+    pub guarded: bool,
     /// The whole code that an interpreter is handed: language and a regular expression.
     pub code: Option<CodeTest>,
     /// The output reaches the caller.

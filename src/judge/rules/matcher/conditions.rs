@@ -3,6 +3,7 @@
 use super::scene::{Seen, View};
 use crate::judge::facts::act::{Act, ActId, Input, Output, Taint, Verb};
 use crate::judge::facts::arguments::GLOBAL;
+use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{
@@ -35,6 +36,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
     let program = view.program();
     let plain = sub_holds(view, when)
         && (when.dry_run || !(act.dry_run || program.dry_run))
+        && !(when.guarded && view.scene.invocation.origin == Origin::Cli)
         && when.recursive.is_none_or(|recursive| recursive == act.recursive)
         && when.root.is_none_or(|root| root == act.root)
         && when.remote.is_none_or(|remote| remote == act.remote.is_some())

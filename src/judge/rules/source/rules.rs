@@ -181,6 +181,7 @@ impl Check<'_> {
             recursive: shape.recursive,
             remote: shape.remote,
             dry_run: shape.dry_run,
+            guarded: shape.guarded,
             code,
             shown: shape.shown,
             text,

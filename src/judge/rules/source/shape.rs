@@ -196,6 +196,8 @@ pub struct RuleShape {
     pub remote: Option<bool>,
     #[serde(default)]
     pub dry_run: bool,
+    #[serde(default)]
+    pub guarded: bool,
     pub shown: Option<bool>,
     pub code: Option<At<CodeShape>>,
     pub text: Option<At<TextShape>>,
