@@ -147,7 +147,9 @@ guard demo shows it in a scratch project. guard --help lists everything.
 /// is `$SHELL`.
 #[must_use]
 pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> Call {
-    if let Some(called) = Called::by(name).or_else(|| Called::behind(path?, name)) {
+    // The path tells more than a name that a caller made up.
+    let named = Called::by(name).filter(|called| called.dialect.is_some());
+    if let Some(called) = named.or_else(|| Called::behind(path?, name)).or_else(|| Called::by(name)) {
         return shell(called, arguments, Manner::default());
     }
     if arguments.is_empty() {

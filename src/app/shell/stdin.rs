@@ -65,7 +65,8 @@ pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, 
     }
 }
 
-/// A shell that is told to be interactive makes other commands of `!!` and its kin than what was judged: it is told not to.
+/// A shell that is told to be interactive makes other commands of `!!` and its kin, and bash of the keys of its editor, than
+/// what was judged: it is told not to.
 fn without_history(call: &mut ShellCall, dialect: Dialect) {
     let off: &[&str] = match dialect {
         Dialect::Bash => &["+H"],
@@ -75,6 +76,10 @@ fn without_history(call: &mut ShellCall, dialect: Dialect) {
     let ends = call.options.last().is_some_and(|last| last == "--" || last == "-");
     let at = call.options.len() - usize::from(ends);
     call.options.splice(at..at, off.iter().map(OsString::from));
+    if dialect == Dialect::Bash {
+        // Long options stand in front of all others.
+        call.options.insert(0, "--noediting".into());
+    }
 }
 
 /// A script on its way.

@@ -203,6 +203,16 @@ fn history_makes_no_other_command_of_what_was_judged() {
 }
 
 #[test]
+fn keys_of_an_editor_make_no_other_command_of_what_was_judged() {
+    let shims = Shims::new(Home::new());
+    let mut shell = shims.guard("bash");
+    shell.arg("-i");
+    // Without an editor that knows them they are letters: nothing is taken back, nothing is fetched from history.
+    let output = fed(shell, b"true push --force\n: \x15git \x12true\x01git\x0b push --force\necho end\n");
+    assert_eq!(shims.home.ran(), 0, "{}", said(&output));
+}
+
+#[test]
 fn a_shell_by_its_path_is_one_under_any_name() {
     let shims = Shims::new(Home::new());
     let shell = |argv0: &str, text: &str| {
@@ -211,7 +221,7 @@ fn a_shell_by_its_path_is_one_under_any_name() {
         command.args(["-c", text]);
         run(command)
     };
-    for argv0 in ["special", "guard", "check", "/x/other", ""] {
+    for argv0 in ["special", "guard", "check", "/x/other", "", "-special"] {
         assert_eq!(shell(argv0, "echo \"$0\"").stdout, format!("{argv0}\n").as_bytes(), "{argv0}");
         assert_eq!(shell(argv0, "git push --force origin main").status.code(), Some(126), "{argv0}");
     }
