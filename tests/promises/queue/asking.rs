@@ -289,3 +289,14 @@ fn how_long_it_waits_is_the_least_of_policy_caller_and_agent() {
     let none = waits("[queue]\nwait = 0\n", &[]);
     assert!(none.contains("refused: no one to ask: there is no terminal"), "{none}");
 }
+
+#[test]
+fn the_demonstration_waits_for_nobody_where_nobody_sits() {
+    let home = home();
+    let mut command = super::stage::apart(home.guard(&["demo"]));
+    command.env_remove("GUARD_WAIT").env("PATH", "/usr/bin:/bin");
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && told.contains("That was all."), "{told}");
+    assert_eq!(all(&home), []);
+}
