@@ -49,13 +49,16 @@ pub fn page() -> String {
 /// What becomes of a command at each agent when guard does not answer, at a glance.
 fn table() -> String {
     let mut text = String::from(
-        ".SH \"WITHOUT AN ANSWER\"\nWhat becomes of a command whose hook fails, is late, or is not there any more:\n.PP\n.TS\nlb lb lb lb\nl l l l.\nagent\tfails\tlate\tmissing\n",
+        ".SH \"WITHOUT AN ANSWER\"\nWhat becomes of a command whose hook fails, is late, or is not there any more:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
     );
     for host in HOSTS {
         let cells = [host.on_failure, host.on_timeout, host.on_missing].map(short);
-        text.push_str(&format!("{}\t{}\n", escape(host.title), cells.join("\t")));
+        text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), host.tried));
     }
-    text.push_str(".TE\n.PP\n* Not in every version, or not in every case: see the agent's section.\n");
+    text.push_str(
+        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Where no version \
+         stands, it is from the maker's documents and source; nobody has seen it.\n",
+    );
     text
 }
 
