@@ -32,8 +32,8 @@ pub struct Host {
     pub on_failure: &'static str,
     pub on_timeout: &'static str,
     pub on_missing: &'static str,
-    /// The version with which all of this was seen, the program itself against a stand-in for its model; empty where it
-    /// is from the maker's documents and source.
+    /// The version of the program itself that was seen to refuse, to let through and to miss guard, against a stand-in for
+    /// its model; empty where all is from the maker's documents and source.
     pub tried: &'static str,
     /// What the user still has to do.
     pub next: &'static str,

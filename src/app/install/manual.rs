@@ -56,8 +56,9 @@ fn table() -> String {
         text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), host.tried));
     }
     text.push_str(
-        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Where no version \
-         stands, it is from the maker's documents and source; nobody has seen it.\n",
+        ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: \
+         the version of the program itself that was seen to refuse, to let through and to miss guard, against a stand-in \
+         for its model. All else is from the makers' documents and source.\n",
     );
     text
 }
