@@ -313,3 +313,15 @@ fn the_lines_of_guard_init_are_good_in_their_shell() {
         assert!(checked.status.success(), "{shell}: {}", String::from_utf8_lossy(&checked.stderr));
     });
 }
+
+#[test]
+fn what_only_the_shell_takes_for_whole_does_not_run_unjudged() {
+    let mut typed = Typed::new("zsh", "setopt rc_quotes", "");
+    for line in ["if [[ -n x ]] git push --force origin main", "mark ''' && git push --force origin main #'"] {
+        typed.terminal.send(&format!("{line}\r"));
+        typed.terminal.settle(Duration::from_secs(2));
+        assert!(!typed.ran().iter().any(|ran| ran.contains("git push")), "{line}:\n{}", typed.terminal.screen());
+        typed.terminal.send("\x03\x03");
+        typed.terminal.settle(Duration::from_millis(500));
+    }
+}

@@ -26,22 +26,24 @@ if [[ -o interactive && -o zle ]] && (( ! ${+widgets[_guard_accept_line]} )); th
     _guard_judge() {
         emulate -L zsh
         local whole=$PREBUFFER$BUFFER
-        [[ $whole == *[^[:space:]]* ]] || return 0
+        # What edits a variable or answers a menu is no command.
+        [[ $CONTEXT == (vared|select) || $whole != *[^[:space:]]* ]] && return 0
         zle -I
         $_guard_program line zsh $whole "$(_guard_names $whole)" < /dev/tty
     }
 
-    # Runs the widget that was there before, when the line may run or is not whole.
+    # Runs the widget that was there before, when the line may run. A line that is not whole goes on in the editor: what
+    # zsh takes for whole and guard does not would run unjudged otherwise.
     _guard_accept_with() {
         [[ -o bang_hist ]] && zle .expand-history
         _guard_judge
         case $? in
-            0 | 1) zle $1 -- "${@:2}" ;;
+            0) zle $1 -- "${@:2}" ;;
+            1) BUFFER+=$'\n' CURSOR=$#BUFFER ;;
             126 | 130) zle reset-prompt ;;
             *)
-                zle -I
-                print -u2 'guard: the line was not judged and does not run; a shell without guard: zsh -f'
                 zle reset-prompt
+                zle -M 'guard: the line was not judged and does not run; a shell without guard: zsh -f'
                 ;;
         esac
     }
