@@ -1,7 +1,7 @@
 //! `guard hook --agent NAME`: an agent tells what it is about to do, and guard answers in the agent's own dialect.
 //!
 //! The road on one page: [`run`] begins the deadline, reads the input, judges it on the main road, writes the answer
-//! down ([`advice`]) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
+//! down (`advice`) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
 //! What may not enter: what any one agent says (each has a file of its own beside this one), and running anything.
 
 use std::io::{self, Read};

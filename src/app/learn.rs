@@ -1,7 +1,7 @@
 //! `guard learn`: what a person has allowed again and again, as grants that they may give.
 //!
-//! An offer is made after [`OFTEN`] approvals of one shape and no denial, never for what cannot be undone, and it is given by
-//! the person alone.
+//! An offer is made after a number of approvals of one shape and no denial, never for what cannot be undone, and it is
+//! given by the person alone.
 
 use std::io::{self, Write as _};
 

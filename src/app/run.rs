@@ -2,7 +2,7 @@
 //!
 //! The road on one page: what is asked for is judged, decided on and written down ([`settle`]); what nobody was asked
 //! about replaces guard, what somebody was asked about is waited for. Commands on standard input go the same way, one
-//! after the other ([`super::shell::stdin`]).
+//! after the other (`shell::stdin`).
 
 use std::io::Write;
 use std::path::PathBuf;
