@@ -21,8 +21,8 @@ pub(super) fn grouped(text: &[u8], dialect: Dialect, number: c_int) -> Option<Ve
         Some(b';') => 1,
         _ => 0,
     };
-    let (ends, rest) = rest.split_at_checked(ends)?;
-    let ends = if ends.is_empty() { &b";"[..] } else { ends };
+    // The blank in front of a comment makes it one.
+    let (ends, rest) = if ends == 0 { (&b";"[..], tail) } else { rest.split_at_checked(ends)? };
     let begin = script.items.first()?.span.start as usize;
     let (before, head) = head.split_at_checked(begin)?;
     let redirects = format!(" }} {number}<&-; }} <&{number}");
@@ -41,7 +41,8 @@ mod tests {
     fn a_group_ends_on_the_line_where_its_command_ends() {
         for (text, wanted) in [
             ("ls\n", "{ { ls; } 9<&-; } <&9\n"),
-            ("ls; pwd # all\n", "{ ls; pwd; } 9<&-; } <&9 # all\n"),
+            ("ls; pwd # all\n", "{ { ls; pwd; } 9<&-; } <&9 # all\n"),
+            ("ls  # all", "{ { ls; } 9<&-; } <&9  # all"),
             ("sleep 1 &\n", "{ { sleep 1 & } 9<&-; } <&9\n"),
             ("a & b;\n", "{ { a & b; } 9<&-; } <&9\n"),
             ("cat <<E && pwd\nbody\nE\n", "{ { cat <<E && pwd; } 9<&-; } <&9\nbody\nE\n"),

@@ -161,6 +161,8 @@ impl Parser<'_> {
             let rest = self.text.get(self.pos..).unwrap_or_default();
             self.pos += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
         }
+        let begin = if self.between.1 == start { self.between.0 } else { start };
+        self.between = (begin, self.pos);
         self.spend(self.pos - start)
     }
 

@@ -72,13 +72,13 @@ impl Parser<'_> {
         items.push(Item::default());
         let Some(item) = items.last_mut() else { return Err(self.unexpected()) };
         self.pipeline(&mut item.first)?;
-        item.span = self.span_from(start);
+        item.span = self.solid_span_from(start);
         while let Some(join) = self.join()? {
             item.rest.push((join, Pipeline::default()));
             if let Some((_, pipeline)) = item.rest.last_mut() {
                 self.pipeline(pipeline)?;
             }
-            item.span = self.span_from(start);
+            item.span = self.solid_span_from(start);
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Parser<'_> {
         let start = self.pos;
         let prefixed = self.prefixes(pipeline)?;
         if prefixed && matches!(self.peek(), 0 | b'\n' | b';') {
-            pipeline.span = self.span_from(start);
+            pipeline.span = self.solid_span_from(start);
             return Ok(());
         }
         // `!(…)` has been read with its `!`.
@@ -111,7 +111,7 @@ impl Parser<'_> {
             if !std::mem::take(&mut first_is_read) {
                 self.command(&mut pipeline.commands)?;
             }
-            pipeline.span = self.span_from(start);
+            pipeline.span = self.solid_span_from(start);
             self.blanks()?;
             if !self.pipe(&mut pipeline.commands)? {
                 return Ok(());

@@ -105,6 +105,8 @@ pub(super) struct Parser<'t> {
     /// Where the parentheses stand that are open in the arithmetic being read.
     pub(super) opens: Vec<usize>,
     pub(super) failed: BTreeSet<(usize, Attempt)>,
+    /// Where the last blanks, with the comment behind them, begin and end.
+    pub(super) between: (usize, usize),
     /// A here-document ended with the text, not with its delimiter.
     pub(super) cut_heredoc: bool,
 }
@@ -137,6 +139,7 @@ impl<'t> Parser<'t> {
             declaring: None,
             opens: Vec::new(),
             failed: BTreeSet::new(),
+            between: (0, 0),
             cut_heredoc: false,
         }
     }
@@ -271,6 +274,13 @@ impl<'t> Parser<'t> {
     /// The span from `start` to the current place.
     pub(super) fn span_from(&self, start: usize) -> Span {
         Span::new(self.place(start), self.place(self.pos).max(self.place(start)))
+    }
+
+    /// From `start` to here, without the blanks and the comment that were just stepped over.
+    pub(super) fn solid_span_from(&self, start: usize) -> Span {
+        let (begin, end) = self.between;
+        let solid = if end == self.pos { begin.max(start) } else { self.pos };
+        Span::new(self.place(start), self.place(solid).max(self.place(start)))
     }
 
     /// Fails at the current place.

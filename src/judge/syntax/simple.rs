@@ -89,7 +89,7 @@ impl Parser<'_> {
         if end == start {
             return Err(self.unexpected());
         }
-        simple.span = self.span_from(start);
+        simple.span = self.solid_span_from(start);
         simple.span.end = self.place(end).max(simple.span.start);
         commands.push(Command::Simple(simple));
         Ok(())
