@@ -43,7 +43,7 @@ mod tests {
             ("ls\n", "{ { ls; } 9<&-; } <&9\n"),
             ("ls; pwd # all\n", "{ { ls; pwd; } 9<&-; } <&9 # all\n"),
             ("ls  # all", "{ { ls; } 9<&-; } <&9  # all"),
-            ("sleep 1 &\n", "{ { sleep 1 & } 9<&-; } <&9\n"),
+            ("sleep 1 &\n", "{ { sleep 1& } 9<&-; } <&9\n"),
             ("a & b;\n", "{ { a & b; } 9<&-; } <&9\n"),
             ("cat <<E && pwd\nbody\nE\n", "{ { cat <<E && pwd; } 9<&-; } <&9\nbody\nE\n"),
             ("\n# first\nif true\nthen ls\nfi\n", "\n# first\n{ { if true\nthen ls\nfi; } 9<&-; } <&9\n"),
