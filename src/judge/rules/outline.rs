@@ -43,6 +43,22 @@ enum Table {
     Inner,
 }
 
+/// A set of bytes, as a table.
+const fn set(bytes: &[u8]) -> [bool; 256] {
+    let mut set = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        set[bytes[at] as usize] = true;
+        at += 1;
+    }
+    set
+}
+
+/// Where the bytes of a value change what those behind them mean.
+static TURNS: [bool; 256] = set(b"\"'[]{}#\n");
+/// What a bare key is written with.
+static BARE: [bool; 256] = set(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
 /// What is still to be looked through. Each step answers `None` where it does not understand.
 struct Look<'a> {
     rest: &'a [u8],
@@ -72,7 +88,7 @@ impl<'a> Look<'a> {
     /// The end of a line with nothing but a comment before it.
     fn line_end(&mut self) -> Option<()> {
         self.blanks();
-        let len = self.rest.iter().position(|byte| *byte == b'\n').unwrap_or(self.rest.len());
+        let len = memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len());
         let (line, rest) = self.rest.split_at(len);
         self.rest = rest.get(1..).unwrap_or_default();
         matches!(line, [] | [b'\r'] | [b'#', ..]).then_some(())
@@ -112,9 +128,8 @@ impl<'a> Look<'a> {
     }
 
     fn bare_key(&mut self) -> Option<&'a [u8]> {
-        let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let len = self.rest.iter().take_while(plain).count();
-        let (key, rest) = self.rest.split_at_checked(len)?;
+        let len = self.rest.iter().position(|byte| !BARE[usize::from(*byte)])?;
+        let (key, rest) = self.rest.split_at(len);
         self.rest = rest;
         (len > 0).then_some(key)
     }
@@ -164,11 +179,7 @@ impl<'a> Look<'a> {
     fn value(&mut self) -> Option<()> {
         let mut depth = 0usize;
         loop {
-            let at = self
-                .rest
-                .iter()
-                .position(|byte| matches!(byte, b'"' | b'\'' | b'[' | b']' | b'{' | b'}' | b'#' | b'\n'));
-            let Some(at) = at else {
+            let Some(at) = self.rest.iter().position(|byte| TURNS[usize::from(*byte)]) else {
                 self.rest = &[];
                 return (depth == 0).then_some(());
             };
@@ -202,8 +213,7 @@ impl<'a> Look<'a> {
         let is_long = self.rest.starts_with(&triple);
         let mut at = if is_long { 3 } else { 1 };
         loop {
-            let found = self.rest.get(at..)?.iter().position(|byte| *byte == quote || matches!(byte, b'\\' | b'\n'))?;
-            at += found;
+            at += memchr::memchr3(quote, b'\\', b'\n', self.rest.get(at..)?)?;
             match self.rest[at] {
                 b'\\' if quote == b'"' => at += 2,
                 b'\n' if !is_long => return None,
