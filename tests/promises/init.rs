@@ -137,6 +137,23 @@ fn a_safe_line_runs_once_and_a_refused_one_not_at_all() {
 }
 
 #[test]
+fn what_a_shell_wraps_around_everyday_programs_is_not_asked_about() {
+    each(&SHELLS, |shell| {
+        let mut typed = Typed::new(shell, "", "");
+        typed.runs("ls -la | head -1 && cd . && mark one", &["mark one"]);
+        typed.runs("echo x | grep x && mark two", &["mark one", "mark two"]);
+    });
+}
+
+#[test]
+fn a_function_of_the_same_name_as_one_of_fish_is_judged_by_what_it_does() {
+    let mut typed = Typed::new("fish", "function ls; git push --force origin main; end", "");
+    typed.asks("ls");
+    typed.no();
+    assert_eq!(typed.ran(), [""; 0]);
+}
+
+#[test]
 fn a_line_that_is_allowed_runs_once_and_in_the_shell_itself() {
     each(&SHELLS, |shell| {
         let mut typed = Typed::new(shell, "", "");

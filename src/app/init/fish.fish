@@ -11,7 +11,11 @@ if status is-interactive
         end
         for name in (string match -ra -- '[A-Za-z0-9_.+-]+' $line | sort -u)
             if functions -q -- $name; and not contains -- $name __guard_names __guard_execute
-                functions --no-details -- $name
+                # What fish itself brings (ls, grep, cd) stands for the program of that name.
+                set -l file (functions --details -- $name)
+                if not string match -q -- "$__fish_data_dir/*" $file; and not string match -q -- 'embedded:*' $file
+                    functions --no-details -- $name
+                end
             end
         end
     end
