@@ -1,6 +1,7 @@
 //! `guard line`: the question of an interactive shell before it runs a line. The lines of `guard init` ask it.
 //!
-//! 0 lets the line run, 1 says that it is not whole yet, anything else holds it back. The shell runs it, in itself.
+//! 0 lets the line run, 1 says that it is not whole yet, 4 wants to be asked anew, anything else holds it back. The shell
+//! runs it, in itself.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +15,16 @@ use super::road::{Road, RoadError};
 use super::settle::{self, Manner};
 use crate::exec::Inherited;
 use crate::judge::invocation::{Line, Request};
+use crate::judge::policy::Decision;
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::syntax::{self, Completeness};
 
 /// The arguments of `guard line`.
 #[derive(Debug, Args)]
 pub struct LineArgs {
+    /// Ask nobody and print nothing: exit 4 where somebody would be asked or told
+    #[arg(long)]
+    unasked: bool,
     /// The shell that asks
     shell: Interactive,
     /// What was typed
@@ -32,6 +37,9 @@ pub struct LineArgs {
 
 /// More lines may follow.
 const NOT_WHOLE: u8 = 1;
+
+/// It does not run without a word. An editor of lines makes room for that first, and asks again.
+const NOT_UNASKED: u8 = 4;
 
 /// Judges, asks where a person must be asked, and says whether the line may run.
 ///
@@ -61,6 +69,9 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, RoadError> {
     let shell = road.shell(Some(dialect)).or_else(|_| road.shell(None))?.path;
     let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
     let invocation = road.caller.invocation(Request::Line(line));
+    if args.unasked && !matches!(road.judge(&invocation).decision, Decision::Run(_)) {
+        return Ok(NOT_UNASKED);
+    }
     Ok(settle::settle(&road, invocation, Manner::default(), &mut inherited).map_or_else(|code| code, |_| 0))
 }
 

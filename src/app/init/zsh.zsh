@@ -28,8 +28,14 @@ if [[ -o interactive && -o zle ]] && (( ! ${+widgets[_guard_accept_line]} )); th
         local whole=$PREBUFFER$BUFFER
         # What edits a variable or answers a menu is no command.
         [[ $CONTEXT == (vared|select) || $whole != *[^[:space:]]* ]] && return 0
+        local names="$(_guard_names $whole)"
+        local -i answer
+        # Most lines run without a word, and stay where they stand.
+        $_guard_program line --unasked zsh $whole $names < /dev/tty
+        answer=$?
+        (( answer == 4 )) || return answer
         zle -I
-        $_guard_program line zsh $whole "$(_guard_names $whole)" < /dev/tty
+        $_guard_program line zsh $whole $names < /dev/tty
     }
 
     # Runs the widget that was there before, when the line may run. A line that is not whole goes on in the editor: what
