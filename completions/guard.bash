@@ -1698,7 +1698,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__line)
-            opts="-h --help bash zsh fish"
+            opts="-h --unasked --help bash zsh fish"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -219,6 +219,7 @@ complete -c guard -n "__fish_guard_using_subcommand install" -l uninstall -d 'Ta
 complete -c guard -n "__fish_guard_using_subcommand install" -s y -l yes -d 'Do not ask'
 complete -c guard -n "__fish_guard_using_subcommand install" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand init" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand line" -l unasked -d 'Ask nobody and print nothing: exit 4 where somebody would be asked or told'
 complete -c guard -n "__fish_guard_using_subcommand line" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand hook" -l agent -d 'The agent whose hook this is; its JSON is read from standard input' -r
 complete -c guard -n "__fish_guard_using_subcommand hook" -l timeout -d 'For how long the agent waits, where its configuration says other than the agent\'s default' -r
