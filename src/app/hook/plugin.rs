@@ -21,16 +21,21 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    /// The source, which starts this guard by its path.
+    /// The source, which starts this guard by its path. How guard is asked is the same in all of them.
     #[must_use]
     pub fn source(self, guard: &str) -> String {
-        let source = match self {
-            Self::OpenCode => include_str!("plugins/opencode.js"),
-            Self::OpenCode2 => include_str!("plugins/opencode-2.js"),
-            Self::Amp => include_str!("plugins/amp.ts"),
+        let (source, agent) = match self {
+            Self::OpenCode => (include_str!("plugins/opencode.js"), "opencode"),
+            Self::OpenCode2 => (include_str!("plugins/opencode-2.js"), "opencode"),
+            Self::Amp => (include_str!("plugins/amp.ts"), "amp"),
         };
+        let ask = include_str!("plugins/ask.js").replace("@AGENT@", agent);
         let path = Value::from(guard).to_string();
-        source.replacen("const GUARD = \"guard\";", &format!("const GUARD = {path};"), 1)
+        source.replacen("// @ASK@\n", &ask, 1).replacen(
+            "const GUARD = \"guard\";",
+            &format!("const GUARD = {path};"),
+            1,
+        )
     }
 }
 
