@@ -103,10 +103,8 @@ pub enum BadSignature {
 /// What is signed for a yes to a request. Nothing else that is signed begins alike.
 #[must_use]
 pub fn approval(request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
-    let mut message = format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings ").into_bytes();
-    message.extend(hex(&bindings.digest()).bytes());
-    message.push(b'\n');
-    message
+    let bindings = Digest(bindings.digest());
+    format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings {bindings}\n").into_bytes()
 }
 
 /// What is signed to enrol or remove an approver. `change` is `add` or `remove`.
@@ -120,10 +118,6 @@ pub fn enrolment(change: &str, approver: &Approver) -> Vec<u8> {
 #[must_use]
 pub fn grant(words: &str) -> Vec<u8> {
     format!("guard grant 1\n{words}\n").into_bytes()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Approver {
