@@ -8,6 +8,8 @@ pub const ALLOW: u8 = 0;
 pub const ASK: u8 = 1;
 /// It would be refused (`guard check`).
 pub const DENY: u8 = 2;
+/// It does not run without a word. An editor of lines makes room for that first, and asks again (`guard line`).
+pub const NOT_UNASKED: u8 = 4;
 /// It waits in the queue, and nobody waits for it.
 pub const QUEUED: u8 = 75;
 /// guard itself failed, or was called wrongly.

@@ -15,7 +15,6 @@ use super::road::{Road, RoadError};
 use super::settle::{self, Manner};
 use crate::exec::Inherited;
 use crate::judge::invocation::{Line, Request};
-use crate::judge::policy::Decision;
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::syntax::{self, Completeness};
 
@@ -37,9 +36,6 @@ pub struct LineArgs {
 
 /// More lines may follow.
 const NOT_WHOLE: u8 = 1;
-
-/// It does not run without a word. An editor of lines makes room for that first, and asks again.
-const NOT_UNASKED: u8 = 4;
 
 /// Judges, asks where a person must be asked, and says whether the line may run.
 ///
@@ -69,10 +65,8 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, RoadError> {
     let shell = road.shell(Some(dialect)).or_else(|_| road.shell(None))?.path;
     let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
     let invocation = road.caller.invocation(Request::Line(line));
-    if args.unasked && !matches!(road.judge(&invocation).decision, Decision::Run(_)) {
-        return Ok(NOT_UNASKED);
-    }
-    Ok(settle::settle(&road, invocation, Manner::default(), &mut inherited).map_or_else(|code| code, |_| 0))
+    let manner = Manner { unasked: args.unasked, ..Manner::default() };
+    Ok(settle::settle(&road, invocation, manner, &mut inherited).map_or_else(|code| code, |_| 0))
 }
 
 /// The terminal, waiting for lines for as long as this lives.

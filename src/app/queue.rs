@@ -14,7 +14,7 @@ use crate::channel::bell::{Bell, Heard};
 use crate::judge::Judgment;
 use crate::judge::approver;
 use crate::judge::bindings::Bindings;
-use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
@@ -49,12 +49,15 @@ impl Wait {
         if invocation.session.agent.is_some() {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
-        // A caller can only shorten it.
-        if let Some(seconds) = invocation.env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok()) {
-            time = time.min(Duration::from_secs(seconds));
-        }
+        let time = time.min(callers_limit(&invocation.env));
         Self { time, elsewhere, tells: true, why }
     }
+}
+
+/// For how long a caller lets a command wait, by `GUARD_WAIT` in seconds: it can only shorten the time.
+pub(super) fn callers_limit(env: &Environment) -> Duration {
+    let seconds = env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok());
+    seconds.map_or(Duration::MAX, Duration::from_secs)
 }
 
 /// When the agent above ends a command.

@@ -187,6 +187,14 @@ impl Road {
         judgment
     }
 
+    /// What the command would do in this session's standing, anew: for what somebody said yes to a while ago.
+    #[must_use]
+    pub fn judge_again(&self, invocation: &Invocation) -> Judgment {
+        let mut fresh = self.work_out(invocation);
+        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy());
+        fresh
+    }
+
     /// Judges a command, weighs it against the session's past, and decides.
     #[must_use]
     pub fn judge(&self, invocation: &Invocation) -> Judged {

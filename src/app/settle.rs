@@ -14,13 +14,13 @@ use super::exit;
 use super::hook;
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
+use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
-use crate::judge::{Judgment, behaviour};
 use crate::store::{Handed, IntentRow, Settled};
-use crate::ui::visible;
+use crate::ui::verdict;
 use crate::world::identity::Caller;
 
 /// A command that may run now.
@@ -41,6 +41,8 @@ pub struct Manner {
     pub no_wait: bool,
     /// guard stays with the command whether or not somebody is asked.
     pub watched: bool,
+    /// Nobody is asked and nothing is said: [`exit::NOT_UNASKED`] where that cannot be.
+    pub unasked: bool,
 }
 
 /// Judges a command, decides, asks, and writes down what is to happen.
@@ -54,6 +56,7 @@ pub fn settle(road: &Road, invocation: Invocation, manner: Manner, inherited: &m
             let approved = Approved::by_policy(invocation, &judgment, &cleared);
             at_once(road, approved, &judgment, manner)
         }
+        Decision::Ask(_) | Decision::Refuse(_) if manner.unasked => Err(exit::NOT_UNASKED),
         Decision::Ask(prompt) if manner.yes && may_say_yes(road, &invocation, &prompt) => {
             match Approved::by_person(invocation, &judgment, &judgment, Basis::YesInAdvance) {
                 Ok(approved) => at_once(road, approved, &judgment, manner),
@@ -154,8 +157,7 @@ fn with_a_person(
         }
     };
     // Time has passed: what was approved must still be what would run.
-    let mut fresh = road.work_out(&invocation);
-    fresh.risk = behaviour::weigh(fresh.risk, &road.standing(&invocation), road.policy());
+    let fresh = road.judge_again(&invocation);
     if folder != folder_identity(&invocation.cwd) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
         return Err(refuse(road, &invocation, judgment, &refusal, answer));
@@ -251,18 +253,7 @@ fn record(
 
 /// One line on stderr: which kind of refusal, the worst finding, and what to do instead.
 fn say(refusal: &Refusal, risk: &Risk) -> u8 {
-    let mut line = format!("guard: refused: {refusal}");
-    let by_rule = matches!(refusal, Refusal::Rule { .. });
-    let worst = risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
-    if let Some(finding) = worst {
-        if !by_rule {
-            line.push_str(&format!(" [{}, tier {}: {}]", finding.rule, finding.tier.number(), finding.reason));
-        }
-        if let Some(instead) = &finding.instead {
-            line.push_str(&format!(" Instead: {instead}"));
-        }
-    }
-    let _ = writeln!(std::io::stderr(), "{}", visible::text(&line));
+    let _ = writeln!(std::io::stderr(), "{}", verdict::refused(refusal, risk));
     exit::REFUSED
 }
 

@@ -16,12 +16,12 @@ use crate::app::approver::sign;
 use crate::app::ask::Asked;
 use crate::app::queue::{self, Wait};
 use crate::app::road::{Judged, Road, RoadError};
+use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
-use crate::judge::{Judgment, behaviour};
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::{verdict, visible};
 
@@ -127,19 +127,14 @@ fn elsewhere(
             return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not") });
         }
     };
-    let mut fresh = road.work_out(invocation);
-    fresh.risk = behaviour::weigh(fresh.risk, &road.standing(invocation), road.policy());
+    let fresh = road.judge_again(invocation);
     Approved::by_person(invocation.clone(), judgment, &fresh, Basis::Person).map(|_| by)
 }
 
 /// How long it may wait: as the policy says, and no longer than leaves time to answer.
 fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
     let policy = Duration::from_secs(road.policy().queue_wait.into());
-    let mut time = policy.min(watchdog.left().saturating_sub(MARGIN));
-    // A caller can only shorten it.
-    if let Some(seconds) = road.caller.env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok()) {
-        time = time.min(Duration::from_secs(seconds));
-    }
+    let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&road.caller.env));
     let why = match prompt.tier {
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not sure to ask a person when its hook wants it to", host.name),
