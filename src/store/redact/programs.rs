@@ -137,11 +137,16 @@ impl<'w> Command<'w> {
         let mut takers: Vec<(&Taker, bool)> = Vec::new();
         let mut waiting: Option<Form> = None;
         let mut before = "";
+        let mut hidden = 0;
         for (word, written) in self.texts(text) {
+            if word.span.start < hidden {
+                // The secret's own blanks and quotes begin no option.
+                continue;
+            }
             if let Some(form) = waiting.take()
                 && !written.starts_with('-')
             {
-                hide(secrets, words::value(text, word.span.start, quote_before(text, word)), form);
+                hidden = hide(secrets, words::value(text, word.span.start, quote_before(text, word)), form);
                 continue;
             }
             let base = written.rsplit('/').next().unwrap_or(written);
@@ -158,7 +163,7 @@ impl<'w> Command<'w> {
                 && let Some(rest) = written.strip_prefix("pass:")
             {
                 // The way openssl takes it.
-                hide(secrets, words::value(text, word.span.end - rest.len(), None), Form::Next);
+                hidden = hide(secrets, words::value(text, word.span.end - rest.len(), None), Form::Next);
             }
             before = written;
             let taken = takers.iter().filter(|(_, ready)| *ready).flat_map(|(taker, _)| {
@@ -173,10 +178,10 @@ impl<'w> Command<'w> {
                 waiting = (form != Form::Attached).then_some(form);
             } else if option.starts_with("--") {
                 if rest.starts_with('=') {
-                    hide(secrets, words::value(text, glued + 1, None), form);
+                    hidden = hide(secrets, words::value(text, glued + 1, None), form);
                 }
             } else if form != Form::Next {
-                hide(secrets, words::value(text, glued, None), form);
+                hidden = hide(secrets, words::value(text, glued, None), form);
             }
         }
     }
@@ -270,26 +275,28 @@ fn is_cluster_with(word: &str, option: char) -> bool {
         .is_some_and(|rest| rest.chars().all(|letter| letter.is_ascii_alphabetic()) && rest.contains(option))
 }
 
-fn hide(secrets: &mut Secrets<'_>, span: Range<usize>, form: Form) {
+/// Hides what of a value is secret, and tells where the hidden part ends: at the beginning of the text if there is none.
+fn hide(secrets: &mut Secrets<'_>, span: Range<usize>, form: Form) -> usize {
     let value = secrets.text.get(span.clone()).unwrap_or_default();
     let from = match form {
         Form::Attached | Form::Next | Form::Either => 0,
         Form::AfterColon => match value.find(':') {
             Some(colon) => colon + 1,
-            None => return,
+            None => return 0,
         },
         Form::AfterPercent => match value.find('%') {
             Some(percent) => percent + 1,
-            None => return,
+            None => return 0,
         },
         Form::AfterComma => match value.find(',') {
             Some(comma) => comma + 1,
-            None => return,
+            None => return 0,
         },
     };
     let secret = value.get(from..).unwrap_or_default();
     if secret.is_empty() || is_expansion(secret) || from == 0 && is_reference(value) {
-        return;
+        return 0;
     }
     secrets.hide(span.start + from..span.end);
+    span.end
 }

@@ -202,6 +202,19 @@ fn a_private_key_is_hidden_and_its_frame_stays() {
 }
 
 #[test]
+fn what_looks_like_an_option_within_a_secret_hides_nothing_behind_it() {
+    for (command, kept) in [
+        ("sshpass -p '0*0# <-p' ssh h", "sshpass -p '***' ssh h"),
+        ("mysql -p'a <-p' shop", "mysql -p'***' shop"),
+        ("curl -u 'name:a (-u' https://h", "curl -u 'name:***' https://h"),
+        ("PASSWORD='a password' x", "PASSWORD='***' x"),
+        ("tool --password='a --password' x", "tool --password='***' x"),
+    ] {
+        assert_eq!(redact(command).0, kept);
+    }
+}
+
+#[test]
 fn a_text_of_the_greatest_size_is_read_in_linear_steps() {
     // Quadratic work on any of these would take minutes.
     for part in [
