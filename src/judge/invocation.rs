@@ -160,7 +160,7 @@ pub struct Session {
 }
 
 /// A SHA-256 over what was asked and what its meaning depends on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Digest(pub [u8; 32]);
 
 impl fmt::Display for Digest {

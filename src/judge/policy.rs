@@ -184,7 +184,7 @@ pub struct Support {
 }
 
 /// What is remembered of the session, as counters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// Denials since the last approval, timeouts not counted.
     pub denials_in_a_row: u32,
@@ -201,7 +201,7 @@ pub struct Standing {
 }
 
 /// What a person let run, above the command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Above {
     /// Its row in the record.
     pub row: i64,
@@ -248,7 +248,7 @@ impl Cleared {
 }
 
 /// What let a command run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     /// The score is below the threshold.
     Score,
@@ -309,7 +309,7 @@ pub struct Prompt {
 }
 
 /// Why a command does not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// A deny rule.
     Rule { rule: String, reason: String },

@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 use rusqlite::OptionalExtension;
+use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::behaviour;
@@ -18,7 +19,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 
 /// A person's answer, as the record has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// The row.
     pub row: i64,

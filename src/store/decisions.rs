@@ -20,8 +20,9 @@ use super::redact::redact;
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::policy::{Above, Basis, Refusal};
-use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::rules::model::Note;
+use crate::judge::syntax::tree::Span;
 
 /// How many findings a row tells, and how many operands of each.
 const MAX_FINDINGS: usize = 64;
@@ -206,6 +207,16 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The intent that the guard of this process wrote of the command that it waits for.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn waited_for(&self, process: &str) -> Result<Option<i64>, StoreError> {
+        self.persist(|connection| waited_for_by(connection, process))
+    }
+}
+
 /// The scope of the intent of a guard that waits. It shares the index with the sessions of grants, of which none has
 /// such a name, because another index would cost every opening.
 fn waiting(process: &str) -> String {
@@ -280,12 +291,41 @@ pub struct ContextEntry {
     pub detail: Option<String>,
 }
 
+impl From<FindingEntry> for Finding {
+    fn from(entry: FindingEntry) -> Self {
+        let [start, end] = entry.span;
+        Self {
+            rule: entry.rule,
+            tier: entry.tier,
+            weight: entry.weight,
+            reversibility: entry.reversibility,
+            reason: entry.reason,
+            instead: entry.instead,
+            span: Span { start, end },
+            touches: entry.touches,
+            deny: entry.deny,
+            yolo: false,
+            notes: entry.notes,
+            lowered: entry.lowered,
+            act: None,
+        }
+    }
+}
+
+impl From<ContextEntry> for Circumstance {
+    fn from(entry: ContextEntry) -> Self {
+        Self { fact: entry.fact, weight: entry.weight, detail: entry.detail }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-fn findings(risk: &Risk) -> Vec<FindingEntry> {
+/// The findings of a risk as a row tells them.
+#[must_use]
+pub fn findings(risk: &Risk) -> Vec<FindingEntry> {
     // The worst first, so that a cut list loses the least.
     let mut findings: Vec<&Finding> = risk.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.tier));
@@ -309,7 +349,9 @@ fn entry(finding: &Finding) -> FindingEntry {
     }
 }
 
-fn context(risk: &Risk) -> Vec<ContextEntry> {
+/// The circumstances of a risk as a row tells them.
+#[must_use]
+pub fn context(risk: &Risk) -> Vec<ContextEntry> {
     risk.context
         .iter()
         .map(|circumstance| ContextEntry {

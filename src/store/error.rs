@@ -59,6 +59,8 @@ pub enum StoreError {
     Altered { row: i64 },
     /// A row says something that this version cannot read.
     Unreadable { row: i64, detail: String },
+    /// The record is kept by another account, and could not be reached or did not take it.
+    Elsewhere { why: String },
     /// A grant that may not be given.
     Refused { why: String },
     /// Anything else that the system reported.
@@ -130,7 +132,7 @@ impl fmt::Display for StoreError {
                  keep a copy before you begin a new record"
             ),
             Self::Unreadable { row, detail } => write!(f, "row {row} of the record cannot be read: {detail}"),
-            Self::Refused { why } => f.write_str(why),
+            Self::Refused { why } | Self::Elsewhere { why } => f.write_str(why),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Sqlite { path, source } => write!(f, "{}: {source}", path.display()),
         }

@@ -149,9 +149,23 @@ impl Store {
     /// # Errors
     /// The record cannot be read; then no grant should be assumed.
     pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
+        self.grants_of(None, session, command, now)
+    }
+
+    /// The same, of those that were given to one account, where the record is kept for many.
+    ///
+    /// # Errors
+    /// As those of [`Store::grants_in_force`].
+    pub fn grants_of(
+        &self,
+        user: Option<&str>,
+        session: &str,
+        command: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Grant>, StoreError> {
         // Most records hold no grant: the key is read only where there is one.
         let mut found = self.persist(|connection| scoped(connection, &[session, EVERY_SESSION]))?;
-        found.retain(|stored| stored.ended(now).is_none());
+        found.retain(|stored| stored.ended(now).is_none() && (user.is_none() || stored.user.as_deref() == user));
         if found.is_empty() {
             return Ok(Vec::new());
         }

@@ -61,7 +61,7 @@ pub use advised::Handed;
 pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled};
+pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings};
 pub use error::StoreError;
 pub use grants::{Ended, Listed, NewGrant};
 pub use learn::Habit;

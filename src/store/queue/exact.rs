@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::judge::bindings::Bindings;
-use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Line, Origin, Request, Session};
+use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session};
 use crate::judge::syntax::tree::Dialect;
 
 /// An invocation and what its approval is bound to, in bytes.
@@ -30,6 +30,7 @@ pub(super) struct Exact {
     pub(super) bindings: Bindings,
     /// The processes between the guard that waits and the root of its session, by names that no other has.
     pub(super) above: Vec<String>,
+    pub(super) digest: [u8; 32],
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,7 +62,7 @@ fn path(bytes: Vec<u8>) -> PathBuf {
 }
 
 impl Exact {
-    pub(super) fn of(invocation: &Invocation, bindings: Bindings, above: Vec<String>) -> Self {
+    pub(super) fn of(invocation: &Invocation, digest: Digest, bindings: Bindings, above: Vec<String>) -> Self {
         let (argv, line, files) = match &invocation.request {
             Request::Argv(argv) => (all(argv), None, None),
             Request::Files(changes) => {
@@ -96,6 +97,7 @@ impl Exact {
             session: (session.id.clone(), session.root.clone(), session.agent.clone()),
             bindings,
             above,
+            digest: digest.0,
         }
     }
 
@@ -149,7 +151,7 @@ mod tests {
         wanted.env.variables.insert("A".into(), OsString::from_vec(vec![0xff, b'=']));
         let bindings = Bindings::of(&Judgment::default(), Some((1, 2)));
         let again = |wanted: &Invocation| {
-            let exact = Exact::of(wanted, bindings.clone(), vec!["1.2.3".to_owned()]);
+            let exact = Exact::of(wanted, Digest([7; 32]), bindings.clone(), vec!["1.2.3".to_owned()]);
             let bytes = postcard::to_allocvec(&exact).unwrap();
             postcard::from_bytes::<Exact>(&bytes).unwrap().into_parts()
         };

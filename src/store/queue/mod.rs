@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::exact::Exact;
 use super::error::StoreError;
@@ -75,7 +75,7 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS request(
   ) STRICT, WITHOUT ROWID";
 
 /// Where a request stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// It waits for an answer.
@@ -120,7 +120,7 @@ impl State {
 }
 
 /// A request as a list shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     pub id: String,
     pub state: State,
@@ -166,6 +166,29 @@ impl Pending {
     }
 }
 
+/// A request as another process of guard's is told of it: with what no list shows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Told {
+    pending: Pending,
+    waiter: Option<String>,
+    root: String,
+    digest: Vec<u8>,
+}
+
+impl From<Pending> for Told {
+    fn from(pending: Pending) -> Self {
+        let (waiter, root, digest) = (pending.waiter.clone(), pending.root.clone(), pending.digest.clone());
+        Self { pending, waiter, root, digest }
+    }
+}
+
+impl From<Told> for Pending {
+    fn from(told: Told) -> Self {
+        let Told { pending, waiter, root, digest } = told;
+        Self { waiter, root, digest, ..pending }
+    }
+}
+
 /// A command that is to wait.
 #[derive(Clone, Debug)]
 pub struct NewRequest<'a> {
@@ -183,7 +206,7 @@ pub struct NewRequest<'a> {
 }
 
 /// What became of filing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filed {
     /// It waits, under this name.
     Waits { id: String },
@@ -194,7 +217,7 @@ pub enum Filed {
 }
 
 /// What the one who waits finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Found {
     /// Nothing yet.
     Waiting,
@@ -222,7 +245,7 @@ pub struct Answer<'a> {
 }
 
 /// What became of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// It counts; it is `late` when nobody waits for it any more.
     Done { late: bool },
@@ -241,9 +264,30 @@ pub enum Outcome {
 pub struct Whole {
     pub pending: Pending,
     pub invocation: Invocation,
+    /// Of the invocation, as whoever asked worked it out.
+    pub digest: Digest,
     pub bindings: Bindings,
     /// The processes between the guard that waits and the root of its session.
     pub above: Vec<String>,
+}
+
+impl Whole {
+    /// A request and the bytes of [`pack`]; `None` when they are none.
+    #[must_use]
+    pub fn unpack(pending: Pending, bytes: &[u8]) -> Option<Self> {
+        let exact = postcard::from_bytes::<Exact>(bytes).ok()?;
+        let digest = Digest(exact.digest);
+        let (invocation, bindings, above) = exact.into_parts();
+        Some(Self { pending, invocation, digest, bindings, above })
+    }
+}
+
+/// A command as it waits, in bytes.
+#[must_use]
+pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, above: &[String]) -> Vec<u8> {
+    let exact = Exact::of(invocation, *digest, bindings.clone(), above.to_vec());
+    // A vector grows without an error; this cannot fail, and an empty one could not be approved.
+    postcard::to_allocvec(&exact).unwrap_or_default()
 }
 
 /// The queue.
@@ -314,9 +358,7 @@ impl Queue {
     ) -> Result<Filed, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
         let digest = key.seal("request", &new.digest.0);
-        let exact = Exact::of(new.invocation, new.bindings.clone(), new.above.clone());
-        // A vector grows without an error; this cannot fail, and an empty one could not be approved.
-        let exact = postcard::to_allocvec(&exact).unwrap_or_default();
+        let exact = pack(new.invocation, new.digest, new.bindings, &new.above);
         let (command, redacted) = redact(&new.invocation.display());
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
@@ -537,11 +579,7 @@ impl Queue {
             let Some(pending) = find(connection, id)? else { return Ok(None) };
             let exact: Option<Vec<u8>> =
                 connection.prepare("SELECT exact FROM request WHERE id = ?1")?.query_row([id], |row| row.get(0))?;
-            let exact = exact.and_then(|bytes| postcard::from_bytes::<Exact>(&bytes).ok());
-            Ok(exact.map(|exact| {
-                let (invocation, bindings, above) = exact.into_parts();
-                Whole { pending, invocation, bindings, above }
-            }))
+            Ok(exact.and_then(|bytes| Whole::unpack(pending, &bytes)))
         })
     }
 
