@@ -82,6 +82,9 @@ _guard() {
             guard,session)
                 cmd="guard__subcmd__session"
                 ;;
+            guard,simulate)
+                cmd="guard__subcmd__simulate"
+                ;;
             guard,stats)
                 cmd="guard__subcmd__stats"
                 ;;
@@ -231,6 +234,9 @@ _guard() {
                 ;;
             guard__subcmd__help,session)
                 cmd="guard__subcmd__help__subcmd__session"
+                ;;
+            guard__subcmd__help,simulate)
+                cmd="guard__subcmd__help__subcmd__simulate"
                 ;;
             guard__subcmd__help,stats)
                 cmd="guard__subcmd__help__subcmd__stats"
@@ -392,7 +398,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install init line hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -930,7 +936,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait stats export verify approver allow patterns install init line hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1506,6 +1512,20 @@ _guard() {
         guard__subcmd__help__subcmd__session__subcmd__trust)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__simulate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2196,6 +2216,36 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__simulate)
+            opts="-h --since --until --config --patterns --list --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --patterns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

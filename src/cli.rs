@@ -13,7 +13,7 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, config, doctor, explain, export, hook, init, install, learn, line, log, patterns,
-    pending, replay, session, stats, trust, verify, wait,
+    pending, replay, session, simulate, stats, trust, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -104,6 +104,8 @@ pub enum Verb {
     Wait(wait::WaitArgs),
     /// Show how much is asked, how it is answered, and how fast
     Stats(stats::StatsArgs),
+    /// Decide again what is in the record, under another policy: how much more or less would be asked
+    Simulate(simulate::SimulateArgs),
     /// Write the record in the forms that other systems read
     Export(export::ExportArgs),
     /// Check that the record is as it was written: exit 0 when it is, 1 when not

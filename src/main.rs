@@ -7,7 +7,7 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, init, install, learn, line, log,
-    patterns, pending, replay, review, run, session, stats, trust, verify, wait,
+    patterns, pending, replay, review, run, session, simulate, stats, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -51,6 +51,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Session(args) => session::run(args).map_err(|error| error.to_string()),
         Verb::Review => review::run().map_err(|error| error.to_string()),
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
+        Verb::Simulate(args) => simulate::run(args).map_err(|error| error.to_string()),
         Verb::Export(args) => export::run(args).map_err(|error| error.to_string()),
         Verb::Trust(args) => trust::run(args).map_err(|error| error.to_string()),
         Verb::Learn(args) => learn::run(args).map_err(|error| error.to_string()),

@@ -58,6 +58,8 @@ mod review;
 mod scene;
 #[path = "promises/shells.rs"]
 mod shells;
+#[path = "promises/simulating.rs"]
+mod simulating;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/telling.rs"]

@@ -29,6 +29,7 @@ pub mod run;
 pub mod session;
 pub mod settle;
 pub mod shell;
+pub mod simulate;
 pub mod stats;
 pub mod trust;
 pub mod verify;

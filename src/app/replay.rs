@@ -268,8 +268,13 @@ fn shown(what: &What) -> String {
         }
         What::Other => String::new(),
     };
-    const ROOM: usize = 100;
     let (text, _) = redact(&text);
+    one_line(&text)
+}
+
+/// A text as one line, no longer than a line should be.
+pub(super) fn one_line(text: &str) -> String {
+    const ROOM: usize = 100;
     let mut line = crate::ui::visible::text(text.trim()).into_owned();
     if let Some((end, _)) = line.char_indices().nth(ROOM) {
         line.truncate(end);

@@ -84,7 +84,13 @@ impl Road {
     #[must_use]
     pub fn of(caller: Caller) -> Self {
         let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
-        let mut config = config::load(&roots);
+        let config = config::load(&roots);
+        Self::under(caller, config)
+    }
+
+    /// The road of a caller under another configuration than their own.
+    #[must_use]
+    pub fn under(caller: Caller, mut config: Loaded) -> Self {
         let (catalog, unreadable) = catalog(&config);
         if !config.policy.disabled_rules.is_empty() || !config.grants.is_empty() {
             config.check_rules(|id| catalog.rule(id).map(|rule| rule.tier));

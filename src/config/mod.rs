@@ -124,8 +124,22 @@ impl Loaded {
     }
 }
 
+/// Files that stand in for the user's own: another policy to try out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instead {
+    /// For the user's `config.toml`.
+    pub file: Option<PathBuf>,
+    /// For the user's folder of patterns.
+    pub patterns: Option<PathBuf>,
+}
+
 /// Reads and joins all layers.
 pub fn load(roots: &Roots) -> Loaded {
+    load_with(roots, None)
+}
+
+/// Reads and joins all layers, with something else in the place of the user's.
+pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
     let mut loading = Loading {
         roots,
         joined: Joined::built_in(),
@@ -141,6 +155,16 @@ pub fn load(roots: &Roots) -> Loaded {
 
     let account = roots.account();
     let mut has_own = false;
+    if let Some(Instead { file, patterns }) = instead {
+        let there = |folder: &&PathBuf| folder.join("config.toml").exists() || folder.join("patterns").exists();
+        let all = || account.iter().chain(&roots.named);
+        let (own_file, own_patterns) =
+            below(all().find(there).or_else(|| all().next()).map_or(Path::new(""), |own| own));
+        let places = (file.clone().unwrap_or(own_file), patterns.clone().unwrap_or(own_patterns));
+        let found = loading.find(Layer::User, places);
+        loading.take(Layer::User, found);
+        return loading.with_project();
+    }
     if let Some(folder) = &account {
         let problems = loading.problems.len();
         let found = loading.find(Layer::User, below(folder));
@@ -156,11 +180,7 @@ pub fn load(roots: &Roots) -> Loaded {
             loading.take(layer, found);
         }
     }
-    for folder in roots.project() {
-        let found = loading.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
-        loading.take(Layer::Project, found);
-    }
-    loading.finish()
+    loading.with_project()
 }
 
 /// What has been read so far.
@@ -218,6 +238,14 @@ impl Loading<'_> {
             }
         }
         self.joined.apply(&document, &mut self.problems);
+    }
+
+    fn with_project(mut self) -> Loaded {
+        for folder in self.roots.project() {
+            let found = self.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
+            self.take(Layer::Project, found);
+        }
+        self.finish()
     }
 
     fn finish(self) -> Loaded {

@@ -129,6 +129,12 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// The origin of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Cli, Self::Agent, Self::Api, Self::Discord, Self::Telegram].into_iter().find(|one| one.name() == name)
+    }
+
     /// `cli`, `agent`, `api`, `discord`, `telegram`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -197,7 +197,16 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub fn find(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
-        self.persist(|connection| find(connection, filter))
+        self.persist(|connection| find(connection, filter, Order::Newest))
+    }
+
+    /// The same, with a limit that lets through the oldest instead of the newest: for going through many rows part by
+    /// part, each part after the last row of the one before.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn find_oldest(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
+        self.persist(|connection| find(connection, filter, Order::Oldest))
     }
 
     /// A row, an intent together with its result.
@@ -246,7 +255,14 @@ pub(super) const NESTED: &str = "SELECT id FROM record WHERE about = ?1 AND kind
 /// How far a clock may have been set back without a search by time missing a row.
 const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
 
-fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> {
+/// Which rows a limit lets through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Newest,
+    Oldest,
+}
+
+fn find(connection: &Connection, filter: &Filter, order: Order) -> rusqlite::Result<Vec<i64>> {
     let mut sql = String::from("SELECT id FROM record WHERE kind NOT IN ('result', 'taken')");
     let mut values: Vec<Box<dyn ToSql>> = Vec::new();
     let mut and = |condition: &str, value: Box<dyn ToSql>| {
@@ -294,7 +310,7 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> 
              AND reversibility IN ('hard', 'irreversible')",
         );
     }
-    sql.push_str(" ORDER BY id DESC");
+    sql.push_str(if order == Order::Newest { " ORDER BY id DESC" } else { " ORDER BY id" });
     if let Some(limit) = filter.limit {
         sql.push_str(&format!(" LIMIT {limit}"));
     }
@@ -304,7 +320,9 @@ fn find(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<i64>> 
     while let Some(row) = rows.next()? {
         ids.push(row.get(0)?);
     }
-    ids.reverse();
+    if order == Order::Newest {
+        ids.reverse();
+    }
     Ok(ids)
 }
 

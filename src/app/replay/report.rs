@@ -105,12 +105,12 @@ fn skipped(tally: &Tally, text: &mut String) {
 }
 
 /// A number and what it counts.
-fn counted(count: u64, one: &str, many: &str) -> String {
+pub(in crate::app) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
 /// With a comma every three digits.
-fn number(number: u64) -> String {
+pub(in crate::app) fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

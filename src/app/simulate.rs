@@ -1,0 +1,199 @@
+//! `guard simulate`: what the record would have asked under another policy.
+//!
+//! Each recorded decision is taken again ([`again`]), compared with the one that was taken, and counted ([`report`]). What
+//! may not enter: writing anything.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use clap::Args;
+use jiff::Zoned;
+
+mod again;
+mod report;
+
+use super::log::LogError;
+use super::road::Road;
+use super::{exit, moment};
+use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
+use crate::config::{self, Instead, Roots};
+use crate::store::{Entry, Filter, Kind, Store, StoreError};
+use again::Bench;
+use report::Report;
+
+/// The arguments of `guard simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Not before this time: 2h, 3d, today, 2026-11-21
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    since: String,
+    /// Before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// A configuration to try in the place of your own config.toml; that of the machine and of projects hold as ever
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A folder of pattern files to try in the place of your own
+    #[arg(long, value_name = "FOLDER")]
+    patterns: Option<PathBuf>,
+    /// Name all commands whose decision changes, not the first twenty
+    #[arg(long)]
+    list: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many rows are looked up at once.
+const PART: u32 = 500;
+
+/// Takes the decisions again and prints the difference.
+///
+/// # Errors
+/// The record cannot be read, a time is none, or the other policy is not there or has problems.
+pub fn run(args: &SimulateArgs) -> Result<u8, LogError> {
+    let now = Zoned::now();
+    let time =
+        |name: &str, text: &str| moment::past(text, &now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+    let since = time("since", &args.since)?;
+    let until = args.until.as_deref().map(|text| time("until", text)).transpose()?;
+    let instead = instead(args)?;
+    let mut policies = Policies::open(instead)?;
+    let mut report = Report::new(since, until, now.time_zone().clone());
+    if let Some(store) = policies.now.existing()? {
+        let mut filter = Filter { since: Some(since), until, limit: Some(PART), ..Filter::default() };
+        loop {
+            let found = store.find_oldest(&filter)?;
+            for id in &found {
+                take(&store, *id, &mut policies, &mut report)?;
+            }
+            let Some(last) = found.last() else { break };
+            filter.after = Some(*last);
+        }
+    }
+    for problem in &policies.problems {
+        // Whoever cannot be told is not told.
+        let _ = writeln!(io::stderr(), "guard: {problem}");
+    }
+    let text = if args.json {
+        format!("{}\n", report.json(args.config.as_deref(), args.patterns.as_deref()))
+    } else {
+        report.words(&policy_in_words(args), args.list)
+    };
+    let mut out = io::stdout().lock();
+    Ok(exit::after(out.write_all(text.as_bytes()).and_then(|()| out.flush()), exit::ALLOW)?)
+}
+
+fn policy_in_words(args: &SimulateArgs) -> String {
+    match (&args.config, &args.patterns) {
+        (None, None) => "the policy as it is now".to_owned(),
+        (Some(file), None) => file.display().to_string(),
+        (None, Some(folder)) => format!("the patterns of {}", folder.display()),
+        (Some(file), Some(folder)) => format!("{} and the patterns of {}", file.display(), folder.display()),
+    }
+}
+
+/// What is tried out; `None` for the policy as it is.
+fn instead(args: &SimulateArgs) -> Result<Option<Instead>, LogError> {
+    let there = |path: &Option<PathBuf>, folder: bool| -> Result<Option<PathBuf>, LogError> {
+        let Some(path) = path else { return Ok(None) };
+        let about = std::fs::metadata(path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
+        if about.is_dir() != folder {
+            let what = if folder { "a folder" } else { "a file" };
+            return Err(LogError::Usage(format!("{}: {what} is expected", path.display())));
+        }
+        Ok(Some(std::path::absolute(path)?))
+    };
+    let (file, patterns) = (there(&args.config, false)?, there(&args.patterns, true)?);
+    Ok((file.is_some() || patterns.is_some()).then_some(Instead { file, patterns }))
+}
+
+/// The policy as it is and the other one, for each folder that has a say in them.
+struct Policies {
+    now: Road,
+    instead: Option<Instead>,
+    /// By the files of projects that are there.
+    known: HashMap<Vec<PathBuf>, Rc<Bench>>,
+    folders: HashMap<PathBuf, Rc<Bench>>,
+    /// What is wrong with files of projects, a sentence each.
+    problems: Vec<String>,
+}
+
+impl Policies {
+    fn open(instead: Option<Instead>) -> Result<Self, LogError> {
+        let now = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+        let mut policies = Self { now, instead, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
+        // In the root folder no project has a say.
+        let bench = policies.bench(Path::new("/"));
+        let problems = std::mem::take(&mut policies.problems);
+        if !problems.is_empty() {
+            // Tightened as a broken configuration is, it would not show what was asked for.
+            return Err(LogError::Usage(format!("the policy has problems: {}", problems.join("; "))));
+        }
+        policies.known.insert(Vec::new(), bench);
+        Ok(policies)
+    }
+
+    /// What decides again where a command ran.
+    fn of(&mut self, folder: &Path) -> Rc<Bench> {
+        if let Some(bench) = self.folders.get(folder) {
+            return Rc::clone(bench);
+        }
+        let own = |folder: &PathBuf| [folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)];
+        let files: Vec<PathBuf> =
+            self.roots(folder).project().iter().flat_map(own).filter(|path| path.exists()).collect();
+        let bench = match self.known.get(&files) {
+            Some(bench) => Rc::clone(bench),
+            None => {
+                let bench = self.bench(folder);
+                self.known.insert(files, Rc::clone(&bench));
+                bench
+            }
+        };
+        self.folders.insert(folder.to_owned(), Rc::clone(&bench));
+        bench
+    }
+
+    fn roots(&self, folder: &Path) -> Roots {
+        let caller = &self.now.caller;
+        Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, folder)
+    }
+
+    fn bench(&mut self, folder: &Path) -> Rc<Bench> {
+        let mut caller = self.now.caller.clone();
+        caller.cwd = folder.to_owned();
+        let roots = self.roots(folder);
+        let now = Road::under(caller.clone(), config::load(&roots));
+        let other = Road::under(caller, config::load_with(&roots, self.instead.as_ref()));
+        for problem in other.problems() {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
+            }
+        }
+        Rc::new(Bench::new(now, other))
+    }
+}
+
+fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) -> Result<(), LogError> {
+    let entry: Entry = match store.entry(id) {
+        Ok(entry) => entry,
+        Err(StoreError::Pruned { .. }) => return Ok(()),
+        Err(StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. }) => {
+            report.unreadable += 1;
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !matches!(entry.kind, Kind::Intent | Kind::Advised) {
+        return Ok(());
+    }
+    let Some(then) = again::then(&entry) else { return Ok(()) };
+    let folder = PathBuf::from(entry.cwd.as_deref().unwrap_or("/"));
+    match policies.of(&folder).again(&entry, &folder) {
+        Some(again) => report.count(&entry, then, &again),
+        None => report.unreadable += 1,
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! A recorded decision, taken again.
+//!
+//! The world of then is gone: whether a folder was ignored, what a script held, which branch was checked out. What was
+//! found with its help stands in the row, and is taken from there. Judged anew, on the text as it was recorded, is only
+//! what sets two policies apart: rules of pattern files and circumstances that one of them knows and the other does not.
+//! Both are judged with the same answers of today's world, so that what has changed in it since counts for neither.
+
+use std::path::Path;
+
+use crate::app::hook::call::What as Called;
+use crate::app::road::{Road, judge_here};
+use crate::judge::approved::{Grant, GrantId, Place, Until, What};
+use crate::judge::facts::question::Answers;
+use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
+use crate::judge::policy::{Above, Decision, Policy, Standing, decide};
+use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Risk, Tier, Weight};
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::syntax::tree::Span;
+use crate::judge::{Judgment, behaviour, judge};
+use crate::store::{Entry, FindingEntry, Kind};
+
+/// What became of a command, as far as a policy decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl Word {
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
+
+    /// As in the record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too. `None`
+/// where no policy was asked.
+pub(super) fn then(entry: &Entry) -> Option<Word> {
+    Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
+        (_, Some("attempt" | "malformed" | "late")) => return None,
+        ("ask", _) | ("allow", Some("person" | "yes" | "host")) => Word::Ask,
+        ("allow", _) => Word::Allow,
+        (_, Some("rule")) => Word::Deny,
+        _ => Word::Ask,
+    })
+}
+
+/// A decision that was taken again.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    pub word: Word,
+    pub tier: Tier,
+    pub score: Weight,
+    pub threshold: Weight,
+    /// The rule that weighs most.
+    pub rule: Option<String>,
+    /// The folder is there, and was looked at.
+    pub looked: bool,
+}
+
+/// The policy as it is and the other, where they hold.
+pub(super) struct Bench {
+    now: Road,
+    other: Road,
+    built_in: Catalog,
+}
+
+impl Bench {
+    /// Both policies, each with its rules.
+    pub fn new(now: Road, other: Road) -> Self {
+        Self { now, other, built_in: Catalog::builtin() }
+    }
+
+    /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
+    pub fn again(&self, entry: &Entry, folder: &Path) -> Option<Again> {
+        let policy = self.other.policy();
+        let text = entry.command.as_deref()?;
+        let invocation = self.invocation(entry, text, folder)?;
+        let looked = folder.is_dir();
+        let found = |catalog: &Catalog, policy: &Policy| {
+            let mut judgment = match looked {
+                true => judge_here(&invocation, catalog, policy),
+                false => judge(&invocation, catalog, policy, &Answers::none()),
+            };
+            judgment.risk = behaviour::weigh(judgment.risk, &Standing::default(), policy);
+            judgment
+        };
+        let (before, after) = (found(&self.built_in, self.now.policy()), found(&self.other.catalog, policy));
+        let past = Past { entry, before: &before, after: &after, bench: self };
+        let risk = Risk::join(past.base(), past.findings(), past.context());
+        let mut grants = self.other.config().grants.clone();
+        grants.extend(stored(entry, &invocation));
+        let standing = Standing { above: above(entry, &risk), ..Standing::default() };
+        let judgment = Judgment { risk, ..after };
+        let decision = decide(&invocation, &judgment, policy, &standing, &grants);
+        let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+        Some(Again {
+            word: match decision {
+                Decision::Run(_) => Word::Allow,
+                Decision::Ask(_) => Word::Ask,
+                Decision::Refuse(_) => Word::Deny,
+            },
+            tier: judgment.risk.tier,
+            score: judgment.risk.score,
+            threshold: policy.thresholds.of(invocation.origin),
+            rule: worst.map(|finding| finding.rule.clone()),
+            looked,
+        })
+    }
+
+    /// The command as the row tells it, in the environment of today.
+    fn invocation(&self, entry: &Entry, text: &str, folder: &Path) -> Option<Invocation> {
+        let supported = self
+            .other
+            .policy()
+            .support
+            .iter()
+            .find(|support| support.argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ") == text);
+        let request = match (supported, changes(entry.kind, text)) {
+            (Some(support), _) => Request::Argv(support.argv.iter().map(Into::into).collect()),
+            (None, Some(Called::Files(changes))) => Request::Files(changes),
+            (None, _) => self.other.plain_line(text.into()).ok()?,
+        };
+        let mut invocation = self.other.caller.invocation(request);
+        invocation.origin = Origin::named(entry.origin.as_deref()?)?;
+        invocation.cwd = folder.to_owned();
+        invocation.env.variables.insert("PWD".into(), folder.into());
+        let or = |text: &Option<String>| text.clone().unwrap_or_default();
+        invocation.session = Session { id: or(&entry.session), root: or(&entry.root), agent: entry.agent.clone() };
+        Some(invocation)
+    }
+}
+
+/// A row, and what is found in its text with the built-in rules and with all of the other policy's.
+struct Past<'a> {
+    entry: &'a Entry,
+    before: &'a Judgment,
+    after: &'a Judgment,
+    bench: &'a Bench,
+}
+
+impl Past<'_> {
+    /// The tier of a plain run of the programs.
+    fn base(&self) -> Tier {
+        let of = |judgment: &Judgment| judgment.facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
+        let (before, after) = (of(self.before), of(self.after));
+        if before != after {
+            return after;
+        }
+        let tier = self.entry.tier.unwrap_or(Tier::Safe);
+        let found = self.entry.findings.iter().map(|finding| finding.tier).max().unwrap_or(Tier::Safe);
+        let raised = self.entry.context.iter().any(|entry| entry.fact == CircumstanceFact::Production);
+        match found < tier {
+            true if raised && tier == Tier::Medium => Tier::Low,
+            true => tier,
+            false => before.min(tier),
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let (catalog, policy) = (&self.bench.other.catalog, self.bench.other.policy());
+        let of = |judgment: &'_ Judgment, rule: &str| {
+            let findings = judgment.risk.findings.iter().filter(|finding| finding.rule == rule);
+            findings.max_by_key(|finding| (finding.tier, finding.weight)).cloned()
+        };
+        let mut all = Vec::new();
+        for recorded in &self.entry.findings {
+            let (before, after) = (of(self.before, &recorded.rule), of(self.after, &recorded.rule));
+            let is_built_in =
+                recorded.rule.starts_with("opaque.") || self.bench.built_in.rule(&recorded.rule).is_some();
+            let known = is_built_in || catalog.rule(&recorded.rule).is_some();
+            match (before, after) {
+                _ if !known => {}
+                // The other policy takes it away or makes something else of it.
+                (Some(_), None) => {}
+                (Some(before), Some(after)) if !same(&before, &after) => all.push(after),
+                // A pattern file may have changed since, and what it looks for may be hidden.
+                (_, Some(after)) if !is_built_in => all.push(after),
+                (_, None) if !is_built_in && !self.entry.redacted => {}
+                _ => all.push(finding(recorded)),
+            }
+        }
+        let recorded = |rule: &str| self.entry.findings.iter().any(|known| known.rule == rule);
+        for added in &self.after.risk.findings {
+            if !recorded(&added.rule) && of(self.before, &added.rule).is_none_or(|before| !same(&before, added)) {
+                all.push(added.clone());
+            }
+        }
+        all.retain(|finding| finding.tier == Tier::Critical || !policy.disabled_rules.contains(&finding.rule));
+        all
+    }
+
+    fn context(&self) -> Vec<Circumstance> {
+        let (policy, now) = (self.bench.other.policy(), self.bench.now.policy());
+        let of = |judgment: &Judgment, fact| judgment.risk.context.iter().find(|one| one.fact == fact).cloned();
+        let mut all: Vec<Circumstance> = Vec::new();
+        for recorded in &self.entry.context {
+            let fact = recorded.fact;
+            if of(self.before, fact).is_some() && of(self.after, fact).is_none() {
+                continue;
+            }
+            let Some(weight) = policy.weights.get(&fact) else { continue };
+            // What was asked again counts each time.
+            let each = now.weights.get(&fact).map_or(0, |weight| weight.0);
+            let times = if fact == CircumstanceFact::AskedAgain && each > 0 { recorded.weight.0 / each } else { 1 };
+            let weight = Weight(weight.0.saturating_mul(times.max(1)));
+            all.push(Circumstance { fact, weight, detail: recorded.detail.clone() });
+        }
+        for added in &self.after.risk.context {
+            if of(self.before, added.fact).is_none() && !self.entry.context.iter().any(|known| known.fact == added.fact)
+            {
+                all.push(added.clone());
+            }
+        }
+        all
+    }
+}
+
+fn same(one: &Finding, other: &Finding) -> bool {
+    (one.tier, one.weight, one.deny, one.reversibility) == (other.tier, other.weight, other.deny, other.reversibility)
+}
+
+fn finding(entry: &FindingEntry) -> Finding {
+    Finding {
+        rule: entry.rule.clone(),
+        tier: entry.tier,
+        weight: entry.weight,
+        reversibility: entry.reversibility,
+        reason: entry.reason.clone(),
+        instead: entry.instead.clone(),
+        span: Span::new(entry.span[0], entry.span[1]),
+        touches: entry.touches.clone(),
+        deny: entry.deny,
+        yolo: false,
+        notes: entry.notes.clone(),
+        lowered: entry.lowered.clone(),
+        act: None,
+    }
+}
+
+/// The grant of the record that allowed it then. Those of the configuration are the other policy's own.
+fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
+    let id = entry.grant.as_deref()?.parse().ok()?;
+    Some(Grant {
+        id: GrantId::Stored(id),
+        what: What::Exact { command: invocation.display() },
+        place: Place::Anywhere,
+        until: Until::Revoked,
+        given: 0,
+        words: String::new(),
+    })
+}
+
+/// That it was part of what a person let run.
+fn above(entry: &Entry, risk: &Risk) -> Option<Above> {
+    let row = entry.about.filter(|_| entry.settled_by.as_deref() == Some("above"))?;
+    Some(Above { row, tier: entry.tier.unwrap_or(risk.tier) })
+}
+
+/// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.
+fn changes(kind: Kind, text: &str) -> Option<Called> {
+    const KINDS: [ChangeKind; 4] = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
+    if kind != Kind::Advised {
+        return None;
+    }
+    let one = |part: &str| {
+        let (word, path) = part.split_once(' ')?;
+        let kind = KINDS.into_iter().find(|kind| kind.word() == word)?;
+        let path = match path.strip_prefix('\'').and_then(|path| path.strip_suffix('\'')) {
+            Some(quoted) => quoted.replace(r"'\''", "'"),
+            None => path.to_owned(),
+        };
+        // Written as it would be written, or it is something else.
+        (part == format!("{word} {}", quote(&path))).then_some(FileChange { kind, path })
+    };
+    text.split("; ").map(one).collect::<Option<Vec<_>>>().map(Called::Files)
+}

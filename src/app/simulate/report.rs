@@ -1,0 +1,223 @@
+//! The difference between what was decided and what would have been, counted and in words.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use super::again::{Again, Word};
+use crate::app::moment;
+use crate::app::replay::one_line;
+use crate::app::replay::report::{counted, number};
+use crate::store::Entry;
+use crate::ui::visible;
+
+/// How many commands and rules are named where not all are wanted.
+const SOME: usize = 20;
+
+/// Decisions by their word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count([u64; 3]);
+
+impl Count {
+    const fn add(&mut self, word: Word) {
+        self.0[word as usize] += 1;
+    }
+
+    const fn of(self, word: Word) -> u64 {
+        self.0[word as usize]
+    }
+
+    fn json(self) -> Value {
+        Word::ALL.into_iter().map(|word| (word.name().to_owned(), json!(self.of(word)))).collect::<Value>()
+    }
+}
+
+/// One command whose decision changes.
+struct Change {
+    row: i64,
+    time: Timestamp,
+    command: String,
+    then: Word,
+    again: Again,
+}
+
+/// All that is told.
+pub(super) struct Report {
+    since: Timestamp,
+    until: Option<Timestamp>,
+    zone: TimeZone,
+    then: Count,
+    now: Count,
+    days: BTreeMap<Date, (Count, Count)>,
+    /// Questions and refusals by the rule that weighs most: then, now.
+    rules: BTreeMap<String, (u64, u64)>,
+    changes: Vec<Change>,
+    /// A part of the command is hidden in the record.
+    hidden: u64,
+    /// The folder is gone.
+    gone: u64,
+    /// Rows that do not say enough.
+    pub unreadable: u64,
+}
+
+impl Report {
+    pub const fn new(since: Timestamp, until: Option<Timestamp>, zone: TimeZone) -> Self {
+        Self {
+            since,
+            until,
+            zone,
+            then: Count([0; 3]),
+            now: Count([0; 3]),
+            days: BTreeMap::new(),
+            rules: BTreeMap::new(),
+            changes: Vec::new(),
+            hidden: 0,
+            gone: 0,
+            unreadable: 0,
+        }
+    }
+
+    pub fn count(&mut self, entry: &Entry, then: Word, again: &Again) {
+        self.then.add(then);
+        self.now.add(again.word);
+        let day = self.days.entry(entry.time.to_zoned(self.zone.clone()).date()).or_default();
+        day.0.add(then);
+        day.1.add(again.word);
+        let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+        let score = || "(score)".to_owned();
+        if then != Word::Allow {
+            self.rules.entry(worst.map_or_else(score, |finding| finding.rule.clone())).or_default().0 += 1;
+        }
+        if again.word != Word::Allow {
+            self.rules.entry(again.rule.clone().unwrap_or_else(score)).or_default().1 += 1;
+        }
+        self.hidden += u64::from(entry.redacted);
+        self.gone += u64::from(!again.looked);
+        if then != again.word {
+            self.changes.push(Change {
+                row: entry.id,
+                time: entry.time,
+                command: entry.command.clone().unwrap_or_default(),
+                then,
+                again: again.clone(),
+            });
+        }
+    }
+
+    fn all(&self) -> u64 {
+        self.then.0.iter().sum()
+    }
+
+    pub fn json(&self, config: Option<&Path>, patterns: Option<&Path>) -> Value {
+        let change = |change: &Change| {
+            json!({
+                "row": change.row, "time": change.time, "command": change.command, "then": change.then.name(),
+                "now": change.again.word.name(), "rule": change.again.rule, "tier": change.again.tier,
+                "score": change.again.score, "threshold": change.again.threshold,
+            })
+        };
+        let days = self.days.iter();
+        json!({
+            "since": self.since, "until": self.until, "config": config, "patterns": patterns,
+            "commands": self.all(), "then": self.then.json(), "now": self.now.json(),
+            "days": days.map(|(day, (then, now))| json!({ "day": day.to_string(), "then": then.json(), "now": now.json() }))
+                .collect::<Vec<_>>(),
+            "rules": self.rules.iter().map(|(rule, (then, now))| json!({ "rule": rule, "then": then, "now": now }))
+                .collect::<Vec<_>>(),
+            "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
+            "partly_hidden": self.hidden, "folder_gone": self.gone, "unreadable": self.unreadable,
+        })
+    }
+
+    pub fn words(&self, policy: &str, whole: bool) -> String {
+        let shown = |time| moment::shown(time, &self.zone);
+        let until = self.until.map_or_else(String::new, |until| format!(" until {}", shown(until)));
+        let policy = visible::text(policy);
+        let mut text = format!("{} since {}{until}", counted(self.all(), "command", "commands"), shown(self.since));
+        if self.all() == 0 {
+            text.push_str(": nothing to decide again.\n");
+            self.notes(&mut text);
+            return text;
+        }
+        text.push_str(&format!(", decided again under {policy}.\n\n           then    now\n"));
+        for (word, name) in Word::ALL.into_iter().zip(["allowed", "asked", "denied"]) {
+            text.push_str(&format!("{name:8}{:>7}{:>7}\n", number(self.then.of(word)), number(self.now.of(word))));
+        }
+        if self.changes.is_empty() {
+            text.push_str("\nNo decision changes.\n");
+        } else {
+            self.differences(&mut text, whole);
+        }
+        self.notes(&mut text);
+        text
+    }
+
+    fn differences(&self, text: &mut String, whole: bool) {
+        let most = if whole { usize::MAX } else { SOME };
+        let mut rules: Vec<_> = self.rules.iter().filter(|(_, (then, now))| then != now).collect();
+        rules.sort_by_key(|(_, (then, now))| std::cmp::Reverse(then.abs_diff(*now)));
+        if !rules.is_empty() {
+            text.push_str("\nAsked or denied, by rule    then    now\n");
+        }
+        for (rule, (then, now)) in rules.into_iter().take(most) {
+            text.push_str(&format!("  {:25}{:>5}{:>7}\n", visible::text(rule), number(*then), number(*now)));
+        }
+        text.push_str("\nAsked, by day               then    now\n");
+        for (day, (then, now)) in self.days.iter().filter(|(_, (then, now))| then != now) {
+            let (then, now) = (number(then.of(Word::Ask)), number(now.of(Word::Ask)));
+            text.push_str(&format!("  {:25}{then:>5}{now:>7}\n", day.to_string()));
+        }
+        let all = self.changes.len();
+        let count = counted(all as u64, "decision changes", "decisions change");
+        let first = if all > most { format!(", the first {most} of them (--list for all)") } else { String::new() };
+        text.push_str(&format!("\n{count}{first}:\n"));
+        for Change { row, time, command, then, again } in self.changes.iter().take(most) {
+            let why = again.rule.as_deref().unwrap_or("score");
+            text.push_str(&format!(
+                "  row {row}  {}  {} -> {}  {}  (tier {}, score {}, {})\n",
+                moment::shown(*time, &self.zone),
+                then.name(),
+                again.word.name(),
+                one_line(command),
+                again.tier.number(),
+                again.score,
+                visible::text(why),
+            ));
+        }
+    }
+
+    /// What is taken from where, and what cannot be known.
+    fn notes(&self, text: &mut String) {
+        if self.all() > 0 {
+            text.push_str(
+                "\nTaken from the record: the commands, what the built-in rules found in them then, and their \
+                 circumstances.\nJudged anew: what your pattern files and lists say of the recorded text, thresholds, \
+                 weights, trust and grants.\nNot counted: limits on prompts and the breaker.\n",
+            );
+        }
+        let mut note = |count: u64, one: &str, many: &str| {
+            if count > 0 {
+                text.push_str(&format!("{}.\n", counted(count, one, many)));
+            }
+        };
+        note(
+            self.hidden,
+            "command has a hidden part, which no rule can see",
+            "commands have hidden parts, which no rule can see",
+        );
+        note(
+            self.gone,
+            "command ran in a folder that is gone: nothing was looked up there",
+            "commands ran in folders that are gone: nothing was looked up there",
+        );
+        note(
+            self.unreadable,
+            "row does not say enough to be decided again",
+            "rows do not say enough to be decided again",
+        );
+    }
+}
