@@ -262,6 +262,20 @@ fn a_forced_push_counts_what_the_other_side_has() {
 }
 
 #[test]
+fn commits_of_a_clock_that_is_late_are_counted_right() {
+    let scene = Scene::clone();
+    for commit in ["one", "two"] {
+        scene.git(&["commit", "-q", "--allow-empty", "-m", commit]);
+    }
+    scene.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    scene.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    scene.git(&["commit", "-q", "--allow-empty", "--date", "2001-01-01T00:00:00Z", "-m", "late"]);
+    scene.git(&["rebase", "-q", "--force-rebase", "--keep-empty", "--committer-date-is-author-date", "HEAD~1"]);
+    let expected = ["origin/main has 1 commit that main has not, as of the last fetch"];
+    assert_eq!(lines(&scene, git(&scene, "push --force origin main")), expected);
+}
+
+#[test]
 fn deleting_a_branch_says_whether_its_commits_are_elsewhere() {
     let scene = Scene::repository();
     scene.git(&["checkout", "-q", "-b", "topic"]);

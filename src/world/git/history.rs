@@ -34,7 +34,8 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
     }
     let mut reached: HashMap<ObjectId, (u8, Commit)> = HashMap::new();
     let mut queue = BinaryHeap::new();
-    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found.
+    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found, and only
+    // what was reached already is told of the other side. Clocks disagree: it may have been reached long before.
     let mut open = 0_usize;
     for (id, side) in [(left, LEFT), (right, RIGHT)] {
         let commit = read(objects, id)?;
@@ -56,6 +57,7 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
                     *already |= side;
                     commit.seconds
                 }
+                None if open == 0 => continue,
                 None => {
                     if reached.len() >= limit {
                         return Ok(None);
@@ -71,9 +73,6 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
                 open += 1;
             }
             queue.push((seconds, parent, now));
-        }
-        if open == 0 {
-            break;
         }
     }
     let count = |wanted: u8| reached.values().filter(|(side, _)| *side == wanted).count();
