@@ -58,6 +58,8 @@ mod review;
 mod scene;
 #[path = "promises/shells.rs"]
 mod shells;
+#[path = "promises/showing.rs"]
+mod showing;
 #[path = "promises/simulating.rs"]
 mod simulating;
 #[path = "promises/syntax/mod.rs"]

@@ -1,0 +1,106 @@
+//! The demonstration plays, and the picture in the README is what it shows.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
+
+/// A script of the demonstration, in a home of its own. `None` where it cannot be played.
+fn demonstration(home: &Home, script: &str) -> Option<Command> {
+    for tool in ["tmux", "git", "python3"] {
+        if !Path::new("/usr/bin").join(tool).exists() {
+            eprintln!("skipped: no {tool} here");
+            return None;
+        }
+    }
+    let mut command = home.program(kept(script).to_str().unwrap());
+    std::fs::create_dir(home.path("scratch")).unwrap();
+    command.env("GUARD", env!("CARGO_BIN_EXE_guard")).env("TMPDIR", home.path("scratch"));
+    command.env("TERM", "xterm-256color").env("PATH", "/usr/bin:/bin");
+    // What it runs below makes no agent of its person.
+    command.env("CLAUDECODE", "1");
+    Some(command)
+}
+
+fn kept(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(".demo").join(name)
+}
+
+/// Nothing is left of what was made for it.
+#[track_caller]
+fn is_tidy(home: &Home) {
+    let left: Vec<_> = std::fs::read_dir(home.path("scratch")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [""; 0].map(PathBuf::from));
+}
+
+/// The lines of a picture in any order, without what differs from one playing to the next: names, times, who plays it.
+fn lines(picture: &str) -> Vec<String> {
+    let mut lines: Vec<String> = picture
+        .lines()
+        .filter(|line| line.starts_with("<text"))
+        .map(|line| {
+            let mut text = String::new();
+            for part in line.split('<') {
+                text.push_str(part.split_once('>').map_or("", |(_, text)| text));
+            }
+            let text = text.replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&");
+            let mut words: Vec<&str> = text.split_whitespace().collect();
+            if let Some(tier) = words.windows(4).position(|words| words[0] == "tier" && words[3] == "s") {
+                (words[tier - 1], words[tier + 2]) = ("…", "…");
+            }
+            words.join(" ")
+        })
+        .filter(|line| !["in ", "score ", "› Request "].iter().any(|start| line.starts_with(start)))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn the_picture_in_the_readme_is_what_the_demonstration_shows() {
+    let home = Home::new();
+    let Some(mut command) = demonstration(&home, "picture") else { return };
+    let made = home.path("picture.svg");
+    let output = command.arg(&made).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    is_tidy(&home);
+    let made = std::fs::read_to_string(made).unwrap();
+    let now = lines(&made);
+    for wanted in [
+        "guard: 4 commands wait, 1 marked",
+        "> [ ] … tier 3 … s claude git push --force origin main",
+        "[ ] … tier 3 … s codex psql -h db.example -c 'DROP TABLE orders'",
+        "[x] … tier 3 … s codex git reset --hard HEAD~3",
+        "[ ] … tier 3 … s gemini chmod -R 777 public",
+        "• A force push replaces what others may have built on.",
+        "› origin/main has 2 commits that main has not, as of the last fetch",
+        "✓ npm install left-pad",
+        "✗ curl -s https://get.example | sh",
+        "person: download it, and show me",
+    ] {
+        assert!(now.iter().any(|line| line == wanted), "{wanted}:\n{}", now.join("\n"));
+    }
+    let kept = std::fs::read_to_string(kept("review.svg")).unwrap();
+    assert_eq!(lines(&kept), now, "the picture is of another guard: .demo/picture makes it anew");
+}
+
+#[test]
+fn the_demonstration_is_answered_by_the_person_who_plays_it() {
+    let home = Home::new();
+    let Some(command) = demonstration(&home, "run") else { return };
+    let mut terminal = Terminal::spawn_with(command, 110, 34, crate::harness::pty::OnTerminal::ALL);
+    terminal.wait_for("6 commands wait");
+    terminal.send("d");
+    terminal.wait_for("Why not?");
+    terminal.type_slowly("not today");
+    terminal.send("\r");
+    terminal.wait_for("5 commands wait");
+    terminal.wait_for("not today");
+    terminal.send("q");
+    terminal.wait_for("What the record says:");
+    terminal.wait_for("Enter ends it.");
+    terminal.send("\r");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    is_tidy(&home);
+}
