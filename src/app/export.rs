@@ -42,6 +42,9 @@ pub struct ExportArgs {
 /// How often is looked for new rows.
 const PACE: Duration = Duration::from_millis(500);
 
+/// How many rows are looked up at once.
+const PART: u32 = 500;
+
 /// What a row becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
@@ -76,6 +79,7 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
         until: time("until", &args.until)?,
         session: args.session.clone(),
         after: args.after,
+        limit: Some(PART),
         ..Filter::default()
     };
     let mut out = BufWriter::new(io::stdout().lock());
@@ -89,9 +93,14 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
         // Opened for each look: who keeps the record open slows down everybody who writes.
         if let Some(store) = Store::open_existing(&paths)? {
             let newest = store.head()?.map(|head| head.row);
-            // Rows that came in between are among those that were found.
-            let last = rows(&store, &filter, args.format, &host, &mut out)?;
-            filter.after = newest.max(last).max(filter.after);
+            // No further than to where the record ended then, or somebody who writes could keep it from ever ending.
+            while let Some(last) = rows(&store, &filter, args.format, &host, &mut out)? {
+                filter.after = Some(last);
+                if Some(last) >= newest {
+                    break;
+                }
+            }
+            filter.after = newest.max(filter.after);
         }
         out.flush()?;
         if !args.follow {
@@ -101,7 +110,7 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
     }
 }
 
-/// Writes the rows that a filter lets through, and returns the number of the last.
+/// Writes the rows that a filter lets through, part by part, and returns the number of the last.
 fn rows(
     store: &Store,
     filter: &Filter,
@@ -109,7 +118,7 @@ fn rows(
     host: &str,
     out: &mut impl Write,
 ) -> Result<Option<i64>, LogError> {
-    let found = store.find(filter)?;
+    let found = store.find_oldest(filter)?;
     let last = found.last().copied();
     for id in found {
         let entry = match store.entry(id) {

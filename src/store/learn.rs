@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::Store;
 use super::error::StoreError;
-use super::rows::first_from;
+use super::find::first_from;
 use crate::judge::approved::What;
 use crate::judge::risk::{Reversibility, Tier};
 

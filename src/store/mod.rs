@@ -34,10 +34,12 @@ mod advised;
 mod answers;
 mod audit;
 mod behaviour;
+mod blocks;
 mod chain;
 mod decisions;
 mod error;
 mod filesystem;
+mod find;
 mod grants;
 mod key;
 mod learn;
@@ -63,12 +65,13 @@ pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
 pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings};
 pub use error::StoreError;
+pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};
 pub use learn::Habit;
 pub use paths::Paths;
 pub use prune::{Limit, Pruned, Why};
 pub use redact::redact;
-pub use rows::{Entry, Filter, Kind, ResultEntry};
+pub use rows::{Entry, Kind, ResultEntry};
 pub use stats::{HASTY_MS, Stats};
 
 /// The record, for reading and writing.

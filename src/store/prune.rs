@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::chain::{self, Draft, Layout, Link, link};
 use super::error::StoreError;
 use super::key::Key;
-use super::{Store, grants, rows};
+use super::{Store, blocks, find, grants};
 
 /// How many rows one transaction prunes.
 const PORTION: i64 = 10_000;
@@ -116,6 +116,7 @@ impl Store {
     pub fn prune(&self, limit: &Limit, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
         let mut whole: Option<Pruned> = None;
         while let Some(portion) = self.prune_portion(limit, user, now)? {
+            blocks::forget(&self.paths, portion.first, portion.last);
             let is_last = portion.rows() < PORTION;
             whole = Some(match whole {
                 Some(before) => before.then(portion),
@@ -163,7 +164,8 @@ impl Store {
         }
         let work = self.portion(&limit, user, now)?;
         let pruned = self.write_if_free(work)?.map_or(Ok(None), Survey::wanted)?;
-        if pruned.is_some() {
+        if let Some(pruned) = &pruned {
+            blocks::forget(&self.paths, pruned.first, pruned.last);
             self.empty_log();
         }
         Ok(pruned)
@@ -223,7 +225,7 @@ fn slack(days: u32) -> i64 {
 /// jumped ahead must not cost the record.
 fn is_witnessed(connection: &Connection, limit: &Limit, days: u32, now: Timestamp) -> rusqlite::Result<bool> {
     let before = limit.before.as_millisecond();
-    let from = rows::first_from(connection, before)?;
+    let from = find::first_from(connection, before)?;
     // Not that row alone: it may have been written by a clock that was wrong then.
     let mut witness = connection.prepare("SELECT 1 FROM record WHERE id >= ?1 AND at BETWEEN ?2 AND ?3 LIMIT 1")?;
     witness.exists([from, before, now.as_millisecond().saturating_sub(slack(days))])

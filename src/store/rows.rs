@@ -1,10 +1,7 @@
-//! Reading the record: which rows, and what they say.
-//!
-//! Rows are numbered in the order in which they were written, so that times ascend with the numbers except where the
-//! clock was set back. A search by time finds its first and last row by halving, with a day's grace for such a clock.
+//! Reading the record: what its rows say. Which rows are wanted is the business of [`super::find`].
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 
 use super::Store;
@@ -163,52 +160,7 @@ impl ResultEntry {
     }
 }
 
-/// Which rows are wanted. Results are never among them: they are told with their intents; nor that an answer was used,
-/// which the intent says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Not before.
-    pub since: Option<Timestamp>,
-    /// Before.
-    pub until: Option<Timestamp>,
-    /// The lowest and the highest tier.
-    pub tiers: Option<(Tier, Tier)>,
-    /// `allow`, `ask` or `deny`.
-    pub decision: Option<String>,
-    /// A part of the command, small and capital letters being the same.
-    pub command: Option<String>,
-    /// The folder or one above it.
-    pub folder: Option<String>,
-    /// A part of anything that is said of the row in words.
-    pub text: Option<String>,
-    /// Of this session, by its name or its root.
-    pub session: Option<String>,
-    /// What is hard to undo or cannot be undone, and was run without a person.
-    pub unconfirmed: bool,
-    /// Only rows after this one.
-    pub after: Option<i64>,
-    /// At most this many, the newest.
-    pub limit: Option<u32>,
-}
-
 impl Store {
-    /// The numbers of the rows that are wanted, in ascending order.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub fn find(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
-        self.persist(|connection| find(connection, filter, Order::Newest))
-    }
-
-    /// The same, with a limit that lets through the oldest instead of the newest: for going through many rows part by
-    /// part, each part after the last row of the one before.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub fn find_oldest(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
-        self.persist(|connection| find(connection, filter, Order::Oldest))
-    }
-
     /// A row, an intent together with its result.
     ///
     /// # Errors
@@ -251,101 +203,6 @@ pub(super) const RESULT: &str =
 
 /// The decisions below an intent.
 pub(super) const NESTED: &str = "SELECT id FROM record WHERE about = ?1 AND kind IN ('intent', 'advised') ORDER BY id";
-
-/// How far a clock may have been set back without a search by time missing a row.
-const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
-
-/// Which rows a limit lets through.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Newest,
-    Oldest,
-}
-
-fn find(connection: &Connection, filter: &Filter, order: Order) -> rusqlite::Result<Vec<i64>> {
-    let mut sql = String::from("SELECT id FROM record WHERE kind NOT IN ('result', 'taken')");
-    let mut values: Vec<Box<dyn ToSql>> = Vec::new();
-    let mut and = |condition: &str, value: Box<dyn ToSql>| {
-        sql.push_str(" AND ");
-        sql.push_str(condition);
-        values.push(value);
-    };
-    if let Some(since) = filter.since.map(Timestamp::as_millisecond) {
-        and("id >= ?", Box::new(first_from(connection, since.saturating_sub(GRACE_MS))?));
-        and("at >= ?", Box::new(since));
-    }
-    if let Some(until) = filter.until.map(Timestamp::as_millisecond) {
-        and("id <= ?", Box::new(first_from(connection, until.saturating_add(GRACE_MS))?));
-        and("at < ?", Box::new(until));
-    }
-    if let Some((lowest, highest)) = filter.tiers {
-        and("tier >= ?", Box::new(lowest.number()));
-        and("tier <= ?", Box::new(highest.number()));
-    }
-    if let Some(decision) = &filter.decision {
-        and("decision = ?", Box::new(decision.clone()));
-    }
-    if let Some(part) = &filter.command {
-        and("instr(lower(command), lower(?)) > 0", Box::new(part.clone()));
-    }
-    if let Some(folder) = &filter.folder {
-        // With a slash at both ends, so that /a/b is below /a and /ab is not.
-        let folder = format!("{}/", folder.trim_end_matches('/'));
-        and("instr(cwd || '/', ?) = 1", Box::new(folder));
-    }
-    if let Some(part) = &filter.text {
-        const WORDS: &str =
-            "concat_ws(char(10), command, findings, settled, words, cwd, user, session, agent, what, place)";
-        and(&format!("instr(lower({WORDS}), lower(?)) > 0"), Box::new(part.clone()));
-    }
-    if let Some(session) = &filter.session {
-        and("? IN (session, root)", Box::new(session.clone()));
-    }
-    if let Some(after) = filter.after {
-        and("id > ?", Box::new(after));
-    }
-    if filter.unconfirmed {
-        sql.push_str(
-            " AND kind = 'intent' AND decision = 'allow' AND provenance = 'rule'
-             AND reversibility IN ('hard', 'irreversible')",
-        );
-    }
-    sql.push_str(if order == Order::Newest { " ORDER BY id DESC" } else { " ORDER BY id" });
-    if let Some(limit) = filter.limit {
-        sql.push_str(&format!(" LIMIT {limit}"));
-    }
-    let mut statement = connection.prepare(&sql)?;
-    let mut ids = Vec::new();
-    let mut rows = statement.query(params_from_iter(values.iter()))?;
-    while let Some(row) = rows.next()? {
-        ids.push(row.get(0)?);
-    }
-    if order == Order::Newest {
-        ids.reverse();
-    }
-    Ok(ids)
-}
-
-/// The first and the last number. Asked for one by one, because both at once would read every row.
-pub(super) const EDGES: &str = "SELECT coalesce((SELECT id FROM record ORDER BY id LIMIT 1), 1),
-    coalesce((SELECT id FROM record ORDER BY id DESC LIMIT 1), 0)";
-
-/// The first row that is not from before a time; the one after the last when all are.
-pub(super) fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
-    let (mut low, last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut high = last.saturating_add(1);
-    let mut probe = connection.prepare("SELECT id, at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let (found, time): (i64, i64) = probe.query_row(params![middle], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if time >= at {
-            high = middle;
-        } else {
-            low = found.saturating_add(1);
-        }
-    }
-    Ok(low)
-}
 
 fn outcome(row: &Row<'_>) -> rusqlite::Result<ResultEntry> {
     Ok(ResultEntry { exit: row.get("exit")?, signal: row.get("signal")?, duration_ms: row.get("duration_ms")? })

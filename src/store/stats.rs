@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Store;
 use super::decisions::FindingEntry;
 use super::error::StoreError;
-use super::rows::first_from;
+use super::find::first_from;
 
 /// Below this, a yes was hardly read: milliseconds.
 pub const HASTY_MS: i64 = 2000;

@@ -1,0 +1,204 @@
+//! Which rows are wanted.
+//!
+//! Rows are numbered in the order in which they were written, so that times ascend with the numbers except where the
+//! clock was set back. A search by time finds its first and last row by halving, with a day's grace for such a clock. A
+//! search by anything else passes over the blocks of rows in which nothing can match ([`super::blocks`]).
+
+use jiff::Timestamp;
+use rusqlite::{Connection, ToSql, params, params_from_iter};
+
+use super::blocks::{self, Blocks, UNCONFIRMED, WORDS, Wanted};
+use super::error::StoreError;
+use super::{Paths, Store};
+use crate::judge::risk::Tier;
+
+/// Which rows are wanted. Results are never among them: they are told with their intents; nor that an answer was used,
+/// which the intent says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Not before.
+    pub since: Option<Timestamp>,
+    /// Before.
+    pub until: Option<Timestamp>,
+    /// The lowest and the highest tier.
+    pub tiers: Option<(Tier, Tier)>,
+    /// `allow`, `ask` or `deny`.
+    pub decision: Option<String>,
+    /// A part of the command, small and capital letters being the same.
+    pub command: Option<String>,
+    /// The folder or one above it.
+    pub folder: Option<String>,
+    /// A part of anything that is said of the row in words.
+    pub text: Option<String>,
+    /// Of this session, by its name or its root.
+    pub session: Option<String>,
+    /// What is hard to undo or cannot be undone, and was run without a person.
+    pub unconfirmed: bool,
+    /// Only rows after this one.
+    pub after: Option<i64>,
+    /// At most this many, the newest.
+    pub limit: Option<u32>,
+}
+
+impl Store {
+    /// The numbers of the rows that are wanted, in ascending order.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn find(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
+        self.persist(|connection| find(connection, &self.paths, filter, Order::Newest))
+    }
+
+    /// The same, with a limit that lets through the oldest instead of the newest: for going through many rows part by
+    /// part, each part after the last row of the one before.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn find_oldest(&self, filter: &Filter) -> Result<Vec<i64>, StoreError> {
+        self.persist(|connection| find(connection, &self.paths, filter, Order::Oldest))
+    }
+}
+
+/// How far a clock may have been set back without a search by time missing a row.
+const GRACE_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Which rows a limit lets through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Newest,
+    Oldest,
+}
+
+/// What every row that is wanted fulfils, as SQL with its values, and what its block must hold.
+struct Conditions {
+    sql: String,
+    values: Vec<Box<dyn ToSql>>,
+    wanted: Wanted,
+}
+
+impl Conditions {
+    fn of(filter: &Filter) -> Self {
+        let mut all = Self { sql: String::new(), values: Vec::new(), wanted: Wanted::default() };
+        if let Some(since) = filter.since {
+            all.and("at >= ?", since.as_millisecond());
+        }
+        if let Some(until) = filter.until {
+            all.and("at < ?", until.as_millisecond());
+        }
+        if let Some((lowest, highest)) = filter.tiers {
+            all.and("tier >= ?", lowest.number());
+            all.and("tier <= ?", highest.number());
+            all.wanted.tiers(lowest.number(), highest.number());
+        }
+        if let Some(decision) = &filter.decision {
+            all.wanted.decision(decision);
+            all.and("decision = ?", decision.clone());
+        }
+        if let Some(part) = &filter.command {
+            all.wanted.text(part);
+            all.and("instr(lower(command), lower(?)) > 0", part.clone());
+        }
+        if let Some(folder) = &filter.folder {
+            let folder = folder.trim_end_matches('/');
+            all.wanted.text(folder);
+            // With a slash at both ends, so that /a/b is below /a and /ab is not.
+            all.and("instr(cwd || '/', ?) = 1", format!("{folder}/"));
+        }
+        if let Some(part) = &filter.text {
+            all.wanted.text(part);
+            all.and(&format!("instr(lower({WORDS}), lower(?)) > 0"), part.clone());
+        }
+        if let Some(session) = &filter.session {
+            all.wanted.text(session);
+            all.and("? IN (session, root)", session.clone());
+        }
+        if filter.unconfirmed {
+            all.wanted.unconfirmed();
+            all.sql.push_str(" AND ");
+            all.sql.push_str(UNCONFIRMED);
+        }
+        all
+    }
+
+    fn and(&mut self, condition: &str, value: impl ToSql + 'static) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self.values.push(Box::new(value));
+    }
+}
+
+fn find(connection: &Connection, paths: &Paths, filter: &Filter, order: Order) -> rusqlite::Result<Vec<i64>> {
+    let (mut first, mut last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    first = first.max(filter.after.map_or(first, |after| after.saturating_add(1)));
+    if let Some(since) = filter.since.map(Timestamp::as_millisecond) {
+        first = first.max(first_from(connection, since.saturating_sub(GRACE_MS))?);
+    }
+    if let Some(until) = filter.until.map(Timestamp::as_millisecond) {
+        last = last.min(first_from(connection, until.saturating_add(GRACE_MS))?);
+    }
+    let conditions = Conditions::of(filter);
+    let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+    let direction = if order == Order::Newest { "DESC" } else { "ASC" };
+    let sql = format!(
+        "SELECT id FROM record WHERE id BETWEEN ? AND ? AND kind NOT IN ('result', 'taken'){} ORDER BY id {direction} LIMIT ?",
+        conditions.sql
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut ids = Vec::new();
+    let mut look = |first: i64, last: i64, ids: &mut Vec<i64>| -> rusqlite::Result<()> {
+        let left = i64::try_from(limit - ids.len()).unwrap_or(i64::MAX);
+        let edges: [&dyn ToSql; 2] = [&first, &last];
+        let values = conditions.values.iter().map(|value| &**value);
+        let all = edges.into_iter().chain(values).chain(std::iter::once::<&dyn ToSql>(&left));
+        let mut rows = statement.query(params_from_iter(all))?;
+        while let Some(row) = rows.next()? {
+            ids.push(row.get(0)?);
+        }
+        Ok(())
+    };
+    let blocks = if conditions.wanted.is_selective() && blocks::of_row(first) < blocks::of_row(last) {
+        Blocks::open(paths, connection)
+    } else {
+        None
+    };
+    if let Some(mut blocks) = blocks {
+        let (from, to) = (blocks::of_row(first), blocks::of_row(last));
+        for step in 0..=to - from {
+            let number = if order == Order::Newest { to - step } else { from + step };
+            if ids.len() >= limit {
+                break;
+            }
+            if blocks.may_hold(number, &conditions.wanted)? {
+                let (begin, end) = blocks::bounds(number);
+                look(begin.max(first), end.min(last), &mut ids)?;
+            }
+        }
+    } else {
+        look(first, last, &mut ids)?;
+    }
+    if order == Order::Newest {
+        ids.reverse();
+    }
+    Ok(ids)
+}
+
+/// The first and the last number. Asked for one by one, because both at once would read every row.
+pub(super) const EDGES: &str = "SELECT coalesce((SELECT id FROM record ORDER BY id LIMIT 1), 1),
+    coalesce((SELECT id FROM record ORDER BY id DESC LIMIT 1), 0)";
+
+/// The first row that is not from before a time; the one after the last when all are.
+pub(super) fn first_from(connection: &Connection, at: i64) -> rusqlite::Result<i64> {
+    let (mut low, last): (i64, i64) = connection.query_row(EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut high = last.saturating_add(1);
+    let mut probe = connection.prepare("SELECT id, at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let (found, time): (i64, i64) = probe.query_row(params![middle], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if time >= at {
+            high = middle;
+        } else {
+            low = found.saturating_add(1);
+        }
+    }
+    Ok(low)
+}
