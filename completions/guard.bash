@@ -902,7 +902,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__export)
-            opts="-f -h --format --since --until --after --session --follow --help"
+            opts="-f -h --format --since --until --after --session --follow --deliver --status --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -925,6 +925,10 @@ _guard() {
                     return 0
                     ;;
                 --session)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deliver)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

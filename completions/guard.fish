@@ -156,7 +156,9 @@ complete -c guard -n "__fish_guard_using_subcommand export" -l since -d 'Not bef
 complete -c guard -n "__fish_guard_using_subcommand export" -l until -d 'Before this time' -r
 complete -c guard -n "__fish_guard_using_subcommand export" -l after -d 'Only rows after this one: the last that was exported before' -r
 complete -c guard -n "__fish_guard_using_subcommand export" -l session -d 'Only this session' -r
+complete -c guard -n "__fish_guard_using_subcommand export" -l deliver -d 'Send to a collector what it was not sent yet, instead of printing: to those that export.to names, or to this one' -r
 complete -c guard -n "__fish_guard_using_subcommand export" -s f -l follow -d 'Go on with rows as they are written, until interrupted: for a pipe into a collector'
+complete -c guard -n "__fish_guard_using_subcommand export" -l status -d 'Tell how far each collector that export.to names was sent the record, and what keeps the rest from it: exit 0 when nothing does, 1 when something does'
 complete -c guard -n "__fish_guard_using_subcommand export" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand verify" -l head -d 'A head that was kept elsewhere: it must still be part of the chain' -r
 complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'

@@ -3,12 +3,13 @@
 //! writes down what happened.
 //!
 //! The floors, each importing only from below: [`judge`] and `ui` are pure; `world`, `config`,
-//! `store`, `channel` and `exec` have effects and never import one another; `app` knows the order of
+//! `store`, `channel`, `collector` and `exec` have effects and never import one another; `app` knows the order of
 //! things.
 
 pub mod app;
 pub mod channel;
 pub mod cli;
+pub mod collector;
 pub mod config;
 pub mod exec;
 

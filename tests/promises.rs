@@ -18,6 +18,8 @@ mod drawing;
 mod evidence;
 #[path = "promises/exec.rs"]
 mod exec;
+#[path = "promises/exporting.rs"]
+mod exporting;
 #[path = "promises/facts.rs"]
 mod facts;
 #[path = "promises/git.rs"]

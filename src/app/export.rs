@@ -1,4 +1,5 @@
-//! `guard export`: the record for other systems, in the forms that they read.
+//! `guard export`: the record for other systems, in the forms that they read; and sent to them as it is written
+//! ([`deliver`]).
 //!
 //! What may not enter: choosing what is told. Every row is, redacted as it is stored; what a form has no field for is kept
 //! under a name of guard's own.
@@ -13,7 +14,9 @@ use super::log::LogError;
 use super::{exit, moment, road};
 use crate::store::{Filter, Store, StoreError};
 
+pub(in crate::app) mod deliver;
 mod forms;
+mod messages;
 
 /// The arguments of `guard export`.
 #[derive(Debug, Args)]
@@ -37,6 +40,13 @@ pub struct ExportArgs {
     /// Go on with rows as they are written, until interrupted: for a pipe into a collector
     #[arg(short = 'f', long, conflicts_with = "until")]
     follow: bool,
+    /// Send to a collector what it was not sent yet, instead of printing: to those that export.to names, or to this one
+    #[arg(long, value_name = "COLLECTOR", num_args = 0..=1, conflicts_with_all = ["format", "since", "until", "session"])]
+    deliver: Option<Option<String>>,
+    /// Tell how far each collector that export.to names was sent the record, and what keeps the rest from it: exit 0 when
+    /// nothing does, 1 when something does
+    #[arg(long, conflicts_with_all = ["format", "since", "until", "session", "after", "follow", "deliver"])]
+    status: bool,
 }
 
 /// How often is looked for new rows.
@@ -61,7 +71,12 @@ enum Form {
 /// # Errors
 /// The record cannot be read, a time is none, or standard output cannot be written.
 pub fn run(args: &ExportArgs) -> Result<u8, LogError> {
-    match export(args) {
+    let done = match (&args.deliver, args.status) {
+        (Some(to), _) => deliver::run(to.as_deref(), args.after, args.follow),
+        (None, true) => deliver::status(),
+        (None, false) => export(args),
+    };
+    match done {
         // Whoever reads it has seen enough.
         Err(LogError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
         other => other,
@@ -86,7 +101,7 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
     if args.format == Form::Csv {
         writeln!(out, "{}", forms::CSV_HEAD)?;
     }
-    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default();
+    let host = host();
     let paths = road::paths()?;
     let mut filter = filter;
     loop {
@@ -108,6 +123,10 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
         }
         std::thread::sleep(PACE);
     }
+}
+
+fn host() -> String {
+    nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default()
 }
 
 /// Writes the rows that a filter lets through, part by part, and returns the number of the last.
@@ -135,7 +154,7 @@ fn rows(
             Form::Csv => write!(out, "{}", forms::csv(&entry))?,
             Form::Ecs => write!(out, "{}", forms::ecs(&entry, host))?,
             Form::Ocsf => write!(out, "{}", forms::ocsf(&entry, host))?,
-            Form::Otlp => write!(out, "{}", forms::otlp(&entry, host))?,
+            Form::Otlp => write!(out, "{}", forms::otlp(std::slice::from_ref(&entry), host))?,
             Form::Cef => write!(out, "{}", forms::cef(&entry, host))?,
         }
         out.write_all(b"\n")?;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::exit;
+use super::export::deliver;
 use super::road::{Road, RoadError};
 use super::settle::{self, Manner, Ready};
 use super::shell::called::Called;
@@ -80,7 +81,9 @@ fn result(road: &Road, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), 
     };
     let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
     let store = road.store().map_err(ToString::to_string)?;
-    store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())
+    store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())?;
+    deliver::at_once(road, receipt.row());
+    Ok(())
 }
 
 pub(super) fn could_not_start(error: &ExecError) -> u8 {

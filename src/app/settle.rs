@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::approver::sign;
 use super::ask::{self, Asked};
 use super::exit;
+use super::export::deliver;
 use super::hook;
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
@@ -245,7 +246,10 @@ fn record(
     let written = road.store().map_err(ToString::to_string);
     let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));
     match written {
-        Ok(receipt) => Ok(receipt),
+        Ok(receipt) => {
+            deliver::at_once(road, receipt.row());
+            Ok(receipt)
+        }
         Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
         Err(why) => Err(Refusal::Unrecorded { why }),
     }

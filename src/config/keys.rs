@@ -48,6 +48,7 @@ pub enum Key {
     Yolo,
     HookGrant,
     HookDeadline,
+    ExportTo,
     Support,
     Grant,
     Locked,
@@ -87,6 +88,8 @@ pub enum Item {
     Host,
     /// The id of a rule.
     Rule,
+    /// A collector of logs.
+    Destination,
 }
 
 /// A field of a `[[table]]`.
@@ -235,6 +238,10 @@ pub const KEYS: &[Entry] = &[
         "Commands that guard lets run are granted to the agent whose hook asked, so that the agent does not ask itself."),
     row(Key::HookDeadline, "hook.deadline", SECONDS, Lower,
         "At the latest after this time guard hook says no by itself; sooner where the agent waits for less."),
+    row(Key::ExportTo, "export.to", Kind::List(Item::Destination), Higher,
+        "Where each row of the record is sent once it is written, in user or machine files. guard export --status tells \
+         how far each place was told; what is not a datagram on its way to this machine or an address is sent by guard \
+         export --deliver."),
     row(Key::Support, "support", Kind::Tables(SUPPORT_FIELDS), Lower,
         "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
     row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
@@ -246,7 +253,7 @@ pub const KEYS: &[Entry] = &[
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
-pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue"];
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "export"];
 
 impl Key {
     /// The row of this key.
@@ -324,6 +331,10 @@ impl Item {
             Self::Word => "words",
             Self::Host => "host names",
             Self::Rule => "ids of rules",
+            Self::Destination => {
+                "collectors: journald, syslog (or syslog:/SOCKET, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT), otlp (or \
+                 otlp+http://HOST:PORT/PATH, otlp+unix:/SOCKET)"
+            }
         }
     }
 }

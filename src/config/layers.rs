@@ -241,7 +241,8 @@ impl Joined {
         problems: &mut Vec<ConfigProblem>,
     ) {
         let row = entry.key.entry();
-        let may_add = !bound || row.stricter == Stricter::Higher;
+        // Whoever may only tighten has no say in who else is told.
+        let may_add = !bound || (row.stricter == Stricter::Higher && entry.key != Key::ExportTo);
         let may_take = !bound || row.stricter == Stricter::Lower;
         for (word, line) in words {
             let Some(list) = entry.key.list_mut(&mut self.policy) else { return };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 pub mod approvers;
 pub mod defaults;
+pub mod destination;
 pub mod errors;
 mod grants;
 pub mod keys;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use toml::de::{DeInteger, DeTable, DeValue};
 
+use super::destination::Destination;
 use super::errors::ConfigProblem;
 use super::grants;
 use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
@@ -289,6 +290,7 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
             Err("a host is a name alone, without scheme, user or path".to_owned())
         }
         Item::Host => Ok(format!("{mark}{}", bare.to_ascii_lowercase())),
+        Item::Destination => Destination::parse(bare).map(|_| word.to_owned()),
         Item::Branch | Item::Word | Item::Rule => Ok(word.to_owned()),
     }
 }

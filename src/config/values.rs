@@ -106,6 +106,7 @@ impl Key {
             Self::Production => &policy.production,
             Self::KnownHosts => &policy.known_hosts,
             Self::DisabledRules => &policy.disabled_rules,
+            Self::ExportTo => &policy.export_to,
             _ => return None,
         })
     }
@@ -118,6 +119,7 @@ impl Key {
             Self::Production => &mut policy.production,
             Self::KnownHosts => &mut policy.known_hosts,
             Self::DisabledRules => &mut policy.disabled_rules,
+            Self::ExportTo => &mut policy.export_to,
             _ => return None,
         })
     }

@@ -48,6 +48,8 @@ pub struct Policy {
     /// Set on rules and globally: lets a threshold rise above 3.0.
     pub yolo: bool,
     pub hook: Hook,
+    /// Collectors that each row of the record is sent to.
+    pub export_to: Vec<String>,
 }
 
 /// What concerns the hooks of agents.
@@ -105,6 +107,7 @@ impl Default for Policy {
             retention_days: 365,
             yolo: false,
             hook: Hook { grant: false, deadline: 3600 },
+            export_to: Vec::new(),
         }
     }
 }

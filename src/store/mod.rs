@@ -108,6 +108,14 @@ impl Store {
         self.persist(|connection| chain::holds(connection, head))
     }
 
+    /// The number of the first row that is there; `None` while the record is empty.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn first_row(&self) -> Result<Option<i64>, StoreError> {
+        self.persist(prune::first_row)
+    }
+
     /// The end of the chain; `None` while the record is empty.
     ///
     /// # Errors

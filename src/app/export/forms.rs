@@ -6,7 +6,7 @@ use crate::judge::risk::Tier;
 use crate::store::{Entry, Kind};
 
 /// What happened, in one word with a dash: the action of a row in every form.
-fn action(entry: &Entry) -> &'static str {
+pub(super) fn action(entry: &Entry) -> &'static str {
     match (entry.kind, entry.decision.as_deref()) {
         (Kind::Intent | Kind::Advised, Some("allow")) => "command-allowed",
         (Kind::Intent | Kind::Advised, Some("deny")) => "command-denied",
@@ -22,16 +22,21 @@ fn action(entry: &Entry) -> &'static str {
     }
 }
 
+/// The head of the chain at this row, as `guard verify --head` takes it.
+pub(super) fn head(entry: &Entry) -> String {
+    format!("{}:{}", entry.id, entry.hash)
+}
+
 fn is_command(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Intent | Kind::Advised)
 }
 
-fn rules(entry: &Entry) -> Vec<&str> {
+pub(super) fn rules(entry: &Entry) -> Vec<&str> {
     entry.findings.iter().map(|finding| finding.rule.as_str()).collect()
 }
 
 /// Why: the reason of the worst finding, and the words that go with the answer.
-fn reason(entry: &Entry) -> String {
+pub(super) fn reason(entry: &Entry) -> String {
     let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
     let parts = [worst.map(|finding| finding.reason.as_str()), entry.words.as_deref()];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -142,14 +147,32 @@ pub(super) fn ocsf(entry: &Entry, host: &str) -> Value {
     }))
 }
 
-/// A log record of OpenTelemetry, in OTLP's JSON.
-pub(super) fn otlp(entry: &Entry, host: &str) -> Value {
-    let attribute = |name: &str, value: Value| match value {
+/// An attribute of OpenTelemetry, where it says anything.
+fn attribute(name: &str, value: Value) -> Option<Value> {
+    match value {
         Value::String(text) => (!text.is_empty()).then(|| json!({ "key": name, "value": { "stringValue": text } })),
         // OTLP writes whole numbers of 64 bits as strings.
         Value::Number(number) => Some(json!({ "key": name, "value": { "intValue": number.to_string() } })),
         _ => None,
-    };
+    }
+}
+
+/// Log records of OpenTelemetry, in OTLP's JSON.
+pub(super) fn otlp(entries: &[Entry], host: &str) -> Value {
+    let resource: Vec<Value> = [("service.name", json!("guard")), ("host.name", json!(host))]
+        .into_iter()
+        .filter_map(|(name, value)| attribute(name, value))
+        .collect();
+    json!({ "resourceLogs": [{
+        "resource": { "attributes": resource },
+        "scopeLogs": [{
+            "scope": { "name": "guard", "version": env!("CARGO_PKG_VERSION") },
+            "logRecords": entries.iter().map(otlp_record).collect::<Vec<_>>(),
+        }],
+    }] })
+}
+
+fn otlp_record(entry: &Entry) -> Value {
     let denied = entry.decision.as_deref() == Some("deny");
     let (severity, text) = match (entry.settled_by.as_deref(), denied) {
         (Some("attempt"), _) => (17, "ERROR"),
@@ -168,7 +191,9 @@ pub(super) fn otlp(entry: &Entry, host: &str) -> Value {
         ("guard.reason", json!(reason(entry))),
         ("guard.session", json!(entry.session)),
         ("guard.answer_ms", json!(entry.answer_ms)),
+        ("guard.about", json!(entry.about)),
         ("guard.hash", json!(entry.hash.to_string())),
+        ("guard.head", json!(head(entry))),
         ("process.command_line", json!(entry.command)),
         ("process.working_directory", json!(entry.cwd)),
         ("process.exit.code", json!(result.and_then(|result| result.exit))),
@@ -176,22 +201,12 @@ pub(super) fn otlp(entry: &Entry, host: &str) -> Value {
         ("gen_ai.agent.name", json!(entry.agent)),
     ];
     let attributes: Vec<Value> = attributes.into_iter().filter_map(|(name, value)| attribute(name, value)).collect();
-    let resource: Vec<Value> = [("service.name", json!("guard")), ("host.name", json!(host))]
-        .into_iter()
-        .filter_map(|(name, value)| attribute(name, value))
-        .collect();
-    json!({ "resourceLogs": [{
-        "resource": { "attributes": resource },
-        "scopeLogs": [{
-            "scope": { "name": "guard", "version": env!("CARGO_PKG_VERSION") },
-            "logRecords": [{
-                "timeUnixNano": entry.time.as_nanosecond().to_string(),
-                "severityNumber": severity, "severityText": text, "eventName": "guard.decision",
-                "body": { "stringValue": entry.command.as_deref().unwrap_or_else(|| action(entry)) },
-                "attributes": attributes,
-            }],
-        }],
-    }] })
+    json!({
+        "timeUnixNano": entry.time.as_nanosecond().to_string(),
+        "severityNumber": severity, "severityText": text, "eventName": "guard.decision",
+        "body": { "stringValue": entry.command.as_deref().unwrap_or_else(|| action(entry)) },
+        "attributes": attributes,
+    })
 }
 
 /// Common Event Format.

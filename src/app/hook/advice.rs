@@ -14,6 +14,7 @@ use super::hosts::Host;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
+use crate::app::export::deliver;
 use crate::app::queue::{self, Wait};
 use crate::app::road::{Judged, Road, RoadError};
 use crate::judge::Judgment;
@@ -254,7 +255,10 @@ impl Note<'_> {
             written.map_err(|error| error.to_string())
         });
         match written {
-            Ok(_) => Ok(()),
+            Ok(receipt) => {
+                deliver::at_once(road, receipt.row());
+                Ok(())
+            }
             Err(_) if risk.tier <= Tier::Low => Ok(()),
             Err(why) => Err(Refusal::Unrecorded { why }),
         }

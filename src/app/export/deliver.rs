@@ -1,0 +1,295 @@
+//! Sending each row to collectors once it is written, and once more where that is not sure.
+//!
+//! Each destination has a position: the last row that it took. Who has written a row sends what comes after the position,
+//! when that costs no waiting (`at_once`); `guard export --deliver` sends to every destination, and waits. A collector that
+//! is down is told about by `--status` and costs a command nothing but a failed `connect`.
+//!
+//! Rows go in their order and every kind of row goes, so that a number that is missing shows. What was sent and not yet
+//! remembered when guard was killed is sent again.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::{Timestamp, Zoned};
+use sha2::{Digest as _, Sha256};
+
+use super::super::log::LogError;
+use super::super::road::Road;
+use super::super::{exit, moment};
+use super::{PACE, forms, messages};
+use crate::collector::position::Told;
+use crate::collector::{self, Datagrams, Position, http, syslog};
+use crate::config::destination::Destination;
+use crate::store::{Entry, Head, Link, Store, StoreError};
+use crate::ui::visible;
+
+/// How many rows a command sends at most: what its own row is behind of.
+const AT_ONCE: usize = 64;
+
+/// How many rows go together where one waits.
+const TOGETHER: usize = 200;
+
+/// The longest pause after failures.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Where something was not delivered.
+const BEHIND: u8 = 1;
+
+/// Sends a row that was just written, with what stands before it, wherever that takes no waiting. Nothing here is an
+/// error: what was not taken is remembered and sent later.
+pub(in crate::app) fn at_once(road: &Road, row: Option<i64>) {
+    let places = &road.policy().export_to;
+    if places.is_empty() {
+        return;
+    }
+    let (Ok(store), Some(row)) = (road.store(), row) else { return };
+    for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
+        if !destination.is_immediate() {
+            continue;
+        }
+        // Whoever holds it is sending, or the next to write a row sends this one too.
+        let Some(mut position) = place(road, text).and_then(|path| Position::take(&path, false).ok().flatten()) else {
+            continue;
+        };
+        // One that is new begins here.
+        let after = position.told.row.unwrap_or(row - 1);
+        // Where nobody listens, nothing need be looked up.
+        if let Err(why) = reach(&destination) {
+            let _ = position.keep(Told { row: Some(after), trouble: Some(why), ..position.told.clone() });
+            continue;
+        }
+        let _ = part(store, &destination, &mut position, after, AT_ONCE);
+    }
+}
+
+/// Whether somebody listens at a socket of this machine; elsewhere only sending shows.
+fn reach(destination: &Destination) -> Result<(), String> {
+    match destination {
+        Destination::Journald(socket) | Destination::SyslogUnix(socket) => {
+            collector::unix(socket).map(drop).map_err(|error| format!("{}: {error}", socket.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where is remembered what a destination was told.
+fn place(road: &Road, text: &str) -> Option<PathBuf> {
+    let digest = Sha256::digest(text.as_bytes());
+    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(road.paths().ok()?.folder().join("export").join(format!("{name}.position")))
+}
+
+/// Sends so many rows after one. Whether all was taken that was there, and why not.
+fn part(
+    store: &Store,
+    destination: &Destination,
+    position: &mut Position,
+    after: i64,
+    most: usize,
+) -> Result<bool, String> {
+    let keep = |position: &mut Position, told| position.keep(told).map_err(|error| error.to_string());
+    let mut told = position.told.clone();
+    let newest = match store.head() {
+        Ok(head) => head.map_or(0, |head| head.row),
+        Err(error) => return Err(error.to_string()),
+    };
+    // A record that ends before what was sent is another one.
+    let after = if after > newest { 0 } else { after };
+    // What was pruned goes unasked: it may be a great deal.
+    let pruned = store.first_row().map_err(|error| error.to_string())?.map_or(0, |first| first - 1);
+    told.lost += u64::try_from(pruned.saturating_sub(after)).unwrap_or(0);
+    let after = after.max(pruned);
+    let mut entries = Vec::new();
+    let mut missing: Vec<i64> = Vec::new();
+    let last = newest.min(after.saturating_add(i64::try_from(most).unwrap_or(i64::MAX)));
+    for row in after.saturating_add(1)..=last {
+        match store.entry(row) {
+            Ok(entry) => entries.push(entry),
+            Err(StoreError::Pruned { .. } | StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. }) => {
+                missing.push(row);
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    let (taken, failed) = send(destination, &entries);
+    let sent = taken.checked_sub(1).and_then(|at| entries.get(at));
+    let reached = if failed.is_none() { last } else { sent.map_or(after, |entry| entry.id) };
+    told.row = Some(reached);
+    told.lost += missing.iter().filter(|row| **row <= reached).count() as u64;
+    if let Some(entry) = sent {
+        told.hash = Some(entry.hash.to_string());
+        told.at = Some(Timestamp::now());
+    }
+    told.trouble.clone_from(&failed);
+    keep(position, told)?;
+    match failed {
+        Some(why) => Err(why),
+        None => Ok(last >= newest),
+    }
+}
+
+/// Sends rows in their order: how many were taken, and why the next was not.
+fn send(destination: &Destination, entries: &[Entry]) -> (usize, Option<String>) {
+    if entries.is_empty() {
+        return (0, None);
+    }
+    let all = |done: io::Result<()>| match done {
+        Ok(()) => (entries.len(), None),
+        Err(error) => (0, Some(error.to_string())),
+    };
+    let host = super::host();
+    match destination {
+        Destination::Journald(socket) => match collector::unix(socket) {
+            Ok(socket) => datagrams(&socket, entries, messages::journald),
+            Err(error) => (0, Some(format!("{}: {error}", socket.display()))),
+        },
+        Destination::SyslogUnix(socket) => match collector::unix(socket) {
+            Ok(socket) => datagrams(&socket, entries, |entry, _| messages::syslog(entry, &host)),
+            Err(error) => (0, Some(format!("{}: {error}", socket.display()))),
+        },
+        Destination::SyslogUdp(name, port) => match collector::udp(name, *port) {
+            Ok(socket) => datagrams(&socket, entries, |entry, _| messages::syslog(entry, &host)),
+            Err(error) => (0, Some(error.to_string())),
+        },
+        Destination::SyslogTcp(name, port) => {
+            let lines: Vec<Vec<u8>> = entries.iter().map(|entry| messages::syslog(entry, &host)).collect();
+            all(syslog::stream(name, *port, &lines))
+        }
+        Destination::OtlpHttp(name, port, path) => {
+            all(http::post(name, *port, path, forms::otlp(entries, &host).to_string().as_bytes()).map(drop))
+        }
+        Destination::OtlpUnix(socket) => {
+            all(http::post_unix(socket, "/v1/logs", forms::otlp(entries, &host).to_string().as_bytes()).map(drop))
+        }
+    }
+}
+
+fn datagrams(
+    socket: &impl Datagrams,
+    entries: &[Entry],
+    message: impl Fn(&Entry, bool) -> Vec<u8>,
+) -> (usize, Option<String>) {
+    for (taken, entry) in entries.iter().enumerate() {
+        let sent = match socket.send(&message(entry, false)) {
+            Err(error) if collector::is_too_long(&error) => socket.send(&message(entry, true)),
+            sent => sent,
+        };
+        if let Err(error) = sent {
+            return (taken, Some(error.to_string()));
+        }
+    }
+    (entries.len(), None)
+}
+
+/// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is wanted.
+///
+/// # Errors
+/// There is none, or the record cannot be read.
+pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, LogError> {
+    let wrong = |why: String| LogError::Usage(why);
+    let road = Road::open().map_err(|error| wrong(error.to_string()))?;
+    let names: Vec<String> = to.map_or_else(|| road.policy().export_to.clone(), |to| vec![to.to_owned()]);
+    if names.is_empty() {
+        return Err(wrong("export.to names no collector, and none was given: see guard export --help".to_owned()));
+    }
+    let mut places = Vec::new();
+    for name in names {
+        let destination = Destination::parse(&name).map_err(|why| wrong(format!("{name}: {why}")))?;
+        places.push((name, destination, Duration::ZERO, std::time::Instant::now(), after));
+    }
+    loop {
+        let mut behind = false;
+        for (name, destination, pause, due, begin) in &mut places {
+            if std::time::Instant::now() < *due {
+                behind = true;
+                continue;
+            }
+            match all(&road, name, destination, *begin) {
+                Ok(()) => (*pause, *begin) = (Duration::ZERO, None),
+                Err(why) => {
+                    behind = true;
+                    if pause.is_zero() {
+                        let _ = writeln!(io::stderr(), "guard: {}: {}", visible::text(name), visible::text(&why));
+                    }
+                    *pause = (*pause * 2).clamp(PACE, LONGEST);
+                    *due = std::time::Instant::now() + *pause;
+                }
+            }
+        }
+        if !follow {
+            return Ok(if behind { BEHIND } else { exit::ALLOW });
+        }
+        std::thread::sleep(PACE);
+    }
+}
+
+/// Sends all rows that one collector was not sent.
+fn all(road: &Road, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
+    let path = place(road, name).ok_or("there is no home to remember it in")?;
+    let mut begin = begin;
+    loop {
+        // Opened for each part: who keeps the record open slows down everybody who writes.
+        let Some(store) = road.existing().map_err(|error| error.to_string())? else { return Ok(()) };
+        let position = Position::take(&path, true).map_err(|error| format!("{}: {error}", path.display()))?;
+        let Some(mut position) = position else { return Ok(()) };
+        let after = match (begin.take(), position.told.row) {
+            (Some(row), _) | (None, Some(row)) => row,
+            // One that is new begins with what is written from now on.
+            (None, None) => store.head().map_err(|error| error.to_string())?.map_or(0, |head| head.row),
+        };
+        if part(&store, destination, &mut position, after, TOGETHER)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Tells how far each collector was sent the record.
+///
+/// # Errors
+/// The record cannot be read, or standard output cannot be written.
+pub(super) fn status() -> Result<u8, LogError> {
+    let road = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+    let store = road.existing()?;
+    let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
+    let now = Zoned::now();
+    let mut out = io::stdout().lock();
+    let mut code = exit::ALLOW;
+    if road.policy().export_to.is_empty() {
+        writeln!(out, "The record is sent to nobody: export.to names no collector.")?;
+    }
+    for name in &road.policy().export_to {
+        let path = place(&road, name).unwrap_or_default();
+        let told = Position::look(&path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
+        let mut line = format!("{name}: ");
+        match told {
+            Some(Told { row: Some(row), hash, at, trouble, lost }) => {
+                let head = hash.as_deref().and_then(Link::parse).map(|link| Head { row, link });
+                let holds =
+                    head.map_or(Ok(None), |head| store.as_ref().map_or(Ok(None), |store| store.holds(&head)))?;
+                let hash = hash.map_or_else(String::new, |hash| format!(" (head {row}:{hash})"));
+                let at = at.map_or_else(String::new, |at| format!(", last at {}", moment::shown(at, now.time_zone())));
+                let waits = newest.saturating_sub(row).max(0);
+                line.push_str(&format!("sent up to row {row}{hash}{at}; {waits} wait"));
+                if holds == Some(false) || row > newest {
+                    line.push_str("; the record no longer holds that row as it was sent: see guard verify");
+                    code = BEHIND;
+                }
+                if lost > 0 {
+                    line.push_str(&format!("; {lost} could not be sent: they were pruned or are unreadable"));
+                }
+                if let Some(why) = trouble {
+                    line.push_str(&format!("; the next was not taken: {why}"));
+                    code = BEHIND;
+                }
+            }
+            _ => line.push_str("nothing was sent yet"),
+        }
+        let immediate = Destination::parse(name).is_ok_and(|destination| destination.is_immediate());
+        if !immediate {
+            line.push_str("; sent by guard export --deliver --follow alone");
+        }
+        writeln!(out, "{}.", visible::text(&line))?;
+    }
+    Ok(exit::after(out.flush(), code)?)
+}

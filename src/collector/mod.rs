@@ -1,0 +1,70 @@
+//! Carrying messages to collectors of logs: journald, syslog, OpenTelemetry; and remembering what was carried.
+//!
+//! What may not enter: the record, and what a message says. Where a caller may not wait, datagrams are sent that are
+//! taken at once or not at all.
+
+use std::io;
+use std::net::UdpSocket;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+
+pub mod http;
+pub mod journald;
+pub mod position;
+pub mod syslog;
+
+pub use position::Position;
+
+/// A socket that takes whole messages.
+pub trait Datagrams {
+    /// Hands a message over.
+    ///
+    /// # Errors
+    /// It was not taken: nobody is there, the other side is full, or the message is too long for it.
+    fn send(&self, message: &[u8]) -> io::Result<()>;
+}
+
+impl Datagrams for UnixDatagram {
+    fn send(&self, message: &[u8]) -> io::Result<()> {
+        whole(Self::send(self, message)?, message)
+    }
+}
+
+impl Datagrams for UdpSocket {
+    fn send(&self, message: &[u8]) -> io::Result<()> {
+        whole(Self::send(self, message)?, message)
+    }
+}
+
+fn whole(taken: usize, message: &[u8]) -> io::Result<()> {
+    if taken == message.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}
+
+/// A datagram socket of this machine. Sending to it does not wait.
+///
+/// # Errors
+/// Nobody listens there.
+pub fn unix(path: &Path) -> io::Result<UnixDatagram> {
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    socket.connect(path)?;
+    Ok(socket)
+}
+
+/// A UDP socket to a host. A name is looked up, which may wait; sending does not.
+///
+/// # Errors
+/// The host is not known, or not to be reached.
+pub fn udp(host: &str, port: u16) -> io::Result<UdpSocket> {
+    let is_six = host.contains(':');
+    let socket = UdpSocket::bind(if is_six { "[::]:0" } else { "0.0.0.0:0" })?;
+    socket.set_nonblocking(true)?;
+    socket.connect((host, port))?;
+    Ok(socket)
+}
+
+/// Whether a message was not taken because it is too long.
+#[must_use]
+pub fn is_too_long(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMSGSIZE | libc::ENOBUFS))
+}

@@ -1,0 +1,135 @@
+//! How far a destination has been told: a small file for each, locked while it is told more, so that no row goes
+//! missing between two who tell at once.
+//!
+//! The row is remembered after it was taken. Who is killed in between tells it twice: at least once, and the number of
+//! the row says which.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// What is remembered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The last row that was taken; `None` when none was yet.
+    pub row: Option<i64>,
+    /// Its hash: the head of the chain as the destination has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// When it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Why the next was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// How many rows could not be told, because they were pruned or are unreadable.
+    #[serde(default)]
+    pub lost: u64,
+}
+
+/// What is remembered of one destination, for whoever holds this alone.
+#[derive(Debug)]
+pub struct Position {
+    file: File,
+    pub told: Told,
+}
+
+/// The file is of this length, so that one write replaces all of it.
+const LENGTH: usize = 1024;
+
+impl Position {
+    /// Takes hold of what is remembered, and makes it when there is nothing. `None` when somebody else is at it and
+    /// `waits` is not set.
+    ///
+    /// # Errors
+    /// The file cannot be made or read, or says nothing that could be understood.
+    pub fn take(path: &Path, waits: bool) -> io::Result<Option<Self>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or_else(|| Path::new("."));
+                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+                options.open(path)?
+            }
+            other => other?,
+        };
+        match if waits { file.lock().map_err(TryLockError::Error) } else { file.try_lock() } {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let told = read(&file)?.unwrap_or_default();
+        Ok(Some(Self { file, told }))
+    }
+
+    /// What is remembered, for somebody who only looks.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn look(path: &Path) -> io::Result<Option<Told>> {
+        match File::open(path) {
+            Ok(file) => read(&file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Remembers.
+    ///
+    /// # Errors
+    /// It cannot be written; the same rows are told again then.
+    pub fn keep(&mut self, told: Told) -> io::Result<()> {
+        if told == self.told {
+            return Ok(());
+        }
+        let mut told = told;
+        if let Some(trouble) = &mut told.trouble {
+            *trouble = trouble.chars().take(LENGTH / 8).collect();
+        }
+        let mut text = serde_json::to_vec(&told)?;
+        text.resize(LENGTH, b' ');
+        self.file.write_all_at(&text, 0)?;
+        self.told = told;
+        Ok(())
+    }
+}
+
+fn read(file: &File) -> io::Result<Option<Told>> {
+    let mut text = [0; LENGTH];
+    match file.read_at(&mut text, 0)? {
+        0 => Ok(None),
+        length => serde_json::from_slice(text.get(..length).unwrap_or_default()).map(Some).map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("not what guard remembers ({error}): remove it"))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_there_for_the_next_and_only_one_at_a_time_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.position");
+        assert_eq!(Position::look(&path).unwrap(), None);
+        let mut held = Position::take(&path, false).unwrap().unwrap();
+        assert!(Position::take(&path, false).unwrap().is_none());
+        let trouble = Some("\"".repeat(5000));
+        let told =
+            Told { row: Some(i64::MAX), hash: Some("f".repeat(64)), at: Some(Timestamp::MAX), trouble, lost: u64::MAX };
+        held.keep(told).unwrap();
+        let kept = held.told.clone();
+        drop(held);
+        assert_eq!(Position::look(&path).unwrap(), Some(kept.clone()));
+        assert_eq!(Position::take(&path, true).unwrap().unwrap().told, kept);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), LENGTH as u64);
+        std::fs::write(&path, "{\"row\":").unwrap();
+        assert!(Position::take(&path, false).unwrap_err().to_string().contains("remove it"));
+    }
+}
