@@ -134,10 +134,8 @@ impl Dialog {
                     return Step::Turned;
                 }
                 Key::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("no grant is offered for this command"),
-                Key::Char('n' | 'N') => {
-                    self.at = At::Words(String::new());
-                    return Step::Turned;
-                }
+                // It is a no from here on, whatever else is typed: nobody must have read what to say.
+                Key::Char('n' | 'N') => self.at = At::Words(String::new()),
                 Key::Enter => return Step::Answered(NO),
                 _ => self.hint = Some("that key means nothing here; n is no"),
             },
@@ -319,7 +317,7 @@ mod tests {
     #[test]
     fn a_no_keeps_the_words_that_were_typed() {
         let mut dialog = Dialog::new(None, true, true);
-        assert_eq!(dialog.keys(&[Key::Char('n')]), Step::Turned);
+        assert_eq!(dialog.keys(&[Key::Char('n')]), Step::On);
         assert_eq!(dialog.keys(&[Key::Char('h'), Key::Char('i'), Key::Char('?')]), Step::On);
         assert_eq!(dialog.denied(), Some(Answer::No { words: Some("hi?".to_owned()) }));
     }

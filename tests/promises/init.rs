@@ -43,8 +43,11 @@ impl Typed {
         command.env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
         let mut typed = Self { home, terminal: Terminal::spawn(command), shell };
         typed.terminal.wait_for("P>");
-        // fish asks the terminal what it can do, and goes on without an answer.
-        typed.terminal.settle(Duration::from_millis(if shell == "fish" { 2500 } else { 300 }));
+        // fish may ask the terminal what it can do, and waits a while for the answer.
+        if typed.terminal.raw.windows(4).any(|bytes| bytes == b"\x1b[0c") {
+            typed.terminal.send("\x1b[?62;22c");
+        }
+        typed.terminal.settle(Duration::from_millis(300));
         typed
     }
 
@@ -88,7 +91,7 @@ impl Typed {
     #[track_caller]
     fn no(&mut self) {
         self.terminal.send("n");
-        self.terminal.settle(Duration::from_millis(300));
+        self.terminal.wait_for("Why not?");
         self.terminal.send("\r");
         self.terminal.wait_for("refused: denied by a person");
         self.terminal.wait_gone("answer means no");

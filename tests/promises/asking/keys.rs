@@ -45,6 +45,13 @@ fn n_is_a_no_with_or_without_words() {
     asked.terminal.send("\r");
     assert_eq!(asked.answer(), NO);
 
+    // Enter right behind it is meant.
+    let mut asked = Asked::new(&[]);
+    asked.terminal.send("n");
+    asked.terminal.wait_for("Why not?");
+    asked.terminal.send("\r");
+    assert_eq!(asked.answer(), NO);
+
     let mut asked = Asked::new(&[]);
     asked.turn("n", "Why not?");
     asked.terminal.type_slowly("not noww\x7f, ask meé");
