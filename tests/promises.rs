@@ -48,6 +48,8 @@ mod patterns;
 mod pruning;
 #[path = "promises/queue.rs"]
 mod queue;
+#[path = "promises/racing.rs"]
+mod racing;
 #[path = "promises/record.rs"]
 mod record;
 #[path = "promises/replay.rs"]

@@ -5,111 +5,22 @@
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use guard::channel::terminal::READING;
-use nix::libc;
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::harness::home::{FLAGGED, Home};
 use crate::harness::pty::{PATIENCE, Terminal};
+use crate::harness::trace::{Fate, Traced};
 use crate::pruning::aged;
-
-/// How a traced guard went on.
-#[derive(Debug, PartialEq, Eq)]
-enum Fate {
-    Killed,
-    /// It became the command, which then ended by itself.
-    Replaced,
-    Exited(i32),
-}
-
-/// Asks the kernel for something about a traced process.
-fn trace(request: libc::c_uint, pid: Pid, data: libc::c_long) {
-    // SAFETY: none of the requests made here reads or writes memory of this process.
-    let done = unsafe { libc::ptrace(request, pid.as_raw(), 0, data) };
-    assert_ne!(done, -1, "ptrace {request}: {}", std::io::Error::last_os_error());
-}
-
-/// System calls that change nothing outside the process.
-const LOOKS: &[libc::c_long] = &[
-    libc::SYS_rt_sigaction,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_sigaltstack,
-    libc::SYS_read,
-    libc::SYS_pread64,
-    libc::SYS_lseek,
-    libc::SYS_fstat,
-    libc::SYS_newfstatat,
-    libc::SYS_statx,
-    libc::SYS_statfs,
-    libc::SYS_readlinkat,
-    libc::SYS_faccessat,
-    libc::SYS_brk,
-    libc::SYS_mprotect,
-    libc::SYS_ioctl,
-    libc::SYS_getrandom,
-    libc::SYS_prlimit64,
-    libc::SYS_geteuid,
-    libc::SYS_getuid,
-    libc::SYS_getpid,
-];
-
-/// The system call that a traced process is about to make.
-fn call(pid: Pid) -> libc::c_long {
-    // SAFETY: the kernel writes at most the size that it is told into a structure of plain numbers.
-    unsafe {
-        let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
-        let size = size_of::<libc::ptrace_syscall_info>();
-        assert!(libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid.as_raw(), size, &raw mut info) > 0);
-        libc::c_long::try_from(info.u.entry.nr).unwrap()
-    }
-}
 
 /// Runs guard and kills it in front of one of its system calls, counted from 1.
 fn killed_at(step: usize, mut command: Command) -> Fate {
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: one system call between fork and exec.
-    unsafe {
-        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
-            -1 => Err(std::io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
-    #[expect(clippy::zombie_processes, reason = "waited for by its number, for what a tracer is told")]
-    let child = command.spawn().unwrap();
-    let pid = Pid::from_raw(child.id().cast_signed());
-    let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
-    let (mut calls, mut inside, mut signal) = (0, false, 0);
-    assert!(matches!(waitpid(pid, None).unwrap(), WaitStatus::Stopped(..)));
-    trace(libc::PTRACE_SETOPTIONS, pid, options.into());
-    loop {
-        trace(libc::PTRACE_SYSCALL, pid, signal);
-        signal = 0;
-        match waitpid(pid, None).unwrap() {
-            WaitStatus::PtraceSyscall(_) => {
-                inside = !inside;
-                calls += usize::from(inside && !LOOKS.contains(&call(pid)));
-                if calls == step {
-                    kill(pid, Signal::SIGKILL).unwrap();
-                    waitpid(pid, None).unwrap();
-                    return Fate::Killed;
-                }
-            }
-            WaitStatus::PtraceEvent(..) => {
-                trace(libc::PTRACE_DETACH, pid, 0);
-                waitpid(pid, None).unwrap();
-                return Fate::Replaced;
-            }
-            WaitStatus::Stopped(_, stopped) => signal = libc::c_long::from(stopped as i32),
-            WaitStatus::Exited(_, code) => return Fate::Exited(code),
-            other => panic!("{other:?}"),
-        }
-    }
+    let mut traced = Traced::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
+    traced.steps(step);
+    traced.kill()
 }
 
 fn flagged(home: &Home) -> Command {

@@ -2,3 +2,5 @@
 
 pub mod home;
 pub mod pty;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub mod trace;

@@ -216,6 +216,11 @@ impl Terminal {
         self.status
     }
 
+    /// It has ended, and somebody else waited for it.
+    pub fn gone(&mut self) {
+        self.status = Some(ExitStatus::from_raw(0));
+    }
+
     /// Reads what is there, or comes within this time. False when there was nothing.
     fn read(&mut self, time: Duration) -> bool {
         let Some(master) = self.master.as_mut() else {
