@@ -1,7 +1,11 @@
 //! The street door: what was typed is read, done, and ends in an exit code.
+//!
+//! With the GNU C library the program begins without Rust's own runtime, which looks for the ends of the stack before
+//! every command: guard limits its depth itself.
+
+#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use guard::app::road::Road;
 use guard::app::run::Wanted;
@@ -13,13 +17,28 @@ use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
 
-fn main() -> ExitCode {
+/// What the C library calls.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+// SAFETY: the program has no other symbol of this name.
+#[unsafe(no_mangle)]
+extern "C" fn main(_: std::ffi::c_int, _: *const *const std::ffi::c_char) -> std::ffi::c_int {
+    preserve::prepare();
+    // Writes out what is still to be printed.
+    std::process::exit(begin().into())
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
+fn main() -> std::process::ExitCode {
+    begin().into()
+}
+
+fn begin() -> u8 {
     let inherited = preserve::capture_at_start();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<_> = arguments.collect();
     let (path, shell) = (preserve::started_by(), std::env::var_os("SHELL"));
-    let code = match cli::read(&name, &arguments, path.as_deref(), shell.as_deref()) {
+    match cli::read(&name, &arguments, path.as_deref(), shell.as_deref()) {
         Call::Run { argv, manner } => run::run(Wanted::Argv(argv), manner, inherited),
         Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
         Call::Verb(verb) => match *verb {
@@ -28,8 +47,7 @@ fn main() -> ExitCode {
         },
         Call::ShortHelp => printed(cli::SHORT_HELP),
         Call::Wrong(wrong) => explain_wrong(&wrong),
-    };
-    ExitCode::from(code)
+    }
 }
 
 fn do_verb(verb: &Verb) -> u8 {

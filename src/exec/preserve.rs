@@ -3,11 +3,13 @@
 //! Signal dispositions, the signal mask, a running alarm and closed standard descriptors pass through `exec`, so that
 //! a command can tell whether guard changed them. Rust's runtime changes some before `main` (it ignores SIGPIPE and opens
 //! `/dev/null` in the place of closed standard descriptors); they are therefore noted by a constructor that runs
-//! before it. Limits and the umask are never changed, and everything guard opens is closed on `exec`.
+//! before it, and [`prepare`] does the same where that runtime is left out. Limits and the umask are never changed, and
+//! everything guard opens is closed on `exec`.
 
 use std::ffi::{OsString, c_int};
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::RangeInclusive;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -18,8 +20,13 @@ pub(super) const LAST_SIGNAL: c_int = 64;
 #[cfg(not(target_os = "linux"))]
 pub(super) const LAST_SIGNAL: c_int = 31;
 
+/// The highest signal that has a meaning of its own. Those above it guard changes only while it relays.
+const LAST_NAMED: c_int = 31;
+
 /// Signals that were ignored, bit n-1 for signal n.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
+/// Whether the signals above [`LAST_NAMED`] are among them yet.
+static NOTED_ALL: AtomicBool = AtomicBool::new(false);
 /// Signals that were blocked, likewise.
 static BLOCKED: AtomicU64 = AtomicU64::new(0);
 /// Which of the descriptors 0, 1, 2 were closed.
@@ -35,13 +42,7 @@ static BEFORE_MAIN: extern "C" fn() = note;
 
 /// Notes what the process was started with. Only system calls and atomics: nothing of the standard library is set up.
 extern "C" fn note() {
-    let mut ignored = 0;
-    for signal in 1..=LAST_SIGNAL {
-        if disposition(signal) == Some(libc::SIG_IGN) {
-            ignored |= bit(signal);
-        }
-    }
-    IGNORED.store(ignored, Relaxed);
+    note_ignored(1..=LAST_NAMED);
     BLOCKED.store(bits(&current_mask()), Relaxed);
     let mut closed = 0;
     for descriptor in 0..3 {
@@ -52,6 +53,34 @@ extern "C" fn note() {
     }
     CLOSED.store(closed, Relaxed);
     NOTED.store(true, Relaxed);
+}
+
+fn note_ignored(signals: RangeInclusive<c_int>) {
+    let ignored = signals.filter(|signal| disposition(*signal) == Some(libc::SIG_IGN));
+    IGNORED.fetch_or(ignored.fold(0, |all, signal| all | bit(signal)), Relaxed);
+}
+
+/// Notes the signals above [`LAST_NAMED`] too. To be called before any of them is changed.
+pub(super) fn note_all() {
+    if !NOTED_ALL.swap(true, Relaxed) {
+        note_ignored(LAST_NAMED + 1..=LAST_SIGNAL);
+    }
+}
+
+/// Does what of Rust's runtime guard relies on, where that runtime does not run: a write to a closed pipe is an error, and
+/// nothing that is opened takes the place of a closed standard descriptor. To be called before anything is opened.
+pub fn prepare() {
+    set_disposition(libc::SIGPIPE, libc::SIG_IGN);
+    for descriptor in 0..3 {
+        if CLOSED.load(Relaxed) & (1 << descriptor) != 0 {
+            // SAFETY: the path is a string that ends in zero. The lowest free number is taken, which is this one.
+            let opened = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+            if opened != descriptor {
+                // What guard says would end up in some file.
+                std::process::abort();
+            }
+        }
+    }
 }
 
 /// What guard found, and what it took away for the time being.
@@ -154,8 +183,13 @@ impl Inherited {
     pub(super) fn restore(&self) {
         // No handler of guard may run from here on.
         set_mask(&full_mask());
-        for signal in 1..=LAST_SIGNAL {
-            let was = if self.ignores(signal) { libc::SIG_IGN } else { libc::SIG_DFL };
+        let (last, ignored) = if NOTED_ALL.load(Relaxed) {
+            (LAST_SIGNAL, self.ignored | IGNORED.load(Relaxed) & (u64::MAX << LAST_NAMED))
+        } else {
+            (LAST_NAMED, self.ignored)
+        };
+        for signal in 1..=last {
+            let was = if ignored & bit(signal) != 0 { libc::SIG_IGN } else { libc::SIG_DFL };
             // Handlers are reset by `exec` itself, but a handler must not run with what comes below either.
             if disposition(signal).is_some_and(|now| now != was) {
                 set_disposition(signal, was);

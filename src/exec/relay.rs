@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::SeqCst};
 
-use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, set_disposition, set_mask};
+use super::preserve::{LAST_SIGNAL, bit, full_mask, mask_of, note_all, set_disposition, set_mask};
 
 /// Signals that wait to be passed on.
 static WAITING: AtomicU64 = AtomicU64::new(0);
@@ -103,6 +103,7 @@ impl Relay {
         // SAFETY: asks for numbers, touches no memory.
         LEADS.store(unsafe { libc::getsid(0) == libc::getpid() }, SeqCst);
         DOOR.store(outside.as_raw_fd(), SeqCst);
+        note_all();
         for signal in 1..=LAST_SIGNAL {
             if is_relayed(signal) {
                 listen(signal);

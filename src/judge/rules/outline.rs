@@ -9,6 +9,10 @@
 
 use std::collections::HashSet;
 
+// These do not ask what the processor can do, which costs more than a file of rules takes to look through where guard
+// runs in a virtual machine.
+use memchr::arch::all::memchr::{One, Three};
+
 use super::glob;
 
 /// The names of a file's programs, and the programs and effects that its rules name.
@@ -88,7 +92,7 @@ impl<'a> Look<'a> {
     /// The end of a line with nothing but a comment before it.
     fn line_end(&mut self) -> Option<()> {
         self.blanks();
-        let len = memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len());
+        let len = One::new(b'\n').find(self.rest).unwrap_or(self.rest.len());
         let (line, rest) = self.rest.split_at(len);
         self.rest = rest.get(1..).unwrap_or_default();
         matches!(line, [] | [b'\r'] | [b'#', ..]).then_some(())
@@ -213,7 +217,7 @@ impl<'a> Look<'a> {
         let is_long = self.rest.starts_with(&triple);
         let mut at = if is_long { 3 } else { 1 };
         loop {
-            at += memchr::memchr3(quote, b'\\', b'\n', self.rest.get(at..)?)?;
+            at += Three::new(quote, b'\\', b'\n').find(self.rest.get(at..)?)?;
             match self.rest[at] {
                 b'\\' if quote == b'"' => at += 2,
                 b'\n' if !is_long => return None,
