@@ -347,6 +347,22 @@ fn the_temp_directory_may_be_used_and_not_swept() {
 }
 
 #[test]
+fn a_temp_directory_that_no_variable_names_may_be_no_place_at_all() {
+    for (line, expected) in [
+        ("rm -rf \"$TMPDIR\"/build", Tier::Low),
+        ("cd \"${TMPDIR:-/tmp}\" && rm -rf build", Tier::Low),
+        ("d=$(mktemp -d); cd $d && rm -rf *", Tier::Low),
+        ("find $TMPDIR -depth -delete", Tier::High),
+        ("cd $TMPDIR && rm -rf *", Tier::High),
+        ("rm -rf \"$TMPDIR\"/*", Tier::Critical),
+        ("find \"$TMPDIR/.\" -delete", Tier::Critical),
+        ("rm -rf \"${TMPDIR:-$HOME}\"", Tier::Critical),
+    ] {
+        assert_eq!(tier(line), expected, "{line}");
+    }
+}
+
+#[test]
 fn what_is_written_through_a_link_is_judged_by_where_the_link_leads() {
     let scene = Scene::repository();
     std::fs::write(scene.top().join("home/.bashrc"), "").unwrap();

@@ -200,8 +200,9 @@ pub enum UnknownReason {
     ShellCode,
     /// A result of arithmetic.
     Number,
-    /// The name of a temporary file or directory just made by `mktemp`.
-    Temporary,
+    /// The name of a temporary file or directory just made by `mktemp`, or what `TMPDIR` says (`variable`) where it is not
+    /// set here: what runs may have a directory of its own there, or nothing at all.
+    Temporary { variable: bool },
     /// A pipe to another command (`<(…)`).
     Pipe,
     /// What `find` or a loop over a glob found below the given start (its text, when known).

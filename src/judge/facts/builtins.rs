@@ -353,9 +353,15 @@ fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
 /// The directory that a value with a temporary name in front comes to.
 pub(super) fn temporary(value: &Value) -> Option<String> {
     use super::act::{Piece, Unknown};
-    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }), rest @ ..] = value.pieces.as_slice() else {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] =
+        value.pieces.as_slice()
+    else {
         return None;
     };
+    if *variable && rest.is_empty() {
+        // `cd` without a word goes home, and with an empty one nowhere.
+        return None;
+    }
     let rest = Value { pieces: rest.to_vec() }.known_text()?;
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;

@@ -359,7 +359,7 @@ pub(super) fn describe(value: &Value) -> String {
             UnknownReason::ShellCode => "(the set-up code of a program)".to_owned(),
             UnknownReason::Input => "(read from standard input)".to_owned(),
             UnknownReason::Number => "(a number)".to_owned(),
-            UnknownReason::Temporary => "(a temporary name)".to_owned(),
+            UnknownReason::Temporary { .. } => "(a temporary name)".to_owned(),
             UnknownReason::Pipe => "(a pipe)".to_owned(),
             UnknownReason::Found(_) => "(a file that is found)".to_owned(),
             UnknownReason::Other(what) => format!("({what})"),

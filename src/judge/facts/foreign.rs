@@ -103,7 +103,9 @@ impl Walker<'_> {
 /// Whether a value is more than text and what a search finds.
 fn is_worked_out(value: &Value) -> bool {
     value.pieces.iter().any(|piece| match piece {
-        Piece::Unknown(unknown) => !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary),
+        Piece::Unknown(unknown) => {
+            !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
+        }
         Piece::Text(_) | Piece::Glob(_) => false,
     })
 }

@@ -13,6 +13,14 @@ pub(super) fn is_unset_marker(value: &Value) -> bool {
     matches!(value.pieces.as_slice(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })])
 }
 
+/// Whether it is what `TMPDIR` says, where it is not set here.
+pub(super) fn is_unset_temporary(value: &Value) -> bool {
+    matches!(
+        value.pieces.as_slice(),
+        [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })]
+    )
+}
+
 /// What a parameter holds.
 enum Held {
     /// Surely nothing.
@@ -86,7 +94,9 @@ impl Walker<'_> {
                 self.facts.expanded.insert(name.to_owned());
                 known(value.to_owned())
             }
-            None if name == "TMPDIR" => Bound::Scalar(unknown(UnknownReason::Temporary, Taint::default())),
+            None if name == "TMPDIR" => {
+                Bound::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))
+            }
             None => Bound::Scalar(marker(name)),
         }
     }
@@ -298,7 +308,11 @@ fn marker(name: &str) -> Value {
 fn is_missing(held: &Held, colon: bool) -> bool {
     match held {
         Held::Unset => true,
-        Held::One(value) => is_unset_marker(value) || (colon && value.known().is_some_and(|text| text.is_empty())),
+        Held::One(value) => {
+            is_unset_marker(value)
+                || is_unset_temporary(value)
+                || (colon && value.known().is_some_and(|text| text.is_empty()))
+        }
         Held::Many(values, _) => {
             values.is_empty() || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
         }

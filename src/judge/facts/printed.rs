@@ -147,7 +147,7 @@ impl Walker<'_> {
                 plain(Value::text(format!("{dir}\n")))
             }
             "mktemp" => {
-                let mut text = unknown(UnknownReason::Temporary, Taint::default());
+                let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
                 text.push_text("\n");
                 plain(text)
             }

@@ -295,8 +295,10 @@ impl Walker<'_> {
         span: Span,
         disguise: Option<Disguise>,
     ) {
-        let emptied: Vec<Arg> =
-            words.iter().map(|arg| Arg { value: without_unset(&arg.value), span: arg.span }).collect();
+        // A word that is a variable alone goes altogether.
+        let stays = |arg: &&Arg| !super::parameter::is_unset_temporary(&arg.value);
+        let left = words.iter().filter(stays);
+        let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), span: arg.span }).collect();
         if emptied == words {
             return;
         }
@@ -307,9 +309,10 @@ impl Walker<'_> {
         // Where no temporary directory could be made, only deleting does harm.
         let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
         let is_temporary =
-            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary, .. }));
+            |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }));
         let temporary = |arg: &Arg| arg.value.pieces.first().is_some_and(is_temporary);
-        if !deletes && words.iter().zip(&emptied).filter(|(one, other)| one != other).all(|(one, _)| temporary(one)) {
+        let differ = || words.iter().filter(|word| !emptied.contains(word));
+        if !deletes && emptied.len() == words.len() && differ().all(temporary) {
             return;
         }
         let verb = Verb::Program { name: name.to_owned(), path: path.map(str::to_owned) };
@@ -361,7 +364,7 @@ fn without_unset(value: &Value) -> Value {
     // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
     let is_temporary = |piece: &Piece| match piece {
         Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
-        Piece::Unknown(Unknown { why, .. }) => *why == UnknownReason::Temporary,
+        Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { .. }),
         Piece::Text(_) | Piece::Glob(_) => false,
     };
     let is_unset = |piece: &Piece| {
@@ -371,7 +374,8 @@ fn without_unset(value: &Value) -> Value {
     value.pieces.iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
     if left.pieces.first().is_some_and(is_temporary) && left.pieces.len() > 1 {
         let rest = Value { pieces: left.pieces.iter().skip(1).cloned().collect() };
-        if matches!(rest.pattern().as_deref(), Some("/" | "/*" | "*")) {
+        let is_all = |text: &str| text.starts_with(['/', '*']) && text.bytes().all(|byte| b"/.*".contains(&byte));
+        if rest.pattern().is_some_and(|text| is_all(&text)) {
             return rest;
         }
     }

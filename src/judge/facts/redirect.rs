@@ -199,7 +199,7 @@ impl Walker<'_> {
             None => {
                 let named = value.pieces.iter().any(|piece| {
                     matches!(piece, Piece::Unknown(unknown)
-                        if matches!(unknown.why, UnknownReason::Temporary | UnknownReason::Variable(_)))
+                        if matches!(unknown.why, UnknownReason::Temporary { .. } | UnknownReason::Variable(_)))
                 });
                 named.then(|| format!("\0{:?}", value.pieces))
             }

@@ -118,7 +118,9 @@ fn value(text: &str) -> Value {
     for c in rest.chars() {
         let piece = match c {
             HOLE | FOUND => unknown_piece(),
-            TEMPORARY => Piece::Unknown(Unknown { why: UnknownReason::Temporary, taint: Taint::default() }),
+            TEMPORARY => {
+                Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: false }, taint: Taint::default() })
+            }
             FETCHED => {
                 let why = UnknownReason::Other("what is fetched from the network");
                 Piece::Unknown(Unknown { why, taint: Taint::FETCHED })

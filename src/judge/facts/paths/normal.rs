@@ -277,11 +277,11 @@ mod tests {
 
     #[test]
     fn what_mktemp_made_is_not_dynamic() {
-        let made = unknown(UnknownReason::Temporary);
+        let made = unknown(UnknownReason::Temporary { variable: false });
         let path = NormalPath::of(&Value { pieces: vec![made, Piece::Text("/x".into())] }, None, None).unwrap();
         assert_eq!((path.start, path.dynamic), (Start::Temporary, false));
         let path = NormalPath::of(
-            &Value { pieces: vec![unknown(UnknownReason::Temporary), Piece::Text("/../x".into())] },
+            &Value { pieces: vec![unknown(UnknownReason::Temporary { variable: false }), Piece::Text("/../x".into())] },
             None,
             None,
         );

@@ -36,11 +36,11 @@ impl<'a> Reader<'a> {
             Piece::Text(text) => self.text(text, first),
             Piece::Glob(pattern) => self.glob(pattern),
             Piece::Unknown(unknown) => match &unknown.why {
-                UnknownReason::Temporary if self.start.is_none() && self.current.is_none() => {
+                UnknownReason::Temporary { .. } if self.start.is_none() && self.current.is_none() => {
                     self.start = Some(Start::Temporary);
                 }
                 // Part of a name under a known start, or unknown altogether.
-                UnknownReason::Temporary => self.hole(false),
+                UnknownReason::Temporary { .. } => self.hole(false),
                 UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
                     self.text(self.home.unwrap_or_default(), true);
                 }

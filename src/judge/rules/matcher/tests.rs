@@ -102,7 +102,10 @@ fn value(text: &str) -> Value {
         for c in part.chars() {
             value.push(match c {
                 '*' => Piece::Glob("*".into()),
-                '%' => Piece::Unknown(Unknown { why: UnknownReason::Temporary, taint: Taint::default() }),
+                '%' => Piece::Unknown(Unknown {
+                    why: UnknownReason::Temporary { variable: false },
+                    taint: Taint::default(),
+                }),
                 c => Piece::Text(c.into()),
             });
         }
