@@ -12,7 +12,7 @@ use thiserror::Error;
 
 pub mod sign;
 
-use super::answer::not_from_here;
+use super::desk::place::not_from_here;
 use super::exit;
 use super::road::{Road, RoadError};
 use crate::channel::confirm::confirm;

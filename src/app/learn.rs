@@ -8,8 +8,8 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::answer::{AnswerError, Desk};
 use super::approver::sign;
+use super::desk::{AnswerError, Desk};
 use super::road::Road;
 use super::{exit, moment};
 use crate::channel::confirm::confirm;

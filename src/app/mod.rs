@@ -7,6 +7,7 @@ pub mod ask;
 pub mod check;
 pub mod config;
 pub mod demo;
+pub mod desk;
 pub mod doctor;
 pub mod exit;
 pub mod explain;

@@ -1,15 +1,18 @@
 //! `guard review`: what waits, on the whole screen, and a person who decides.
 //!
 //! Answers are given on the card, one by one, or to a batch of which every command was shown in full; both the same way
-//! as `guard approve` does ([`super::answer`]). What may not enter: what anything looks like (`ui`), and running.
+//! as `guard approve` does ([`super::desk`]). What may not enter: what anything looks like (`ui`), and running.
 
-use std::collections::{HashMap, HashSet};
+mod list;
+
+use std::collections::HashMap;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::answer::{AnswerError, Desk, Report, Shown, in_full, question};
+use self::list::{List, Name, name};
+use super::desk::{AnswerError, Desk, Report, Shown, in_full, question};
 use super::{exit, pending};
 use crate::channel::full::{self, Event, Full, Key};
 use crate::channel::terminal::{Closed, READING};
@@ -105,34 +108,14 @@ impl<E: Into<AnswerError>> From<E> for Ended {
     }
 }
 
-/// A request as it was when it was filed: asked anew, it is another.
-type Name = (String, Timestamp);
-
-fn name(pending: &Pending) -> Name {
-    (pending.id.clone(), pending.filed)
-}
-
-/// Whether two are shown as one.
-fn is_twin(one: &Pending, other: &Pending) -> bool {
-    one.is_same(other) && one.root == other.root && one.state == other.state
-}
-
 /// One person at one screen.
 struct Sitting<'a> {
     desk: &'a Desk,
     look: Look,
-    all: Vec<Pending>,
+    list: List,
     looked: Option<Instant>,
-    /// The request that the cursor is on.
-    at: Option<String>,
-    marked: HashSet<Name>,
-    opened: HashSet<Name>,
     /// What a request would do, or why it cannot be shown.
     cards: HashMap<Name, Result<CardView, String>>,
-    /// Only this session.
-    session: Option<String>,
-    /// Only this tier.
-    tier: Option<Tier>,
     status: String,
     /// Words that go with a no.
     entry: Option<String>,
@@ -144,14 +127,9 @@ impl<'a> Sitting<'a> {
         Self {
             desk,
             look,
-            all: Vec::new(),
+            list: List::default(),
             looked: None,
-            at: None,
-            marked: HashSet::new(),
-            opened: HashSet::new(),
             cards: HashMap::new(),
-            session: None,
-            tier: None,
             status: String::new(),
             entry: None,
             results: Vec::new(),
@@ -188,14 +166,14 @@ impl<'a> Sitting<'a> {
             self.status.clear();
             match key {
                 Key::Char('q' | 'Q') | Key::Escape | Key::EndOfFile => return Ok(()),
-                Key::Char('j') | Key::Down => self.step(1),
-                Key::Char('k') | Key::Up => self.step(-1),
-                Key::PageDown => self.step(10),
-                Key::PageUp => self.step(-10),
+                Key::Char('j') | Key::Down => self.list.step(1),
+                Key::Char('k') | Key::Up => self.list.step(-1),
+                Key::PageDown => self.list.step(10),
+                Key::PageUp => self.list.step(-10),
                 Key::Char(' ') => self.mark(),
-                Key::Char('*') => self.mark_all(),
-                Key::Char('s') => self.next_session(),
-                Key::Char('t') => self.next_tier(),
+                Key::Char('*') => self.list.mark_all(),
+                Key::Char('s') => self.list.next_session(),
+                Key::Char('t') => self.list.next_tier(),
                 Key::Char('d') => self.begin_to_deny(),
                 Key::Enter | Key::Char('o') => self.open(screen)?,
                 Key::Char('A') => self.approve_marked(screen)?,
@@ -210,54 +188,10 @@ impl<'a> Sitting<'a> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());
         }
-        self.all = self.desk.queue.list(Timestamp::now())?;
-        self.all.retain(|one| one.state.is_open());
+        self.list.renew(self.desk.queue.list(Timestamp::now())?);
         self.looked = Some(Instant::now());
-        let known: HashSet<Name> = self.all.iter().map(name).collect();
-        self.marked.retain(|one| known.contains(one));
-        self.cards.retain(|one, _| known.contains(one));
+        self.cards.retain(|one, _| self.list.has(one));
         Ok(())
-    }
-
-    /// What the filters let through; the same command of the same session is shown once.
-    fn shown(&self) -> Vec<&Pending> {
-        let mut shown: Vec<&Pending> = Vec::new();
-        for one in self.through() {
-            if !shown.iter().any(|first| is_twin(first, one)) {
-                shown.push(one);
-            }
-        }
-        shown
-    }
-
-    /// The requests that are shown as this one.
-    fn twins(&self, of: &Pending) -> Vec<Name> {
-        self.through().into_iter().filter(|one| is_twin(of, one)).map(name).collect()
-    }
-
-    /// What the filters let through, one by one.
-    fn through(&self) -> Vec<&Pending> {
-        let through = |one: &&Pending| {
-            self.session.as_ref().is_none_or(|session| one.session == *session)
-                && self.tier.is_none_or(|tier| one.tier == tier)
-        };
-        self.all.iter().filter(through).collect()
-    }
-
-    /// The place of the cursor among what is shown.
-    fn place(&self) -> usize {
-        let shown = self.shown();
-        self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at)).unwrap_or(0)
-    }
-
-    fn here(&self) -> Option<Pending> {
-        self.shown().get(self.place()).map(|one| (*one).clone())
-    }
-
-    fn step(&mut self, by: isize) {
-        let count = self.shown().len();
-        let to = self.place().saturating_add_signed(by).min(count.saturating_sub(1));
-        self.at = self.shown().get(to).map(|one| one.id.clone());
     }
 
     /// The card of a request, judged once for as long as it waits.
@@ -277,7 +211,7 @@ impl<'a> Sitting<'a> {
 
     fn view(&mut self, columns: usize) -> Result<ReviewView, AnswerError> {
         let look = self.look;
-        let card = match self.here() {
+        let card = match self.list.here() {
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
                 Ok(view) => card::plain(view, false, columns, &look),
@@ -285,26 +219,24 @@ impl<'a> Sitting<'a> {
             },
         };
         let now = Timestamp::now();
-        let shown = self.shown();
+        let shown = self.list.shown();
         let rows = shown.iter().map(|one| Row {
             id: one.id.clone(),
             tier: one.tier,
             waits: pending::waits(one, now),
             by: visible::line(one.agent.as_deref().unwrap_or(&one.origin).as_bytes(), look.ascii).to_string(),
             command: {
-                let count = self.twins(one).len();
+                let count = self.list.twins(one).len();
                 let times = if count > 1 { format!("{count} times: ") } else { String::new() };
                 times + &visible::line(one.command.as_bytes(), look.ascii)
             },
-            marked: self.marked.contains(&name(one)),
-            opened: self.opened.contains(&name(one)),
+            marked: self.list.is_marked(one),
+            opened: self.list.is_opened(one),
         });
-        let tier = self.tier.map(|tier| format!("tier {}", tier.number()));
-        let session = self.session.as_ref().map(|session| format!("session {session}"));
         Ok(ReviewView {
             rows: rows.collect(),
-            at: self.place(),
-            filter: [tier, session].into_iter().flatten().collect::<Vec<_>>().join(", "),
+            at: self.list.place(),
+            filter: self.list.filter(),
             card,
             status: self.status.clone(),
             entry: self.entry.clone(),
@@ -312,52 +244,18 @@ impl<'a> Sitting<'a> {
     }
 
     fn mark(&mut self) {
-        if let Some(one) = self.here() {
-            let name = name(&one);
+        if let Some(one) = self.list.here() {
             if one.tier == Tier::Critical {
                 self.status = format!("{} is of tier 4, which is in no batch: Enter opens it", one.id);
-            } else if self.marked.contains(&name) {
-                let twins = self.twins(&one);
-                self.marked.retain(|one| !twins.contains(one));
             } else {
-                let twins = self.twins(&one);
-                self.marked.extend(twins);
+                self.list.mark(&one);
             }
-            self.step(1);
+            self.list.step(1);
         }
-    }
-
-    fn mark_all(&mut self) {
-        let all: Vec<Name> = self.through().into_iter().filter(|one| one.tier < Tier::Critical).map(name).collect();
-        if all.iter().all(|one| self.marked.contains(one)) {
-            self.marked.clear();
-        } else {
-            self.marked.extend(all);
-        }
-    }
-
-    fn next_session(&mut self) {
-        let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
-        sessions.sort();
-        sessions.dedup();
-        self.session = match &self.session {
-            None => sessions.first().cloned(),
-            Some(now) => sessions.into_iter().find(|session| session > now),
-        };
-    }
-
-    fn next_tier(&mut self) {
-        let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
-        tiers.sort();
-        tiers.dedup();
-        self.tier = match self.tier {
-            None => tiers.first().copied(),
-            Some(now) => tiers.into_iter().find(|tier| *tier > now),
-        };
     }
 
     fn begin_to_deny(&mut self) {
-        if self.here().is_some() {
+        if self.list.here().is_some() {
             self.entry = Some(String::new());
         }
     }
@@ -366,9 +264,9 @@ impl<'a> Sitting<'a> {
     fn deny(&mut self) -> Result<(), AnswerError> {
         let words = self.entry.take().unwrap_or_default();
         let words = Some(words.trim()).filter(|words| !words.is_empty());
-        let mut chosen = self.chosen();
+        let mut chosen = self.list.chosen();
         if chosen.is_empty() {
-            chosen.extend(self.here());
+            chosen.extend(self.list.here());
         }
         let mut report = Report::default();
         for one in chosen {
@@ -381,20 +279,15 @@ impl<'a> Sitting<'a> {
         Ok(())
     }
 
-    /// What is marked, among what is shown.
-    fn chosen(&self) -> Vec<Pending> {
-        self.through().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
-    }
-
     /// Opens the card, where it is answered.
     fn open(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
-        let Some(one) = self.here() else { return Ok(()) };
+        let Some(one) = self.list.here() else { return Ok(()) };
         let mut report = Report::default();
         // Judged anew: time has passed since it was listed.
         match self.desk.show(&one)? {
             Err(why) => report.no(&one.id, &why),
             Ok(shown) => {
-                self.opened.insert(name(&one));
+                self.list.open(&one);
                 let desk = self.desk;
                 screen.meanwhile(|| desk.ask(&shown, &mut report))??;
             }
@@ -408,8 +301,8 @@ impl<'a> Sitting<'a> {
     fn approve_marked(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
         let mut report = Report::default();
         let mut chosen = Vec::new();
-        for one in self.chosen() {
-            if one.tier >= Tier::High && !self.twins(&one).iter().any(|twin| self.opened.contains(twin)) {
+        for one in self.list.chosen() {
+            if one.tier >= Tier::High && !self.list.is_opened(&one) {
                 report.no(&one.id, "of tier 3: Enter opens it first");
                 continue;
             }

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
-use super::answer::{AnswerError, Desk};
+use super::desk::{AnswerError, Desk};
 use super::road::Road;
 use super::{exit, moment};
 use crate::channel::confirm::confirm;

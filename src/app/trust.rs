@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toml::de::{DeTable, DeValue};
 
-use super::answer::{AnswerError, Desk};
+use super::desk::{AnswerError, Desk};
 use super::exit;
 use super::install::file;
 use super::log::named;

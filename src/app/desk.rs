@@ -1,0 +1,393 @@
+//! The desk: where a person answers what waits in the queue.
+//!
+//! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
+//! to exactly that. Who may answer is decided before anything is shown ([`place`]): a person at a terminal of their own,
+//! who did not ask. What may not enter: running anything.
+
+pub mod place;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+
+use jiff::Timestamp;
+
+use self::place::{attempt, not_from_here};
+use super::approver::sign;
+use super::ask::{self, Card, Offer};
+use super::exit;
+use super::road::{Road, RoadError};
+use super::settle::folder_identity;
+use crate::channel::bell;
+use crate::channel::confirm::confirm;
+use crate::channel::terminal::{self, Answer as Reply};
+use crate::judge::Judgment;
+use crate::judge::approver;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::Digest;
+use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::risk::Tier;
+use crate::store::StoreError;
+use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
+use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::{card, visible, wrap};
+use crate::world::identity::{Account, Caller, Process};
+use crate::world::terminal::Situation;
+
+/// Why no answer could be given.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Record(String),
+}
+
+/// Where answers are given: a person at a terminal of their own.
+pub(super) struct Desk {
+    pub road: Road,
+    pub queue: Queue,
+    verb: String,
+    /// Who may be typing here.
+    behind: Vec<Process>,
+}
+
+/// A request as it is shown, and what a yes would be bound to.
+pub(super) struct Shown {
+    pub whole: Whole,
+    road: Road,
+    pub judgment: Judgment,
+    digest: Digest,
+    bindings: Bindings,
+    waited_for: bool,
+    /// How many more of the same command wait.
+    more: usize,
+}
+
+impl Shown {
+    pub fn id(&self) -> &str {
+        &self.whole.pending.id
+    }
+
+    /// The worse of what was filed and what is found now.
+    pub fn tier(&self) -> Tier {
+        self.whole.pending.tier.max(self.judgment.risk.tier)
+    }
+
+    /// How the card asks about it.
+    fn prompt(&self) -> Prompt {
+        let timeouts = self.road.policy().timeouts;
+        let tier = self.tier();
+        let left = self.whole.pending.expires.duration_since(Timestamp::now()).as_secs();
+        let left = if self.waited_for { u32::try_from(left).unwrap_or(0).max(1) } else { u32::MAX };
+        let seconds = if tier == Tier::Critical { timeouts.critical } else { 300 };
+        Prompt {
+            tier,
+            seconds: seconds.min(left),
+            finish_seconds: timeouts.critical_finish.min(left),
+            word: tier == Tier::Critical,
+            may_grant: tier < Tier::Critical && self.waited_for,
+        }
+    }
+
+    /// The card, with what is known of the request itself.
+    pub fn card(&self) -> (Card, Prompt) {
+        let prompt = self.prompt();
+        let mut card = ask::card(&self.road, &self.whole.invocation, &self.judgment, &prompt);
+        let pending = &self.whole.pending;
+        let waits = if self.waited_for {
+            format!("Request {} of session {}, which waits for the answer.", pending.id, pending.session)
+        } else {
+            format!(
+                "Request {} of session {}: nobody waits for it now. A yes lets the same command run once, within an hour.",
+                pending.id, pending.session
+            )
+        };
+        if self.more > 0 {
+            let (more, s) = (self.more, if self.more == 1 { "s" } else { "" });
+            card.view.evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
+        }
+        card.view.evidence.insert(0, waits);
+        card.explained.card = card.view.clone();
+        (card, prompt)
+    }
+}
+
+impl Desk {
+    /// Opens the queue for someone who may answer. From anywhere else it is refused and recorded, with the exit code.
+    pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, AnswerError> {
+        let road = Road::open()?;
+        let verb =
+            [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
+        let behind = road.caller.behind_the_terminal();
+        if let Some(why) = not_from_here(&road.caller, &behind) {
+            attempt(&road, &verb, &why);
+            writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
+            return Ok(Err(exit::REFUSED));
+        }
+        let queue = Queue::open(&road.paths()?)?;
+        Ok(Ok(Self { road, queue, verb, behind }))
+    }
+
+    /// The requests of these names, or all that wait.
+    pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, AnswerError> {
+        let known = self.queue.list(Timestamp::now())?;
+        if all {
+            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
+            if waiting.is_empty() {
+                report.lines.push("Nothing waits.".to_owned());
+            }
+            return Ok(waiting);
+        }
+        let mut found: Vec<Pending> = Vec::new();
+        for id in ids.iter().map(|id| id.to_ascii_lowercase()) {
+            match known.iter().find(|pending| pending.id == id) {
+                Some(pending) if !found.iter().any(|known| known.id == id) => found.push(pending.clone()),
+                Some(_) => {}
+                None => report.no(&id, "there is no such request: guard pending shows them"),
+            }
+        }
+        Ok(found)
+    }
+
+    /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
+    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, AnswerError> {
+        let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
+        attempt(&self.road, &self.verb, &format!("request {}: {why}", pending.id));
+        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+    }
+
+    /// Why this person's session is the one that asked; `None` when it is not.
+    pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, AnswerError> {
+        let caller = &self.road.caller;
+        let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
+        let is_above = |name: String| above.contains(&name);
+        Ok(if caller.session.root == pending.root {
+            Some("the session that asked does not answer")
+        } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
+            Some("a process that stands above the command that asked stands above this terminal too")
+        } else {
+            None
+        })
+    }
+
+    /// A request as it would run now, or why it cannot be approved.
+    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, AnswerError> {
+        if let Err(why) = self.may_answer(pending)? {
+            return Ok(Err(why));
+        }
+        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
+        if pending.tier == Tier::Critical && pending.state.is_open() && !waited_for {
+            return Ok(Err(TOO_LATE.to_owned()));
+        }
+        let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
+            return Ok(Err(settled(pending)));
+        };
+        let invocation = &whole.invocation;
+        let road = Road::of(Caller {
+            cwd: invocation.cwd.clone(),
+            env: invocation.env.clone(),
+            account: Account::of(invocation.uid),
+            origin: invocation.origin,
+            session: invocation.session.clone(),
+            terminal: Situation::NoTerminal,
+            ancestors: Vec::new(),
+        });
+        let judgment = road.judge(invocation).judgment;
+        let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+        if let Some(what) = whole.bindings.difference(&bindings) {
+            self.queue.void(&pending.id, &what)?;
+            self.wake(&pending.id);
+            return Ok(Err(format!("void: {what} changed since it was asked")));
+        }
+        let digest = invocation.digest(&judgment.facts.expanded);
+        let shown = |tier: Tier| tier.max(judgment.risk.tier);
+        if shown(pending.tier) == Tier::Critical && !waited_for {
+            return Ok(Err(TOO_LATE.to_owned()));
+        }
+        let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
+        let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
+        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more }))
+    }
+
+    /// Asks about one request on the card.
+    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), AnswerError> {
+        let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
+        match terminal::ask(&view, &prompt, &explained, look, runtime) {
+            Reply::Once => self.allow(one, None, report),
+            Reply::Session => self.allow(one, session.as_ref(), report),
+            Reply::Always => self.allow(one, always.as_ref(), report),
+            Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
+            Reply::No { words: None } => {
+                report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
+                Ok(())
+            }
+            Reply::TimedOut { .. } => {
+                report.no(one.id(), "not approved: the time was over");
+                Ok(())
+            }
+            Reply::Closed(closed) => {
+                report.no(one.id(), &format!("not approved: {closed}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// One question about several requests, all of them shown in full before it.
+    pub fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), AnswerError> {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
+        let text = style::render(&in_full(batch, columns, &look), &look);
+        let yes = confirm(&text, &question(batch))?;
+        for one in batch {
+            if yes {
+                self.allow(one, None, report)?;
+            } else {
+                report.no(one.id(), "not approved");
+            }
+        }
+        Ok(())
+    }
+
+    /// A yes to what was shown.
+    pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), AnswerError> {
+        let mut signatures = Vec::new();
+        let enrolled = self.road.approvers();
+        if sign::is_wanted(&enrolled, one.tier()) {
+            let message = approver::approval(one.id(), &one.digest, &one.bindings);
+            match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message) {
+                Ok(signed) => signatures.push(signed),
+                Err(why) => {
+                    report.no(one.id(), &Refusal::Unsigned { why }.to_string());
+                    return Ok(());
+                }
+            }
+        }
+        let answer = Answer {
+            signatures: &signatures,
+            yes: Some((&one.digest, &one.bindings)),
+            by: &self.road.caller.account.name,
+            words: None,
+            waited_for: self.is_waited_for(&one.whole.pending),
+        };
+        let outcome = self.give(&one.whole.pending, &answer, report)?;
+        if let (true, Some(grant)) = (outcome, grant)
+            && let Err(why) = ask::give(&one.road, &one.whole.invocation, grant)
+        {
+            report.no(one.id(), &format!("allowed this once; the grant could not be kept: {why}"));
+        }
+        Ok(())
+    }
+
+    /// A no, with words or without.
+    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), AnswerError> {
+        let by = self.road.caller.account.name.as_str();
+        let answer = Answer { yes: None, by, words, signatures: &[], waited_for: self.is_waited_for(pending) };
+        self.give(pending, &answer, report).map(drop)
+    }
+
+    /// Whether the one who asked waits, or said that nobody would.
+    fn is_waited_for(&self, pending: &Pending) -> bool {
+        pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
+    }
+
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, AnswerError> {
+        let store = self.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+        let outcome = self.queue.answer(store, pending, answer, Timestamp::now())?;
+        let id = &pending.id;
+        let command = visible::text(&pending.command).into_owned();
+        match outcome {
+            Outcome::Done { late } => {
+                self.wake(id);
+                match (answer.yes.is_some(), late) {
+                    (true, false) => report.yes(id, &format!("approved: {command}")),
+                    (true, true) => report.yes(id, &format!("approved, to run once within an hour: {command}")),
+                    (false, _) => report.yes(id, &format!("denied: {command}")),
+                }
+                return Ok(true);
+            }
+            Outcome::Settled(pending) => report.no(id, &settled(&pending)),
+            Outcome::TooLate => {
+                report.no(id, TOO_LATE);
+            }
+            Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
+            Outcome::Unknown => report.no(id, "there is no such request any more"),
+        }
+        Ok(false)
+    }
+
+    fn wake(&self, id: &str) {
+        if let Ok(path) = self.queue.bell(id) {
+            bell::ring(&path);
+        }
+    }
+}
+
+/// All commands of a batch in full, and what they touch together.
+pub(super) fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: &Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut touched = BTreeSet::new();
+    for one in batch.iter().map(std::borrow::Borrow::borrow) {
+        let (Card { view, .. }, _) = one.card();
+        lines.extend(card::plain(&view, false, columns, look));
+        lines.push(Line::new());
+        touched.extend(one.judgment.risk.findings.iter().flat_map(|finding| finding.touches.iter().cloned()));
+    }
+    if !touched.is_empty() {
+        let all = touched.into_iter().collect::<Vec<_>>().join(", ");
+        let all = Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all);
+        lines.extend(wrap::styled(&all, columns.saturating_sub(1).max(20)));
+    }
+    lines
+}
+
+/// What is asked about a batch.
+pub(super) fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
+    format!("{} commands waiting. Approve all?", batch.len())
+}
+
+const TOO_LATE: &str = "nobody waits for it any more, and of tier 4 nothing is approved late";
+
+/// What became of a request that cannot be answered any more, and by whom.
+pub(super) fn settled(pending: &Pending) -> String {
+    let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
+    let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
+    let what = match pending.state {
+        State::Waiting | State::Late => "what it would run cannot be read",
+        State::Approved => "approved already",
+        State::Denied => "denied already",
+        State::Used => "approved already, and used",
+        State::Void => "void",
+        State::Lapsed => "too old to be answered",
+    };
+    format!("{what}{by}{words}")
+}
+
+/// A result for each request.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub lines: Vec<String>,
+    refused: bool,
+}
+
+impl Report {
+    pub fn yes(&mut self, id: &str, what: &str) {
+        self.lines.push(format!("{id}  {what}"));
+    }
+
+    pub fn no(&mut self, id: &str, why: &str) {
+        self.refused = true;
+        self.lines.push(format!("{id}  {why}"));
+    }
+
+    pub fn print(&self) -> Result<u8, AnswerError> {
+        let mut out = io::stdout().lock();
+        for line in &self.lines {
+            writeln!(out, "{}", visible::text(line))?;
+        }
+        Ok(if self.refused { exit::REFUSED } else { exit::ALLOW })
+    }
+}

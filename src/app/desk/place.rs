@@ -1,0 +1,75 @@
+//! From where nobody may answer, and that somebody tried.
+//!
+//! What may not enter: requests.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+
+use jiff::Timestamp;
+
+use crate::app::road::Road;
+use crate::judge::invocation::Request;
+use crate::judge::policy::Refusal;
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::syntax::tree::Span;
+use crate::store::{IntentRow, Settled};
+use crate::world::identity::{Caller, Process};
+
+/// Why nobody may answer from where this process stands.
+pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
+    if !caller.terminal.is_person_here() {
+        let why = caller.terminal.to_string();
+        return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());
+    }
+    if caller.origin.is_guarded() {
+        return Some("this is a guarded session".to_owned());
+    }
+    if !io::stdin().is_terminal() {
+        return Some("standard input is not the terminal".to_owned());
+    }
+    if let Some(agent) = Caller::agent_among(behind) {
+        return Some(format!("this terminal was started by an agent ({agent})"));
+    }
+    let guard = Caller::guard_among(behind);
+    guard.then(|| "a guard that waits for its command stands above this terminal".to_owned())
+}
+
+/// Writes down that somebody tried to answer from where nobody may.
+pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
+    let argv = verb.split(' ').map(OsString::from).collect();
+    let invocation = road.caller.invocation(Request::Argv(argv));
+    let finding = Finding {
+        rule: "guard.approve".to_owned(),
+        tier: Tier::Critical,
+        weight: Weight::of_tier(Tier::Critical),
+        reversibility: Reversibility::Irreversible,
+        reason: "Only a person approves, grants or trusts, at their own terminal.".to_owned(),
+        instead: None,
+        span: Span::default(),
+        touches: Vec::new(),
+        deny: true,
+        yolo: false,
+        notes: Vec::new(),
+        lowered: None,
+        act: None,
+    };
+    let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
+    let refusal = Refusal::Attempt { why: why.to_owned() };
+    let row = IntentRow {
+        at: Timestamp::now(),
+        invocation: &invocation,
+        digest: invocation.digest(&BTreeSet::new()),
+        risk: &risk,
+        settled: Settled::Refused(&refusal),
+        answer_ms: None,
+        words: None,
+        parent: None,
+        process: None,
+        shape: None,
+    };
+    // It is refused whether it can be written down or not.
+    if let Ok(store) = road.store() {
+        let _ = store.intent(&row);
+    }
+}

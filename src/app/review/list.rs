@@ -1,0 +1,155 @@
+//! What the review shows of the queue: filters, marks and where the cursor is.
+//!
+//! What may not enter: the screen, and answering.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use crate::judge::risk::Tier;
+use crate::store::queue::Pending;
+
+/// A request as it was when it was filed: asked anew, it is another.
+pub type Name = (String, Timestamp);
+
+pub fn name(pending: &Pending) -> Name {
+    (pending.id.clone(), pending.filed)
+}
+
+/// Whether two are shown as one.
+fn is_twin(one: &Pending, other: &Pending) -> bool {
+    one.is_same(other) && one.root == other.root && one.state == other.state
+}
+
+/// The requests that may be answered.
+#[derive(Debug, Default)]
+pub struct List {
+    all: Vec<Pending>,
+    /// The request that the cursor is on.
+    at: Option<String>,
+    marked: HashSet<Name>,
+    opened: HashSet<Name>,
+    /// Only this session.
+    session: Option<String>,
+    /// Only this tier.
+    tier: Option<Tier>,
+}
+
+impl List {
+    /// What the queue holds by now.
+    pub fn renew(&mut self, all: Vec<Pending>) {
+        self.all = all;
+        self.all.retain(|one| one.state.is_open());
+        let known: HashSet<Name> = self.all.iter().map(name).collect();
+        self.marked.retain(|one| known.contains(one));
+    }
+
+    pub fn has(&self, known: &Name) -> bool {
+        self.all.iter().any(|one| name(one) == *known)
+    }
+
+    /// What is left out, in words.
+    pub fn filter(&self) -> String {
+        let tier = self.tier.map(|tier| format!("tier {}", tier.number()));
+        let session = self.session.as_ref().map(|session| format!("session {session}"));
+        [tier, session].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    pub fn is_marked(&self, one: &Pending) -> bool {
+        self.marked.contains(&name(one))
+    }
+
+    /// Whether its card was opened, or that of the same command of the same session.
+    pub fn is_opened(&self, one: &Pending) -> bool {
+        self.twins(one).iter().any(|twin| self.opened.contains(twin))
+    }
+
+    pub fn open(&mut self, one: &Pending) {
+        self.opened.insert(name(one));
+    }
+
+    /// Marks it and all that are shown as it, or takes their marks away.
+    pub fn mark(&mut self, one: &Pending) {
+        let twins = self.twins(one);
+        if self.is_marked(one) {
+            self.marked.retain(|one| !twins.contains(one));
+        } else {
+            self.marked.extend(twins);
+        }
+    }
+
+    /// What the filters let through; the same command of the same session is shown once.
+    pub fn shown(&self) -> Vec<&Pending> {
+        let mut shown: Vec<&Pending> = Vec::new();
+        for one in self.through() {
+            if !shown.iter().any(|first| is_twin(first, one)) {
+                shown.push(one);
+            }
+        }
+        shown
+    }
+
+    /// The requests that are shown as this one.
+    pub fn twins(&self, of: &Pending) -> Vec<Name> {
+        self.through().into_iter().filter(|one| is_twin(of, one)).map(name).collect()
+    }
+
+    /// What the filters let through, one by one.
+    fn through(&self) -> Vec<&Pending> {
+        let through = |one: &&Pending| {
+            self.session.as_ref().is_none_or(|session| one.session == *session)
+                && self.tier.is_none_or(|tier| one.tier == tier)
+        };
+        self.all.iter().filter(through).collect()
+    }
+
+    /// The place of the cursor among what is shown.
+    pub fn place(&self) -> usize {
+        let shown = self.shown();
+        self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at)).unwrap_or(0)
+    }
+
+    pub fn here(&self) -> Option<Pending> {
+        self.shown().get(self.place()).map(|one| (*one).clone())
+    }
+
+    pub fn step(&mut self, by: isize) {
+        let count = self.shown().len();
+        let to = self.place().saturating_add_signed(by).min(count.saturating_sub(1));
+        self.at = self.shown().get(to).map(|one| one.id.clone());
+    }
+
+    pub fn mark_all(&mut self) {
+        let all: Vec<Name> = self.through().into_iter().filter(|one| one.tier < Tier::Critical).map(name).collect();
+        if all.iter().all(|one| self.marked.contains(one)) {
+            self.marked.clear();
+        } else {
+            self.marked.extend(all);
+        }
+    }
+
+    pub fn next_session(&mut self) {
+        let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
+        sessions.sort();
+        sessions.dedup();
+        self.session = match &self.session {
+            None => sessions.first().cloned(),
+            Some(now) => sessions.into_iter().find(|session| session > now),
+        };
+    }
+
+    pub fn next_tier(&mut self) {
+        let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
+        tiers.sort();
+        tiers.dedup();
+        self.tier = match self.tier {
+            None => tiers.first().copied(),
+            Some(now) => tiers.into_iter().find(|tier| *tier > now),
+        };
+    }
+
+    /// What is marked, among what is shown.
+    pub fn chosen(&self) -> Vec<Pending> {
+        self.through().into_iter().filter(|one| self.marked.contains(&name(one))).cloned().collect()
+    }
+}

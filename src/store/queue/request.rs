@@ -1,0 +1,229 @@
+//! A request as a value: what is filed, what is shown of it, what is answered, and what becomes of either.
+//!
+//! What may not enter: the file it is kept in.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::exact::Exact;
+use crate::judge::approver::Signed;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::risk::{Risk, Tier, Weight};
+use crate::store::Answered;
+
+/// Where a request stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It waits for an answer.
+    Waiting,
+    /// Nobody answered in time, or the caller went away. It may be approved late, but for tier 4.
+    Late,
+    /// A person said yes, and nobody has used it yet.
+    Approved,
+    /// A person said no.
+    Denied,
+    /// It was allowed, and whoever asked has taken the yes.
+    Used,
+    /// What was asked is not what would run any more.
+    Void,
+    /// Too old to be answered or used.
+    Lapsed,
+}
+
+impl State {
+    pub(super) const ALL: [Self; 7] =
+        [Self::Waiting, Self::Late, Self::Approved, Self::Denied, Self::Used, Self::Void, Self::Lapsed];
+
+    /// The word in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Late => "late",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Used => "used",
+            Self::Void => "void",
+            Self::Lapsed => "lapsed",
+        }
+    }
+
+    /// Whether an answer may still be given.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Waiting | Self::Late)
+    }
+}
+
+/// A request as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    pub id: String,
+    pub state: State,
+    pub filed: Timestamp,
+    /// Until when it is waited for.
+    pub expires: Timestamp,
+    /// The guard that waits, by a name that no other process has.
+    #[serde(skip)]
+    pub waiter: Option<String>,
+    pub user: String,
+    pub session: String,
+    #[serde(skip)]
+    pub root: String,
+    pub origin: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub tier: Tier,
+    pub score: Weight,
+    /// Redacted.
+    pub command: String,
+    /// Something in the command was hidden.
+    pub redacted: bool,
+    pub cwd: String,
+    /// The worst finding: rule and reason.
+    pub why: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    #[serde(skip)]
+    pub(super) digest: Vec<u8>,
+    #[serde(skip)]
+    pub(super) answer: Option<i64>,
+}
+
+impl Pending {
+    /// Whether two are the same command in the same folder under the same environment.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+/// A request as another process of guard's is told of it: with what no list shows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Told {
+    pending: Pending,
+    waiter: Option<String>,
+    root: String,
+    digest: Vec<u8>,
+}
+
+impl From<Pending> for Told {
+    fn from(pending: Pending) -> Self {
+        let (waiter, root, digest) = (pending.waiter.clone(), pending.root.clone(), pending.digest.clone());
+        Self { pending, waiter, root, digest }
+    }
+}
+
+impl From<Told> for Pending {
+    fn from(told: Told) -> Self {
+        let Told { pending, waiter, root, digest } = told;
+        Self { waiter, root, digest, ..pending }
+    }
+}
+
+/// A command that is to wait.
+#[derive(Clone, Debug)]
+pub struct NewRequest<'a> {
+    pub invocation: &'a Invocation,
+    pub digest: &'a Digest,
+    pub risk: &'a Risk,
+    pub bindings: &'a Bindings,
+    /// The guard that waits; `None` when nobody does.
+    pub waiter: Option<&'a str>,
+    /// The processes between that guard and the root of its session.
+    pub above: Vec<String>,
+    pub expires: Timestamp,
+    /// How many of the session may wait at once.
+    pub most: u32,
+}
+
+/// What became of filing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filed {
+    /// It waits, under this name.
+    Waits { id: String },
+    /// It was answered before, and the answer may be used now.
+    Answered { id: String },
+    /// So many of the session wait already.
+    Crowded { waiting: u32 },
+}
+
+/// What the one who waits finds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Found {
+    /// Nothing yet.
+    Waiting,
+    /// A yes, which is now used up.
+    Yes(Answered),
+    /// A no, with words.
+    No { by: String, words: Option<String> },
+    /// It holds no more, and why.
+    Void { what: String },
+    /// Nobody answered in time.
+    Late,
+}
+
+/// A person's answer.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// What the yes is bound to; `None`: no.
+    pub yes: Option<(&'a Digest, &'a Bindings)>,
+    pub by: &'a str,
+    pub words: Option<&'a str>,
+    /// Of approvers, over the request.
+    pub signatures: &'a [Signed],
+    /// The guard that asked is there and waits.
+    pub waited_for: bool,
+}
+
+/// What became of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It counts; it is `late` when nobody waits for it any more.
+    Done { late: bool },
+    /// Somebody was first, or it is over.
+    Settled(Box<Pending>),
+    /// It is of tier 4, and nobody waits for it any more.
+    TooLate,
+    /// It was asked anew since it was shown.
+    AskedAnew,
+    /// There is no such request.
+    Unknown,
+}
+
+/// A request with what it would run.
+#[derive(Clone, Debug)]
+pub struct Whole {
+    pub pending: Pending,
+    pub invocation: Invocation,
+    /// Of the invocation, as whoever asked worked it out.
+    pub digest: Digest,
+    pub bindings: Bindings,
+    /// The processes between the guard that waits and the root of its session.
+    pub above: Vec<String>,
+}
+
+impl Whole {
+    /// A request and the bytes of [`pack`]; `None` when they are none.
+    #[must_use]
+    pub fn unpack(pending: Pending, bytes: &[u8]) -> Option<Self> {
+        let exact = postcard::from_bytes::<Exact>(bytes).ok()?;
+        let digest = Digest(exact.digest);
+        let (invocation, bindings, above) = exact.into_parts();
+        Some(Self { pending, invocation, digest, bindings, above })
+    }
+}
+
+/// A command as it waits, in bytes.
+#[must_use]
+pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, above: &[String]) -> Vec<u8> {
+    let exact = Exact::of(invocation, *digest, bindings.clone(), above.to_vec());
+    // A vector grows without an error; this cannot fail, and an empty one could not be approved.
+    postcard::to_allocvec(&exact).unwrap_or_default()
+}

@@ -1,0 +1,139 @@
+//! The rows of the queue: their schema, how they are read, and what becomes of them as time passes.
+//!
+//! What may not enter: who holds the lock, and what an answer means.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::request::{Pending, State};
+use crate::judge::risk::{Tier, Weight};
+
+/// A command that nobody answered in time may be approved late for so long.
+const LATE_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// A yes that nobody used ends after so long.
+const UNUSED_MS: i64 = 60 * 60 * 1000;
+
+/// What is settled is shown for so long.
+const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+pub(super) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS request(
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    filed INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    waiter TEXT,
+    digest BLOB NOT NULL,
+    user TEXT NOT NULL,
+    session TEXT NOT NULL,
+    root TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    agent TEXT,
+    tier INTEGER NOT NULL,
+    score INTEGER NOT NULL,
+    command TEXT NOT NULL,
+    redacted INTEGER NOT NULL,
+    cwd TEXT NOT NULL,
+    why TEXT NOT NULL,
+    exact BLOB,
+    decided INTEGER,
+    decided_by TEXT,
+    words TEXT,
+    answer INTEGER
+  ) STRICT, WITHOUT ROWID";
+pub(super) const COLUMNS: &str =
+    "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
+    redacted, cwd, why, decided, decided_by, words, digest, answer";
+
+pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
+    connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
+}
+
+/// Requests of one command in one folder, the newest first.
+pub(super) fn same(connection: &Connection, digest: &[u8; 32]) -> rusqlite::Result<Vec<Pending>> {
+    let sql = format!("SELECT {COLUMNS} FROM request WHERE digest = ?1 AND exact IS NOT NULL ORDER BY filed DESC");
+    connection.prepare(&sql)?.query_map([digest], pending)?.collect()
+}
+
+pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
+    let time = |ms: i64| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
+    let state: String = row.get(1)?;
+    Ok(Pending {
+        id: row.get(0)?,
+        // An unknown word is somebody else's hand: nothing can be done with it.
+        state: State::ALL.into_iter().find(|known| known.name() == state).unwrap_or(State::Lapsed),
+        filed: time(row.get(2)?),
+        expires: time(row.get(3)?),
+        waiter: row.get(4)?,
+        user: row.get(5)?,
+        session: row.get(6)?,
+        root: row.get(7)?,
+        origin: row.get(8)?,
+        agent: row.get(9)?,
+        tier: Tier::from_number(row.get(10)?).unwrap_or(Tier::Critical),
+        score: Weight(row.get(11)?),
+        command: row.get(12)?,
+        redacted: row.get(13)?,
+        cwd: row.get(14)?,
+        why: row.get(15)?,
+        decided: row.get::<_, Option<i64>>(16)?.map(time),
+        decided_by: row.get(17)?,
+        words: row.get(18)?,
+        digest: row.get(19)?,
+        answer: row.get(20)?,
+    })
+}
+
+/// What was not answered or used in time.
+pub(super) fn sweep(connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+    let now = now.as_millisecond();
+    // The one who waits comes first: it gives up by itself, or takes the answer that came in the last moment.
+    connection
+        .prepare("UPDATE request SET state = 'late' WHERE state = 'waiting' AND expires + 5000 < ?1")?
+        .execute([now])?;
+    erase_critical(connection)?;
+    connection
+        .prepare(
+            "UPDATE request SET state = 'lapsed', exact = NULL
+             WHERE (state = 'late' AND filed < ?1) OR (state = 'approved' AND decided < ?2)",
+        )?
+        .execute([now - LATE_MS, now - UNUSED_MS])?;
+    connection.prepare("DELETE FROM request WHERE exact IS NULL AND filed < ?1")?.execute([now - SHOWN_MS])?;
+    Ok(())
+}
+
+/// Of tier 4 nothing is approved late, so nothing need be kept.
+pub(super) fn erase_critical(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .prepare("UPDATE request SET exact = NULL WHERE state = 'late' AND tier >= 4 AND exact IS NOT NULL")?
+        .execute([])?;
+    Ok(())
+}
+
+/// Letters that are told apart when read and when said, without vowels, so that they make no words.
+const LETTERS: &[u8; 18] = b"bcdfghjkmnpqrstvwx";
+const DIGITS: &[u8; 8] = b"23456789";
+
+/// A name that no request bears: a letter, a digit, a letter, a digit.
+pub(super) fn free_name(connection: &Connection) -> rusqlite::Result<String> {
+    let mut taken = connection.prepare("SELECT 1 FROM request WHERE id = ?1")?;
+    let mut length = 4;
+    loop {
+        let mut random = [0; 8];
+        if getrandom::fill(&mut random).is_err() {
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        let name: String = random
+            .iter()
+            .take(length)
+            .enumerate()
+            .map(|(at, byte)| {
+                let from: &[u8] = if at % 2 == 0 { LETTERS } else { DIGITS };
+                from.get(usize::from(*byte) % from.len()).map_or('b', |letter| char::from(*letter))
+            })
+            .collect();
+        if !taken.exists([&name])? {
+            return Ok(name);
+        }
+        length = 8;
+    }
+}
