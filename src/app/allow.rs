@@ -225,8 +225,8 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
     }
     // A grant may let run what is of tier 3, again and again.
     let enrolled = road.approvers();
-    if sign::is_wanted(&enrolled, Tier::High)
-        && let Err(why) = sign::sign(&enrolled, "To give this grant", &approver::grant(&words))
+    if sign::is_wanted(&enrolled, Tier::High, 1)
+        && let Err(why) = sign::sign(&enrolled, "To give this grant", &approver::grant(&words), &[])
     {
         return refuse(&Refusal::Unsigned { why }.to_string());
     }

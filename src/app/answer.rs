@@ -52,7 +52,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, AnswerError> {
     }
     let single = shown.len() == 1 && !args.all;
     let (batch, by_themselves): (Vec<_>, Vec<_>) =
-        shown.into_iter().partition(|one| !single && one.tier() <= Tier::Medium);
+        shown.into_iter().partition(|one| !single && one.may_be_in_a_batch());
     for one in by_themselves {
         if one.tier() == Tier::Critical && !single {
             report.no(one.id(), "of tier 4, which is in no batch: guard approve it by itself");

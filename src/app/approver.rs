@@ -19,7 +19,7 @@ use crate::channel::confirm::confirm;
 use crate::channel::line;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
-use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment};
+use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
 use crate::judge::policy::Refusal;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -91,11 +91,11 @@ pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
         }
         Action::Add(args) => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
             Some(why) => refuse(&why),
-            None => add(args, &enrolled),
+            None => add(args, &enrolled, sign::most(&road).into()),
         },
         Action::Remove { name } => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
             Some(why) => refuse(&why),
-            None => remove(name, &enrolled),
+            None => remove(name, &enrolled, sign::most(&road).into()),
         },
     }
 }
@@ -105,7 +105,7 @@ fn refuse(why: &str) -> Result<u8, ApproverError> {
     Ok(exit::REFUSED)
 }
 
-fn add(args: &AddArgs, enrolled: &Enrolled) -> Result<u8, ApproverError> {
+fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, ApproverError> {
     if !Approver::is_name(&args.name) {
         return Err(ApproverError::Key(format!("{}: a name is written with a-z, 0-9, -, _ and .", args.name)));
     }
@@ -117,7 +117,10 @@ fn add(args: &AddArgs, enrolled: &Enrolled) -> Result<u8, ApproverError> {
         (None, true) => with_totp(&args.name)?,
         (None, false) => with_passphrase(&args.name)?,
     };
-    if !vouched(enrolled, "add", &approver)? {
+    if let Some(other) = enrolled.approvers.iter().find(|other| other.key.is_same(&approver.key)) {
+        return Err(ApproverError::Key(format!("{} is enrolled with this key already", other.name)));
+    }
+    if !vouched(enrolled, wanted, "add", &approver)? {
         return Ok(exit::REFUSED);
     }
     let path = approvers::enrol(enrolled, &approver)
@@ -131,11 +134,11 @@ fn add(args: &AddArgs, enrolled: &Enrolled) -> Result<u8, ApproverError> {
     Ok(exit::ALLOW)
 }
 
-fn remove(name: &str, enrolled: &Enrolled) -> Result<u8, ApproverError> {
+fn remove(name: &str, enrolled: &Enrolled, wanted: usize) -> Result<u8, ApproverError> {
     let Some(approver) = enrolled.named(name) else {
         return Err(ApproverError::Key(format!("nobody called {name} is enrolled: guard approver list")));
     };
-    if !vouched(enrolled, "remove", approver)? {
+    if !vouched(enrolled, wanted, "remove", approver)? {
         return Ok(exit::REFUSED);
     }
     approvers::remove(enrolled, name)
@@ -144,20 +147,31 @@ fn remove(name: &str, enrolled: &Enrolled) -> Result<u8, ApproverError> {
     Ok(exit::ALLOW)
 }
 
-/// Whether one who is enrolled signs for a change; where nobody is, whether the person at the terminal wants it.
-fn vouched(enrolled: &Enrolled, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
+/// Whether one who is enrolled signs for a change, or as many as any command `wanted`; where nobody is, whether the person
+/// at the terminal wants it.
+fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
     let what = format!("To {change} {} ({})", approver.name, approver.key.kind());
     if !enrolled.is_any() {
         return Ok(confirm("", &format!("{what}: is that right?"))?);
     }
     let message = enrolment(change, approver);
-    match sign::sign(enrolled, &what, &message) {
-        Ok(_) => Ok(true),
-        Err(why) => {
-            writeln!(io::stderr(), "guard: refused: {}", visible::text(&why))?;
-            Ok(false)
+    // Who could enrol or remove others alone could sign for two.
+    let people = people(&enrolled.approvers).max(1);
+    let mut signed: Vec<String> = Vec::new();
+    while signed.len() < wanted.min(people) {
+        let what = match signed.as_slice() {
+            [] => what.clone(),
+            by => format!("{what}, which {} signed and {wanted} have to", by.join(" and ")),
+        };
+        match sign::sign(enrolled, &what, &message, &signed) {
+            Ok(one) => signed.push(one.approver),
+            Err(why) => {
+                writeln!(io::stderr(), "guard: refused: {}", visible::text(&why))?;
+                return Ok(false);
+            }
         }
     }
+    Ok(true)
 }
 
 fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {

@@ -53,13 +53,26 @@ pub struct Offer {
     pub words: String,
 }
 
-/// Asks where a person sits; elsewhere the command waits in the queue.
+/// Asks where a person sits; elsewhere the command waits in the queue, and there too for the other approvers of what
+/// several sign.
 pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, no_wait: bool) -> Asked {
+    let wait = |why: &str| queue::Wait::of(road, invocation, no_wait, why.to_owned());
+    if prompt.approvals > 1
+        && let Some(why) = sign::lacking(&road.approvers(), prompt.approvals)
+    {
+        return Asked::No(Refusal::NoOne { why });
+    }
     let situation = &road.caller.terminal;
     // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
     let why = if situation.is_person_here() || *situation == Situation::ForeignRawMode {
+        if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
+            return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });
+        }
         match at_the_terminal(road, invocation, judgment, prompt) {
             Err(why) => why.to_string(),
+            Ok(Asked::Yes { .. }) if prompt.approvals > 1 => {
+                return queue::ask_another(road, invocation, judgment, prompt, &wait(ANOTHER));
+            }
             Ok(Asked::Yes { grant, .. }) => return signed(road, invocation, judgment, grant),
             Ok(asked) => return asked,
         }
@@ -67,19 +80,22 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         let why = situation.to_string();
         why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
     };
-    queue::ask(road, invocation, judgment, prompt, &queue::Wait::of(road, invocation, no_wait, why))
+    queue::ask(road, invocation, judgment, prompt, &wait(&why))
 }
+
+/// What several approvers sign, one of them signs on the card, and cannot wait for the others.
+const ANOTHER: &str = "several approvers are wanted, and nothing may wait here for another";
 
 /// A yes on the card, with the signature that it wants where approvers are enrolled.
 fn signed(road: &Road, invocation: &Invocation, judgment: &Judgment, grant: Option<Offer>) -> Asked {
     let (enrolled, tier) = (road.approvers(), judgment.risk.tier);
-    if !sign::is_wanted(&enrolled, tier) {
+    if !sign::is_wanted(&enrolled, tier, 1) {
         return Asked::Yes { grant, by: None };
     }
     let digest = invocation.digest(&judgment.facts.expanded);
     let message = approver::approval("here", &digest, &Bindings::of(judgment, folder_identity(&invocation.cwd)));
-    let signed = sign::sign(&enrolled, "To run this", &message);
-    match signed.and_then(|signed| sign::are_enough(&enrolled, tier, &message, &[signed])) {
+    let signed = sign::sign(&enrolled, "To run this", &message, &[]);
+    match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
         Ok(names) => Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) },
         Err(why) => Asked::No(Refusal::Unsigned { why }),
     }
@@ -132,9 +148,13 @@ pub(super) fn card(road: &Road, invocation: &Invocation, judgment: &Judgment, pr
     let session = offer(Until::Session { id: invocation.session.id.clone() });
     let always = offer(Until::Revoked);
     let threshold = road.policy().thresholds.of(invocation.origin);
+    let mut evidence = evidence(road, invocation, judgment);
+    if prompt.approvals > 1 {
+        evidence.insert(0, format!("{} different approvers sign a yes to this.", prompt.approvals));
+    }
     let view = CardView {
         words: words(judgment),
-        evidence: evidence(road, invocation, judgment),
+        evidence,
         session_grant: session.as_ref().map(|offer| offer.words.clone()),
         standing_grant: always.as_ref().map(|offer| offer.words.clone()),
         ..CardView::new(invocation, judgment.risk.clone(), threshold)

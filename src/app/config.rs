@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::approver::sign;
 use super::exit;
 use super::road::{Road, judge_here};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
@@ -68,7 +69,7 @@ fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
         What::Show { key, json } => show(road.config(), key.as_deref(), *json, &mut out),
         What::Check { json } => {
             let problems: Vec<_> = broken.iter().cloned().chain(support(road)).collect();
-            check(road.config(), &problems, *json, &mut out)
+            check(road.config(), &problems, &approvals(road), *json, &mut out)
         }
         What::Path { json } => path(road.config(), *json, &mut out),
     }?;
@@ -93,6 +94,20 @@ fn support(road: &Road) -> Vec<String> {
         }
     }
     problems
+}
+
+/// What is wanted of approvers and cannot be had.
+fn approvals(road: &Road) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(why) = sign::lacking(&road.approvers(), sign::most(road)) {
+        found.push(format!("approvals: {why}; until then what wants them is refused"));
+    }
+    for id in &road.policy().disabled_rules {
+        if road.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
+            found.push(format!("disabled_rules: {id} wants several approvers and stays"));
+        }
+    }
+    found
 }
 
 fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
@@ -245,7 +260,7 @@ fn problems(problems: &[ConfigProblem]) -> Vec<Value> {
     problems.iter().map(one).collect()
 }
 
-fn check(config: &Loaded, others: &[String], as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+fn check(config: &Loaded, others: &[String], odd: &[String], as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
     let code = if config.problems.is_empty() && others.is_empty() { 0 } else { WRONG };
     if as_json {
         let value = json!({
@@ -253,6 +268,7 @@ fn check(config: &Loaded, others: &[String], as_json: bool, out: &mut dyn Write)
             "problems": problems(&config.problems),
             "others": others,
             "warnings": problems(&config.warnings),
+            "odd": odd,
         });
         writeln!(out, "{value}")?;
         return Ok(code);
@@ -264,6 +280,9 @@ fn check(config: &Loaded, others: &[String], as_json: bool, out: &mut dyn Write)
         writeln!(out, "problem: {problem}")?;
     }
     for warning in &config.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    for warning in odd {
         writeln!(out, "warning: {warning}")?;
     }
     if code != 0 {
@@ -371,12 +390,12 @@ mod tests {
     #[test]
     fn checking_names_each_problem_and_exits_1() {
         let (folder, loaded) = with("mode = 3\n");
-        let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], false, out), folder.path());
+        let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), folder.path());
         assert_eq!(code, WRONG);
         assert!(said.starts_with(
             "problem: /guard/config.toml:1: mode: expected \"off\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
         ), "{said}");
-        let (said, _) = text(|out| check(&loaded, &[], true, out), folder.path());
+        let (said, _) = text(|out| check(&loaded, &[], &[], true, out), folder.path());
         let said: Value = serde_json::from_str(&said).unwrap();
         assert_eq!((&said["ok"], &said["problems"][0]["line"]), (&json!(false), &json!(1)));
     }
@@ -384,7 +403,7 @@ mod tests {
     #[test]
     fn checking_what_is_in_order_says_how_much_was_read() {
         let (folder, loaded) = with("mode = \"off\"\n");
-        let checked = text(|out| check(&loaded, &[], false, out), folder.path());
+        let checked = text(|out| check(&loaded, &[], &[], false, out), folder.path());
         assert_eq!(checked, ("In order: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
     }
 

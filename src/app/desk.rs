@@ -26,8 +26,9 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
-use crate::store::StoreError;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
+use crate::store::{Store, StoreError};
+use crate::ui::pending::approvals;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::{card, visible, wrap};
 use crate::world::identity::{Account, Caller, Process};
@@ -65,6 +66,10 @@ pub(super) struct Shown {
     waited_for: bool,
     /// How many more of the same command wait.
     more: usize,
+    /// How many different approvers it wants.
+    approvals: u8,
+    /// Those whose signature under it holds.
+    signed: Vec<String>,
 }
 
 impl Shown {
@@ -75,6 +80,11 @@ impl Shown {
     /// The worse of what was filed and what is found now.
     pub fn tier(&self) -> Tier {
         self.whole.pending.tier.max(self.judgment.risk.tier)
+    }
+
+    /// Whether one question may be about it and others.
+    pub fn may_be_in_a_batch(&self) -> bool {
+        self.tier() <= Tier::Medium && self.approvals == 1
     }
 
     /// How the card asks about it.
@@ -89,7 +99,8 @@ impl Shown {
             seconds: seconds.min(left),
             finish_seconds: timeouts.critical_finish.min(left),
             word: tier == Tier::Critical,
-            may_grant: tier < Tier::Critical && self.waited_for,
+            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1,
+            approvals: self.approvals,
         }
     }
 
@@ -109,6 +120,9 @@ impl Shown {
         if self.more > 0 {
             let (more, s) = (self.more, if self.more == 1 { "s" } else { "" });
             card.view.evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
+        }
+        if let Some(approvals) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
+            card.view.evidence.insert(0, format!("{approvals}."));
         }
         card.view.evidence.insert(0, waits);
         card.explained.card = card.view.clone();
@@ -180,8 +194,8 @@ impl Desk {
             return Ok(Err(why));
         }
         let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
-        if pending.tier == Tier::Critical && pending.state.is_open() && !waited_for {
-            return Ok(Err(TOO_LATE.to_owned()));
+        if pending.is_never_late() && pending.state.is_open() && !waited_for {
+            return Ok(Err(too_late(pending.tier)));
         }
         let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
             return Ok(Err(settled(pending)));
@@ -204,13 +218,32 @@ impl Desk {
             return Ok(Err(format!("void: {what} changed since it was asked")));
         }
         let digest = invocation.digest(&judgment.facts.expanded);
-        let shown = |tier: Tier| tier.max(judgment.risk.tier);
-        if shown(pending.tier) == Tier::Critical && !waited_for {
-            return Ok(Err(TOO_LATE.to_owned()));
+        let wanted = pending.approvals.max(road.policy().approvals.wanted(&judgment.risk));
+        if (judgment.risk.tier == Tier::Critical || wanted > 1) && !waited_for {
+            return Ok(Err(too_late(judgment.risk.tier)));
+        }
+        let mut signed = Vec::new();
+        if wanted > 1 {
+            let enrolled = self.road.approvers();
+            if let Some(why) = sign::lacking(&enrolled, wanted) {
+                return Ok(Err(why));
+            }
+            let store = self.store()?;
+            let message = approver::approval(&pending.id, &digest, &bindings);
+            let given = self.queue.given(store, &pending.id, &digest, &bindings)?;
+            let names =
+                given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
+            let Some(names) = names else {
+                let what = "an approval under it is none of an approver who is enrolled";
+                self.queue.void(&pending.id, what)?;
+                self.wake(&pending.id);
+                return Ok(Err(format!("void: {what}")));
+            };
+            signed = names;
         }
         let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
-        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more }))
+        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more, approvals: wanted, signed }))
     }
 
     /// Asks about one request on the card.
@@ -254,12 +287,15 @@ impl Desk {
 
     /// A yes to what was shown.
     pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), AnswerError> {
-        let mut signatures = Vec::new();
+        let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.road.approvers();
-        if sign::is_wanted(&enrolled, one.tier()) {
+        if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
             let message = approver::approval(one.id(), &one.digest, &one.bindings);
-            match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message) {
-                Ok(signed) => signatures.push(signed),
+            match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {
+                Ok(signed) => {
+                    signer = sign::names(&enrolled, &signed.approver);
+                    signatures.push(signed);
+                }
                 Err(why) => {
                     report.no(one.id(), &Refusal::Unsigned { why }.to_string());
                     return Ok(());
@@ -272,6 +308,8 @@ impl Desk {
             by: &self.road.caller.account.name,
             words: None,
             waited_for: self.is_waited_for(&one.whole.pending),
+            approvals: one.approvals,
+            signer: &signer,
         };
         let outcome = self.give(&one.whole.pending, &answer, report)?;
         if let (true, Some(grant)) = (outcome, grant)
@@ -285,7 +323,15 @@ impl Desk {
     /// A no, with words or without.
     pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), AnswerError> {
         let by = self.road.caller.account.name.as_str();
-        let answer = Answer { yes: None, by, words, signatures: &[], waited_for: self.is_waited_for(pending) };
+        let answer = Answer {
+            yes: None,
+            by,
+            words,
+            signatures: &[],
+            waited_for: self.is_waited_for(pending),
+            approvals: 1,
+            signer: &[],
+        };
         self.give(pending, &answer, report).map(drop)
     }
 
@@ -295,8 +341,7 @@ impl Desk {
     }
 
     fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, AnswerError> {
-        let store = self.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
-        let outcome = self.queue.answer(store, pending, answer, Timestamp::now())?;
+        let outcome = self.queue.answer(self.store()?, pending, answer, Timestamp::now())?;
         let id = &pending.id;
         let command = visible::text(&pending.command).into_owned();
         match outcome {
@@ -309,14 +354,25 @@ impl Desk {
                 }
                 return Ok(true);
             }
+            Outcome::Partly { by } => {
+                let wanted = answer.approvals.max(pending.approvals);
+                let so_far = approvals(wanted, &by).unwrap_or_default();
+                report.yes(id, &format!("{so_far}: {command}"));
+            }
+            Outcome::SignedAlready { by } => report.no(id, &format!("{by} has signed it already, and counts once")),
+            Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
             Outcome::TooLate => {
-                report.no(id, TOO_LATE);
+                report.no(id, &too_late(pending.tier));
             }
             Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
             Outcome::Unknown => report.no(id, "there is no such request any more"),
         }
         Ok(false)
+    }
+
+    fn store(&self) -> Result<&Store, AnswerError> {
+        self.road.store().map_err(|error| AnswerError::Record(error.to_string()))
     }
 
     fn wake(&self, id: &str) {
@@ -349,7 +405,15 @@ pub(super) fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
     format!("{} commands waiting. Approve all?", batch.len())
 }
 
-const TOO_LATE: &str = "nobody waits for it any more, and of tier 4 nothing is approved late";
+/// Why nothing is approved once nobody waits.
+fn too_late(tier: Tier) -> String {
+    let what = if tier == Tier::Critical { "of tier 4 nothing" } else { "nothing that wants several approvers" };
+    format!("nobody waits for it any more, and {what} is approved late")
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
 
 /// What became of a request that cannot be answered any more, and by whom.
 pub(super) fn settled(pending: &Pending) -> String {

@@ -125,7 +125,7 @@ fn accept(number: usize) -> Result<u8, AnswerError> {
         return refused("there is no such offer: guard learn lists them");
     };
     // A grant that an approver has to sign is given by the verb that asks for the signature.
-    if sign::is_wanted(&desk.road.approvers(), Tier::High) {
+    if sign::is_wanted(&desk.road.approvers(), Tier::High, 1) {
         return refused("a standing grant is signed by an approver: guard allow add --shape");
     }
     let words = words(offer);

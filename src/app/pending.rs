@@ -11,7 +11,7 @@ use jiff::{Timestamp, Zoned};
 use super::{exit, road};
 use crate::store::StoreError;
 use crate::store::queue::{Pending, Queue, State};
-use crate::ui::pending::cut;
+use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
 use crate::world::identity::Caller;
@@ -136,7 +136,10 @@ fn table(all: &[Pending], now: &Zoned, columns: Option<usize>, ascii: bool) -> V
         }
         line.push(Style::Plain, command);
         lines.push(line);
-        let mut detail = format!("in {}", pending.cwd);
+        let mut detail = match approvals(pending.approvals, &pending.approved_by) {
+            Some(so_far) => format!("{so_far}; in {}", pending.cwd),
+            None => format!("in {}", pending.cwd),
+        };
         if !pending.why.is_empty() {
             detail.push_str(&format!("; {}", pending.why));
         }

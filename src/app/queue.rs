@@ -2,7 +2,7 @@
 //!
 //! What may not enter: deciding whether to ask, running, and answering ([`super::desk`]).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,7 +18,8 @@ use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
-use crate::store::queue::{Filed, Found, NewRequest, Queue};
+use crate::store::queue::{Answer, Filed, Found, NewRequest, Queue};
+use crate::ui::pending;
 use crate::world::identity::Caller;
 
 /// The time that agents give a command which their user set no time for.
@@ -79,61 +80,144 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
     if wait.time.is_zero() {
         return Asked::No(Refusal::NoOne { why: wait.why.clone() });
     }
+    // Nobody is asked in vain.
+    if let Some(why) = sign::lacking(&road.approvers(), prompt.approvals) {
+        return Asked::No(Refusal::NoOne { why });
+    }
     if wait.elsewhere && prompt.tier == Tier::Critical {
         return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
-    match try_ask(road, invocation, judgment, wait) {
-        Ok(asked) => asked,
-        Err(why) => Asked::No(Refusal::Unrecorded { why }),
-    }
+    let asking = Asking { road, invocation, judgment, approvals: prompt.approvals, wait };
+    asking.ask(false).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
 }
 
-fn try_ask(road: &Road, invocation: &Invocation, judgment: &Judgment, wait: &Wait) -> Result<Asked, String> {
-    let told = |error: StoreError| error.to_string();
-    road.store().map_err(ToString::to_string)?;
-    let queue = Queue::open(&road.paths().map_err(told)?).map_err(told)?;
-    let digest = invocation.digest(&judgment.facts.expanded);
-    let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
-    let mut bell = Bell::begin(wait.time).map_err(|error| error.to_string())?;
-    let now = Timestamp::now();
-    let waiter = Caller::name_of_this();
-    let request = NewRequest {
-        invocation,
-        digest: &digest,
-        risk: &judgment.risk,
-        bindings: &bindings,
-        waiter: (!wait.elsewhere).then_some(waiter.as_str()),
-        above: road.caller.above(),
-        expires: now.saturating_add(SignedDuration::try_from(wait.time).unwrap_or(SignedDuration::MAX)).unwrap_or(now),
-        most: road.policy().queue_pending,
-    };
-    let id = match queue.file(&request, &Caller::lives, now).map_err(told)? {
-        Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
-        Filed::Answered { id } => {
-            // What has changed since is told before the answer is looked at, which would not fit any more.
-            let whole = queue.whole(&id).map_err(told)?;
-            if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
-                queue.void(&id, &what).map_err(told)?;
-                return Ok(Asked::No(Refusal::Changed { what }));
+/// The same for what several approvers sign and one of them has just said yes to, on the card: they sign here, and the
+/// others are waited for.
+pub fn ask_another(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
+    let asking = Asking { road, invocation, judgment, approvals: prompt.approvals, wait };
+    asking.ask(true).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
+}
+
+/// A command that is to wait.
+struct Asking<'a> {
+    road: &'a Road,
+    invocation: &'a Invocation,
+    judgment: &'a Judgment,
+    /// How many different approvers are wanted.
+    approvals: u8,
+    wait: &'a Wait,
+}
+
+impl Asking<'_> {
+    /// Files it and waits. `signed_here`: the one at this terminal signs first.
+    fn ask(&self, signed_here: bool) -> Result<Asked, String> {
+        let Self { road, invocation, judgment, approvals, wait } = *self;
+        let told = |error: StoreError| error.to_string();
+        road.store().map_err(ToString::to_string)?;
+        let queue = Queue::open(&road.paths().map_err(told)?).map_err(told)?;
+        let digest = invocation.digest(&judgment.facts.expanded);
+        let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+        let begin = |time: Duration| Bell::begin(time).map_err(|error| error.to_string());
+        // Whoever signs here does so on the terminal, which the bell would keep signals from.
+        let mut bell = if signed_here { None } else { Some(begin(wait.time)?) };
+        let begun = Instant::now();
+        let now = Timestamp::now();
+        let waiter = Caller::name_of_this();
+        let request = NewRequest {
+            invocation,
+            digest: &digest,
+            risk: &judgment.risk,
+            bindings: &bindings,
+            waiter: (!wait.elsewhere).then_some(waiter.as_str()),
+            above: road.caller.above(),
+            expires: now
+                .saturating_add(SignedDuration::try_from(wait.time).unwrap_or(SignedDuration::MAX))
+                .unwrap_or(now),
+            most: road.policy().queue_pending,
+            approvals,
+        };
+        let id = match queue.file(&request, &Caller::lives, now).map_err(told)? {
+            Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
+            Filed::Answered { id } => {
+                // What has changed since is told before the answer is looked at, which would not fit any more.
+                let whole = queue.whole(&id).map_err(told)?;
+                if let Some(what) = whole.and_then(|whole| whole.bindings.difference(&bindings)) {
+                    queue.void(&id, &what).map_err(told)?;
+                    return Ok(Asked::No(Refusal::Changed { what }));
+                }
+                id
             }
-            id
-        }
-        Filed::Waits { id } if wait.elsewhere => return Ok(Asked::Queued { request: id }),
-        Filed::Waits { id } => {
-            if wait.tells {
-                let text = format!("guard: request {id} waits for a person, {} s at most\n", wait.time.as_secs());
-                let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+            Filed::Waits { id, .. } => {
+                if signed_here {
+                    if let Err(refusal) = self.sign(&queue, &id, &digest, &bindings)? {
+                        return Ok(Asked::No(refusal));
+                    }
+                    bell = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
+                }
+                if wait.elsewhere {
+                    return Ok(Asked::Queued { request: id });
+                }
+                if wait.tells {
+                    let whom = match approvals {
+                        1 => "a person".to_owned(),
+                        2 if signed_here => "another approver".to_owned(),
+                        _ if signed_here => format!("{} other approvers", approvals - 1),
+                        _ => format!("{approvals} approvers"),
+                    };
+                    let text = format!("guard: request {id} waits for {whom}, {} s at most\n", wait.time.as_secs());
+                    let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+                }
+                id
             }
-            id
-        }
-    };
-    let tier = judgment.risk.tier;
-    let waiting = Waiting { road, queue: &queue, id: &id, tier, digest: &digest, bindings: &bindings };
-    bell.hang_up_at(queue.bell(&id).map_err(told)?);
-    let asked = waiting.until(&mut bell, wait);
-    bell.take_down();
-    asked
+        };
+        let tier = judgment.risk.tier;
+        let waiting = Waiting { road, queue: &queue, id: &id, tier, approvals, digest: &digest, bindings: &bindings };
+        let mut bell = match bell {
+            Some(bell) => bell,
+            None => begin(wait.time)?,
+        };
+        bell.hang_up_at(queue.bell(&id).map_err(told)?);
+        let asked = waiting.until(&mut bell, wait);
+        bell.take_down();
+        asked
+    }
+
+    /// The signature of the approver at this terminal, who has said yes on the card: the first of several.
+    fn sign(
+        &self,
+        queue: &Queue,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Result<(), Refusal>, String> {
+        let told = |error: StoreError| error.to_string();
+        let enrolled = self.road.approvers();
+        let message = approver::approval(id, digest, bindings);
+        let signed = match sign::sign(&enrolled, &format!("To approve {id}"), &message, &[]) {
+            Ok(signed) => signed,
+            Err(why) => {
+                let refusal = Refusal::Unsigned { why };
+                queue.void(id, &refusal.to_string()).map_err(told)?;
+                return Ok(Err(refusal));
+            }
+        };
+        let Some(filed) = queue.find(id).map_err(told)? else { return Err(format!("request {id} is gone")) };
+        let signer = sign::names(&enrolled, &signed.approver);
+        let answer = Answer {
+            yes: Some((digest, bindings)),
+            by: &self.road.caller.account.name,
+            words: None,
+            signatures: &[signed],
+            waited_for: true,
+            approvals: self.approvals,
+            signer: &signer,
+        };
+        let store = self.road.store().map_err(ToString::to_string)?;
+        // Whatever became of it meanwhile is found by whoever waits.
+        queue.answer(store, &filed, &answer, Timestamp::now()).map_err(told)?;
+        Ok(Ok(()))
+    }
 }
 
 /// A request of this process.
@@ -142,6 +226,7 @@ struct Waiting<'a> {
     queue: &'a Queue,
     id: &'a str,
     tier: Tier,
+    approvals: u8,
     digest: &'a Digest,
     bindings: &'a Bindings,
 }
@@ -165,8 +250,10 @@ impl Waiting<'_> {
                         return Ok(asked);
                     }
                     let seconds = u32::try_from(wait.time.as_secs()).unwrap_or(u32::MAX);
-                    let late = self.tier < Tier::Critical;
-                    return Ok(Asked::No(Refusal::Unanswered { request: id.to_owned(), seconds, late }));
+                    let late = self.tier < Tier::Critical && self.approvals == 1;
+                    let so_far = queue.find(id).map_err(told)?.filter(|found| !found.approved_by.is_empty());
+                    let so_far = so_far.and_then(|found| pending::approvals(found.approvals, &found.approved_by));
+                    return Ok(Asked::No(Refusal::Unanswered { request: id.to_owned(), seconds, late, so_far }));
                 }
                 Heard::Signal { signal, .. } => {
                     // Answered or not: nobody is here to run it any more.
@@ -188,7 +275,12 @@ impl Waiting<'_> {
             Found::Waiting => return Ok(None),
             Found::Yes(answered) => {
                 let message = approver::approval(id, self.digest, self.bindings);
-                let signers = sign::are_enough(&self.road.approvers(), self.tier, &message, &answered.signatures);
+                let signers = sign::are_enough(
+                    &self.road.approvers(),
+                    (self.tier, self.approvals),
+                    &message,
+                    &answered.signatures,
+                );
                 let signed = match signers {
                     Ok(names) if names.is_empty() => String::new(),
                     Ok(names) => format!(", signed by {}", names.join(" and ")),

@@ -19,6 +19,7 @@ use crate::channel::terminal::{Closed, READING};
 use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, State};
 use crate::ui::card::{self, CardView};
+use crate::ui::pending::approvals;
 use crate::ui::review::{ReviewView, Row, batch, review};
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::visible;
@@ -228,7 +229,9 @@ impl<'a> Sitting<'a> {
             command: {
                 let count = self.list.twins(one).len();
                 let times = if count > 1 { format!("{count} times: ") } else { String::new() };
-                times + &visible::line(one.command.as_bytes(), look.ascii)
+                let so_far =
+                    approvals(one.approvals, &one.approved_by).map_or(String::new(), |so_far| format!("[{so_far}] "));
+                so_far + &times + &visible::line(one.command.as_bytes(), look.ascii)
             },
             marked: self.list.is_marked(one),
             opened: self.list.is_opened(one),
@@ -302,8 +305,8 @@ impl<'a> Sitting<'a> {
         let mut report = Report::default();
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
-            if one.tier >= Tier::High && !self.list.is_opened(&one) {
-                report.no(&one.id, "of tier 3: Enter opens it first");
+            if (one.tier >= Tier::High || one.approvals > 1) && !self.list.is_opened(&one) {
+                report.no(&one.id, "of tier 3, or for several approvers: Enter opens it first");
                 continue;
             }
             match self.desk.show(&one)? {

@@ -88,7 +88,7 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
 
 /// Whether a yes in advance counts. One that an approver has to sign is given on the card.
 fn may_say_yes(road: &Road, invocation: &Invocation, prompt: &Prompt) -> bool {
-    yes_in_advance(invocation, prompt).is_some() && !sign::is_wanted(&road.approvers(), prompt.tier)
+    yes_in_advance(invocation, prompt).is_some() && !sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals)
 }
 
 /// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
@@ -101,7 +101,7 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
         return None;
     }
     // An agent's prompt signs nothing.
-    if sign::is_wanted(&road.approvers(), judgment.risk.tier) {
+    if sign::is_wanted(&road.approvers(), judgment.risk.tier, road.policy().approvals.wanted(&judgment.risk)) {
         return None;
     }
     let folder = hook::physical(&invocation.cwd);

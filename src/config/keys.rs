@@ -5,6 +5,7 @@
 //! weight in hundredths), or a list of words. That makes "may only tighten" one comparison.
 
 use crate::judge::risk::Weight;
+use crate::judge::rules::model::MAX_APPROVALS;
 
 /// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,6 +39,9 @@ pub enum Key {
     BreakerAfter,
     QueueWait,
     QueuePending,
+    ApprovalsMedium,
+    ApprovalsHigh,
+    ApprovalsCritical,
     TrustedFolders,
     ProtectedBranches,
     Production,
@@ -131,6 +135,7 @@ pub const FREE_THRESHOLD: i32 = 300;
 const THRESHOLD: Kind = Kind::Weight(0, MAX_THRESHOLD);
 /// A circumstance never lowers a score, save the one that RISK.md names.
 const WEIGHT: Kind = Kind::Weight(0, 400);
+const APPROVERS: Kind = Kind::Whole(1, MAX_APPROVALS as u32, "approvers");
 const SECONDS: Kind = Kind::Whole(1, 3600, "seconds");
 
 const SUPPORT_FIELDS: &[Field] = &[
@@ -217,6 +222,13 @@ pub const KEYS: &[Entry] = &[
         "How long a command waits in the queue where nobody sits at its terminal. 0: it is refused at once."),
     row(Key::QueuePending, "queue.pending", Kind::Whole(0, 1000, "commands"), Lower,
         "Commands of one session that may wait at once; beyond it they are refused unasked."),
+    row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
+        "How many different approvers sign a yes to what is of tier 2. From 2 on it is always asked about, and no grant, \
+         no mode, no yes in advance, no agent's own prompt and no late answer serves. Later files may only raise it."),
+    row(Key::ApprovalsHigh, "approvals.tier_3", APPROVERS, Higher,
+        "The same for what is of tier 3."),
+    row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
+        "The same for what is of tier 4."),
     row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
         "Folders, by glob, where tier 2 and below counts for less."),
     row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
@@ -226,7 +238,7 @@ pub const KEYS: &[Entry] = &[
     row(Key::KnownHosts, "known_hosts", Kind::List(Item::Host), Lower,
         "Hosts that are known in addition to the patterns' own; `*.` for all below one."),
     row(Key::DisabledRules, "disabled_rules", Kind::List(Item::Rule), Lower,
-        "Rules that are switched off, by id; never one of tier 4."),
+        "Rules that are switched off, by id; never one of tier 4 or one that wants several approvers."),
     row(Key::Record, "record", Kind::Word(RECORDS), Higher,
         "What is written down: all, or flagged (had a finding, or did not run)."),
     row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
@@ -253,7 +265,7 @@ pub const KEYS: &[Entry] = &[
 ];
 
 /// Tables that group keys; a key inside one is written under its header.
-pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "export"];
+pub const TABLES: &[&str] = &["thresholds", "weights", "timeouts", "hook", "queue", "approvals", "export"];
 
 impl Key {
     /// The row of this key.
@@ -261,6 +273,13 @@ impl Key {
     pub fn entry(self) -> &'static Entry {
         // A test holds the table to the order of the enum, so the index always exists.
         &KEYS[self as usize]
+    }
+
+    /// Whether every layer may only tighten it, above what the ones before it say: who wants several people does not
+    /// want one of them to take it back.
+    #[must_use]
+    pub const fn only_tightens(self) -> bool {
+        matches!(self, Self::ApprovalsMedium | Self::ApprovalsHigh | Self::ApprovalsCritical)
     }
 
     /// The key of this full name.

@@ -7,6 +7,7 @@
 //! - A project, and a home that is not the account's own, can only tighten: a single value must be at least as strict,
 //!   lists of what is protected may grow, lists of what is trusted may shrink. A preset there counts for each value
 //!   only where it is stricter. Anything that would loosen is a problem.
+//! - How many approvers are wanted can be raised by every layer and lowered by none.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,8 @@ impl Joined {
 
     /// Lays a file over what is there.
     pub fn apply(&mut self, document: &Document, problems: &mut Vec<ConfigProblem>) {
-        let bound = |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key);
+        let bound =
+            |joined: &Self, key: Key| !document.layer.may_loosen() || joined.is_locked(key) || key.only_tightens();
         // The preset first, so that keys beside it win; yolo before the thresholds that need it.
         let order = |entry: &&Entry| match entry.key {
             Key::Preset => 0,

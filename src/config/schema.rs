@@ -80,6 +80,9 @@ impl Document {
                     line: Some(line),
                     ..ConfigProblem::of_file(layer, file, format!("not valid TOML: {}", error.message().trim()))
                 });
+                if text.contains("approvals") {
+                    KEYS.iter().for_each(|row| document.take_several(row.key, line));
+                }
                 return document;
             }
         };
@@ -141,7 +144,10 @@ impl Document {
             Kind::Word(_) | Kind::Weight(..) | Kind::Whole(..) | Kind::Flag => {
                 match number(row.kind, value.get_ref()) {
                     Some(number) => self.entries.push(Entry { key, given: Given::Number(number), line }),
-                    None => problems.push(self.wrong(name, &row.expected(), value)),
+                    None => {
+                        problems.push(self.wrong(name, &row.expected(), value));
+                        self.take_several(key, line);
+                    }
                 }
             }
             Kind::List(item) => {
@@ -160,6 +166,13 @@ impl Document {
             Kind::Tables(_) => grants::read_tables(self, key, value, problems),
             // `from_name` does not return it.
             Kind::LockOnly => {}
+        }
+    }
+
+    /// Somebody wants several approvers, and how many cannot be read: two, so that a slip of the pen does not leave one.
+    fn take_several(&mut self, key: Key, line: u32) {
+        if key.only_tightens() {
+            self.entries.push(Entry { key, given: Given::Number(2), line });
         }
     }
 

@@ -51,6 +51,9 @@ impl Key {
             Self::BreakerAfter => policy.breaker_after.into(),
             Self::QueueWait => policy.queue_wait.into(),
             Self::QueuePending => policy.queue_pending.into(),
+            Self::ApprovalsMedium => policy.approvals.medium.into(),
+            Self::ApprovalsHigh => policy.approvals.high.into(),
+            Self::ApprovalsCritical => policy.approvals.critical.into(),
             Self::Record => match policy.record {
                 Record::Flagged => 0,
                 Record::All => 1,
@@ -67,6 +70,7 @@ impl Key {
     pub fn set(self, policy: &mut Policy, value: i64) {
         // Checked values fit; one that did not would become the largest, and a test sets every end of every range.
         let whole = u32::try_from(value).unwrap_or(u32::MAX);
+        let few = u8::try_from(value).unwrap_or(u8::MAX);
         let weight = Weight(i32::try_from(value).unwrap_or(i32::MAX));
         if let Some(fact) = self.fact() {
             policy.weights.insert(fact, weight);
@@ -88,6 +92,9 @@ impl Key {
             Self::BreakerAfter => policy.breaker_after = whole,
             Self::QueueWait => policy.queue_wait = whole,
             Self::QueuePending => policy.queue_pending = whole,
+            Self::ApprovalsMedium => policy.approvals.medium = few,
+            Self::ApprovalsHigh => policy.approvals.high = few,
+            Self::ApprovalsCritical => policy.approvals.critical = few,
             Self::Record => policy.record = if value == 0 { Record::Flagged } else { Record::All },
             Self::RetentionDays => policy.retention_days = whole,
             Self::Yolo => policy.yolo = value != 0,

@@ -60,6 +60,22 @@ impl Key {
             Self::Totp { .. } => "totp",
         }
     }
+
+    /// Whether two are one key, however they are written down: who has the one can sign as the other.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        let decoded = |text: &str| Base64::decode_vec(text).ok();
+        match (self, other) {
+            (Self::Passphrase { public: one, .. }, Self::Passphrase { public: other, .. })
+            | (Self::Totp { secret: one }, Self::Totp { secret: other }) => {
+                one == other || decoded(one) == decoded(other)
+            }
+            (Self::Ssh { public: one }, Self::Ssh { public: other }) => {
+                one == other || PublicKey::read(one).ok().is_some_and(|one| PublicKey::read(other).ok() == Some(one))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The cost of working a key out of a passphrase.
@@ -222,7 +238,14 @@ impl Approver {
     }
 }
 
-/// The approvers of all signatures that hold, each once.
+/// How many can sign by themselves: those with the same key are one.
+#[must_use]
+pub fn people(enrolled: &[Approver]) -> usize {
+    let is_first = |at: usize, one: &Approver| !enrolled.iter().take(at).any(|before| before.key.is_same(&one.key));
+    enrolled.iter().enumerate().filter(|(at, one)| is_first(*at, one)).count()
+}
+
+/// The approvers of all signatures that hold, each once; of several names for one key the first that signed.
 ///
 /// # Errors
 /// One does not hold: then something is wrong with all of them.
@@ -231,16 +254,16 @@ pub fn signers<'a>(
     message: &[u8],
     signatures: &[Signed],
 ) -> Result<Vec<&'a str>, BadSignature> {
-    let mut names = Vec::new();
+    let mut found: Vec<&Approver> = Vec::new();
     for signed in signatures {
         let approver = enrolled.iter().find(|approver| approver.name == signed.approver);
         let approver = approver.ok_or_else(|| BadSignature::Unknown(signed.approver.clone()))?;
         approver.verify(message, signed)?;
-        if !names.contains(&approver.name.as_str()) {
-            names.push(approver.name.as_str());
+        if !found.iter().any(|known| known.name == approver.name || known.key.is_same(&approver.key)) {
+            found.push(approver);
         }
     }
-    Ok(names)
+    Ok(found.into_iter().map(|approver| approver.name.as_str()).collect())
 }
 
 /// The key that a passphrase stands for. Blanks around it do not count.
@@ -297,6 +320,21 @@ mod tests {
         assert!(signers(&all, b"this", &[signed.clone(), forged]).is_err());
         let nobody = Signed { approver: "eve".to_owned(), ..signed };
         assert_eq!(signers(&all, b"this", &[nobody]), Err(BadSignature::Unknown("eve".to_owned())));
+    }
+
+    #[test]
+    fn one_key_under_two_names_is_one_approver() {
+        let ada = ada();
+        let signed = ada.sign_with_passphrase("correct horse battery", b"this").unwrap();
+        let eve = Approver { name: "eve".to_owned(), ..ada.clone() };
+        let also = Signed { approver: "eve".to_owned(), ..signed.clone() };
+        let all = [ada, eve];
+        assert_eq!(people(&all), 1);
+        assert_eq!(signers(&all, b"this", &[also, signed]), Ok(vec!["eve"]));
+        let ssh = |text: &str| Key::Ssh { public: text.to_owned() };
+        let blob = Base64::encode_string(&[b"\0\0\0\x0bssh-ed25519\0\0\0\x20".as_slice(), &[7; 32]].concat());
+        assert!(ssh(&format!("ssh-ed25519 {blob} ada@a")).is_same(&ssh(&format!("ssh-ed25519 {blob} eve@b"))));
+        assert!(!ssh("ssh-ed25519 AAAA").is_same(&ssh("ssh-ed25519 AAAB")));
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub struct Judgment {
     /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
     /// grant may be given.
     pub shape: Option<String>,
-    /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper.
+    /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
+    /// and never what wants several approvers.
     pub may_grant: bool,
 }
 
@@ -62,11 +63,13 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
         join_behind(&mut findings, more, lead, invocation);
         facts.expanded.extend(behind.expanded);
     }
-    findings.retain(|finding| finding.tier == Tier::Critical || !policy.disabled_rules.contains(&finding.rule));
+    let stays = |finding: &risk::Finding| finding.tier == Tier::Critical || finding.approvals > 1;
+    findings.retain(|finding| stays(finding) || !policy.disabled_rules.contains(&finding.rule));
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
+    let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
     Judgment { risk, shape, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
 }
 

@@ -30,6 +30,8 @@ pub struct Policy {
     pub queue_wait: u32,
     /// Commands of one session that may wait at once.
     pub queue_pending: u32,
+    /// How many different approvers sign a yes to what is of a tier.
+    pub approvals: Approvals,
     /// Globs over absolute folders that are trusted.
     pub trusted_folders: Vec<String>,
     /// Branch names, by glob, that are protected.
@@ -97,6 +99,7 @@ impl Default for Policy {
             breaker_after: 3,
             queue_wait: 300,
             queue_pending: 20,
+            approvals: Approvals { medium: 1, high: 1, critical: 1 },
             trusted_folders: Vec::new(),
             protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),
             production: words(&["prod", "production", "prd", "live"]),
@@ -109,6 +112,35 @@ impl Default for Policy {
             hook: Hook { grant: false, deadline: 3600 },
             export_to: Vec::new(),
         }
+    }
+}
+
+/// How many different approvers sign a yes, by tier; 1: one person says it, and signs where approvers are enrolled and the
+/// tier is 3 or 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approvals {
+    pub medium: u8,
+    pub high: u8,
+    pub critical: u8,
+}
+
+impl Approvals {
+    /// What a command wants: the most that its tier and the rules that speak of it do.
+    #[must_use]
+    pub fn wanted(&self, risk: &Risk) -> u8 {
+        let by_tier = match risk.tier {
+            Tier::Safe | Tier::Low => 1,
+            Tier::Medium => self.medium,
+            Tier::High => self.high,
+            Tier::Critical => self.critical,
+        };
+        risk.findings.iter().map(|finding| finding.approvals).fold(by_tier.max(1), u8::max)
+    }
+
+    /// The most that any tier wants.
+    #[must_use]
+    pub fn most(&self) -> u8 {
+        self.medium.max(self.high).max(self.critical)
     }
 }
 
@@ -309,6 +341,8 @@ pub struct Prompt {
     pub word: bool,
     /// A grant may be given with the answer.
     pub may_grant: bool,
+    /// How many different approvers sign the yes; with 1, one person says it.
+    pub approvals: u8,
 }
 
 /// Why a command does not run.
@@ -320,8 +354,9 @@ pub enum Refusal {
     Person { words: Option<String> },
     /// Nobody answered in time.
     Timeout { seconds: u32 },
-    /// Nobody answered a request of the queue in time. It can still be approved, where `late` says so.
-    Unanswered { request: String, seconds: u32, late: bool },
+    /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be approved,
+    /// where `late` says so.
+    Unanswered { request: String, seconds: u32, late: bool, so_far: Option<String> },
     /// Too many prompts in the hour.
     RateLimited { per_hour: u32 },
     /// Too many commands of the session wait already.
@@ -366,12 +401,15 @@ impl std::fmt::Display for Refusal {
             Self::Person { words: Some(words) } => write!(f, "denied by a person: {words}"),
             Self::Person { words: None } => f.write_str("denied by a person"),
             Self::Timeout { seconds } => write!(f, "timed out: nobody answered within {seconds} s"),
-            Self::Unanswered { request, seconds, late: true } => write!(
+            Self::Unanswered { request, seconds, so_far: Some(so_far), .. } => {
+                write!(f, "timed out: request {request} had {so_far} within {seconds} s")
+            }
+            Self::Unanswered { request, seconds, late: true, .. } => write!(
                 f,
                 "timed out: nobody answered request {request} within {seconds} s; once a person approves it, the same \
                  command in the same folder runs once"
             ),
-            Self::Unanswered { request, seconds, late: false } => {
+            Self::Unanswered { request, seconds, late: false, .. } => {
                 write!(f, "timed out: nobody answered request {request} within {seconds} s")
             }
             Self::Crowded { waiting } => {
@@ -411,7 +449,8 @@ pub fn decide(
     if risk.tier <= Tier::Medium && is_support(invocation, policy) {
         return cleared(Basis::Support);
     }
-    if risk.tier < Tier::Critical {
+    // What several approvers sign, nothing else lets run: no grant, no mode, no yes to a command above it.
+    if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 {
         if let Some(grant) = covering(invocation, judgment, grants) {
             return cleared(Basis::Grant(grant.id.clone()));
         }
@@ -438,7 +477,8 @@ pub fn decide(
 /// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
 #[must_use]
 pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis> {
-    (invocation.origin == Origin::Cli && prompt.tier < Tier::Critical).then_some(Basis::YesInAdvance)
+    let plain = prompt.tier < Tier::Critical && prompt.approvals == 1;
+    (invocation.origin == Origin::Cli && plain).then_some(Basis::YesInAdvance)
 }
 
 /// A change of production is asked whatever the threshold.
@@ -492,6 +532,7 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
 fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
     let timeouts = policy.timeouts;
     let critical = risk.tier == Tier::Critical;
+    let approvals = policy.approvals.wanted(risk);
     Prompt {
         tier: risk.tier,
         seconds: match risk.tier {
@@ -501,6 +542,7 @@ fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
         },
         finish_seconds: timeouts.critical_finish,
         word: critical,
-        may_grant: !critical,
+        may_grant: !critical && approvals == 1,
+        approvals,
     }
 }

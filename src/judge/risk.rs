@@ -21,6 +21,8 @@ pub struct Finding {
     pub touches: Vec<String>,
     pub deny: bool,
     pub yolo: bool,
+    /// How many different approvers sign a yes; 1: as the policy has it.
+    pub approvals: u8,
     pub notes: Vec<super::rules::model::Note>,
     /// Why it counts for less than the rule says, when a lowering fact of RISK.md holds.
     pub lowered: Option<String>,

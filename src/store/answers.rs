@@ -45,7 +45,7 @@ impl Store {
         answer: &Answer<'_>,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
-        let Answer { yes: bound, by, words, signatures, waited_for: _ } = *answer;
+        let Answer { yes: bound, by, words, signatures, .. } = *answer;
         let mut draft = Draft::default();
         draft.text("kind", Some("answered"));
         draft.integer("at", now.as_millisecond());
@@ -109,18 +109,24 @@ impl Store {
         })
     }
 
-    /// Uses an answer up. False when that was done before: the record remembers it, whatever the queue says.
-    pub(super) fn use_answer(&self, row: i64, now: Timestamp) -> Result<bool, StoreError> {
-        let mut draft = Draft::default();
-        draft.text("kind", Some("taken"));
-        draft.integer("at", now.as_millisecond());
-        draft.integer("about", row);
+    /// Uses answers up that together are one. False when that was done before with any of them: the record remembers it,
+    /// whatever the queue says.
+    pub(super) fn use_answers(&self, rows: &[i64], now: Timestamp) -> Result<bool, StoreError> {
         self.write_durably(|connection| {
-            let used = connection.prepare("SELECT 1 FROM record WHERE about = ?1 AND kind = 'taken'")?.exists([row])?;
-            if !used {
+            let mut used = connection.prepare("SELECT 1 FROM record WHERE about = ?1 AND kind = 'taken'")?;
+            for row in rows {
+                if used.exists([row])? {
+                    return Ok(false);
+                }
+            }
+            for row in rows {
+                let mut draft = Draft::default();
+                draft.text("kind", Some("taken"));
+                draft.integer("at", now.as_millisecond());
+                draft.integer("about", *row);
                 chain::append(connection, &draft)?;
             }
-            Ok(!used)
+            Ok(true)
         })
     }
 

@@ -276,6 +276,9 @@ pub struct FindingEntry {
     pub more_touches: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deny: bool,
+    /// How many different approvers the rule wants.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub approvals: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -305,6 +308,7 @@ impl From<FindingEntry> for Finding {
             touches: entry.touches,
             deny: entry.deny,
             yolo: false,
+            approvals: entry.approvals,
             notes: entry.notes,
             lowered: entry.lowered,
             act: None,
@@ -316,6 +320,15 @@ impl From<ContextEntry> for Circumstance {
     fn from(entry: ContextEntry) -> Self {
         Self { fact: entry.fact, weight: entry.weight, detail: entry.detail }
     }
+}
+
+const fn one() -> u8 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_one(number: &u8) -> bool {
+    *number == 1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -344,6 +357,7 @@ fn entry(finding: &Finding) -> FindingEntry {
         touches: finding.touches.iter().take(MAX_FINDINGS).map(|touched| redact(touched).0).collect(),
         more_touches: finding.touches.len().saturating_sub(MAX_FINDINGS),
         deny: finding.deny,
+        approvals: finding.approvals,
         notes: finding.notes.clone(),
         lowered: finding.lowered.clone(),
     }

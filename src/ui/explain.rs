@@ -191,6 +191,13 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
             Basis::Person => "It runs: a person said yes.".to_owned(),
             Basis::Host => "It runs: the agent's own prompt asked a person.".to_owned(),
         }],
+        Decision::Ask(prompt) if prompt.approvals > 1 => vec![
+            format!(
+                "{} different approvers are asked, and each signs: one here at most, the others in the queue.",
+                prompt.approvals
+            ),
+            "No grant, no mode and nobody else can answer for them. No answer means no.".to_owned(),
+        ],
         Decision::Ask(prompt) if prompt.tier == Tier::Critical => vec![
             format!(
                 "A person at the terminal is asked to type a random word: {} s to begin, then {} s to finish.",

@@ -21,6 +21,9 @@ pub struct Verdict<'a> {
     /// What settled it: the basis of an allow, the kind of a denial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<&'static str>,
+    /// How many different approvers sign a yes, where one person's does not do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<u8>,
     pub findings: Vec<FindingView<'a>>,
     pub context: Vec<CircumstanceView<'a>>,
 }
@@ -74,6 +77,10 @@ impl<'a> Verdict<'a> {
                 Decision::Run(cleared) => Some(cleared.basis().name()),
                 Decision::Ask(_) => None,
                 Decision::Refuse(refusal) => Some(Refusal::kind(refusal)),
+            },
+            approvals: match decision {
+                Decision::Ask(prompt) => Some(prompt.approvals).filter(|approvals| *approvals > 1),
+                Decision::Run(_) | Decision::Refuse(_) => None,
             },
             findings: risk.findings.iter().map(FindingView::new).collect(),
             context: risk

@@ -140,8 +140,10 @@ impl Caller {
                 return names;
             }
         }
-        // The root is not above: its session's leader has ended, or is this process itself.
-        names.truncate(1);
+        // The root is not above: its session's leader has ended, or is this process itself. What started a program on a
+        // terminal of its own is the terminal.
+        let leads = self.terminal.is_person_here() && Self::unique_name().as_deref() == Some(root);
+        names.truncate(usize::from(!leads));
         names.push(root.to_owned());
         names
     }

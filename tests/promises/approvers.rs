@@ -1,5 +1,8 @@
 //! With an approver enrolled, a yes to what is of tier 3 and above counts only when they signed it.
 
+#[path = "approvers/several.rs"]
+mod several;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;

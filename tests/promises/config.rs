@@ -267,6 +267,23 @@ fn whatever_a_project_would_loosen_is_named_with_file_line_and_key() {
 }
 
 #[test]
+fn how_many_approvers_are_wanted_every_file_may_raise_and_none_may_lower() {
+    let house = House::new();
+    house.machine("approvals.tier_3 = 2").user("[approvals]\ntier_3 = 3\ntier_4 = 2").project("approvals.tier_2 = 2");
+    let found = house.policy().approvals;
+    assert_eq!((found.medium, found.high, found.critical), (2, 3, 2));
+    // Nobody but who set it takes it back, locked or not, and what is wrong leaves it as it is.
+    house.user("approvals.tier_3 = 1");
+    assert!(house.problems()[0].contains("approvals.tier_3: 1 is laxer than 2, and a user file may only tighten"));
+    assert_eq!(house.load().policy.approvals.high, 2);
+    // What cannot be read, and speaks of it, wants two.
+    for wrong in ["approvals.tier_4 = \"two\"", "approvals.tier_4 = 0", "[approvals]\ntier_4 = 2\nmode = "] {
+        house.user(wrong);
+        assert_eq!((house.problems().len(), house.load().policy.approvals.critical), (1, 2), "{wrong}");
+    }
+}
+
+#[test]
 fn a_project_in_a_project_tightens_further_and_cannot_take_it_back() {
     let house = House::new();
     house.project("prompts_per_hour = 5");

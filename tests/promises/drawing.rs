@@ -44,6 +44,7 @@ fn finding(
         touches: touches.iter().map(|&text| text.to_owned()).collect(),
         deny: false,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         lowered: None,
         act: None,
@@ -118,7 +119,8 @@ fn full() -> CardView {
 }
 
 fn prompt(tier: Tier) -> Prompt {
-    Prompt { tier, seconds: 30, finish_seconds: 20, word: tier == Tier::Critical, may_grant: tier != Tier::Critical }
+    let critical = tier == Tier::Critical;
+    Prompt { tier, seconds: 30, finish_seconds: 20, word: critical, may_grant: !critical, approvals: 1 }
 }
 
 fn draw(view: &CardView, entry: Entry<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {

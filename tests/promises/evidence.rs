@@ -80,6 +80,7 @@ fn finding(act: usize) -> Finding {
         touches: Vec::new(),
         deny: false,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         lowered: None,
         act: Some(act),

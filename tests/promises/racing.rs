@@ -65,7 +65,7 @@ fn waiting(home: &Home) -> (Asker, Traced) {
 fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
     let queue = queue(home);
     let yes = Some((&shown.digest, &shown.bindings));
-    let answer = Answer { yes, by: "ada", words: None, signatures: &[], waited_for: true };
+    let answer = Answer { yes, by: "ada", words: None, signatures: &[], waited_for: true, approvals: 1, signer: &[] };
     let outcome = queue.answer(&home.store(), &shown.pending, &answer, Timestamp::now()).unwrap();
     bell::ring(&queue.bell(&shown.pending.id).unwrap());
     outcome

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::app::road::Road;
 use crate::channel::{line, ssh_keygen};
 use crate::config::approvers::Enrolled;
 use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
@@ -16,28 +17,71 @@ use crate::judge::risk::Tier;
 /// How often a passphrase or a code may be wrong.
 const TRIES: usize = 3;
 
-/// Whether a yes to a command of this tier wants a signature.
+/// Whether a yes to a command of this tier, which wants so many approvers, wants a signature.
 #[must_use]
-pub fn is_wanted(enrolled: &Enrolled, tier: Tier) -> bool {
-    tier >= Tier::High && enrolled.is_any()
+pub fn is_wanted(enrolled: &Enrolled, tier: Tier, approvals: u8) -> bool {
+    approvals > 1 || (tier >= Tier::High && enrolled.is_any())
 }
 
-/// Asks an approver at the terminal to sign. `what` says for what.
+/// Why as many different approvers as are wanted cannot sign, whoever is asked; `None` when they can.
+#[must_use]
+pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
+    if approvals < 2 {
+        return None;
+    }
+    if let Some(problem) = enrolled.problems.first() {
+        return Some(format!(
+            "{approvals} different approvers are wanted, and who is enrolled cannot be told: {problem}"
+        ));
+    }
+    let people = approver::people(&enrolled.approvers);
+    let enough = people >= usize::from(approvals);
+    let same = if people < enrolled.approvers.len() { " (two names for one key are one)" } else { "" };
+    let is = if people == 1 { "is" } else { "are" };
+    (!enough).then(|| {
+        format!("{approvals} different approvers are wanted, and {people} {is} enrolled{same}: guard approver add")
+    })
+}
+
+/// The most approvers that any command wants, by its tier or by a rule.
+#[must_use]
+pub fn most(road: &Road) -> u8 {
+    let rules = road.catalog.all_rules().map(|rule| rule.approvals);
+    rules.fold(road.policy().approvals.most(), u8::max)
+}
+
+/// All names that stand for the key of an approver, the approver's own first.
+#[must_use]
+pub fn names(enrolled: &Enrolled, name: &str) -> Vec<String> {
+    let Some(own) = enrolled.named(name) else { return vec![name.to_owned()] };
+    let others = enrolled.approvers.iter().filter(|other| other.name != name && other.key.is_same(&own.key));
+    std::iter::once(own).chain(others).map(|approver| approver.name.clone()).collect()
+}
+
+/// Asks an approver at the terminal to sign. `what` says for what, and `but` names those who have signed it already.
 ///
 /// # Errors
 /// Why there is no signature.
-pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8]) -> Result<Signed, String> {
+pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> Result<Signed, String> {
     if let Some(problem) = enrolled.problems.first() {
         return Err(format!("who is enrolled cannot be told: {problem}"));
     }
     let told = |error: std::io::Error| error.to_string();
-    let approver = match enrolled.approvers.as_slice() {
-        [] => return Err("nobody is enrolled".to_owned()),
-        [one] => one,
+    let has_signed = |one: &Approver| names(enrolled, &one.name).iter().any(|name| but.contains(name));
+    let left: Vec<&Approver> = enrolled.approvers.iter().filter(|one| !has_signed(one)).collect();
+    let approver = match left.as_slice() {
+        [] if but.is_empty() => return Err("nobody is enrolled".to_owned()),
+        [] => return Err("everybody who is enrolled has signed it".to_owned()),
+        [one] => *one,
         several => {
             let names: Vec<_> = several.iter().map(|approver| approver.name.as_str()).collect();
             let name = line::ask("", &format!("{what}. Who signs ({})?", names.join(", "))).map_err(told)?;
-            enrolled.named(name.trim()).ok_or_else(|| BadSignature::Unknown(name.trim().to_owned()).to_string())?
+            let name = name.trim();
+            let found = enrolled.named(name).ok_or_else(|| BadSignature::Unknown(name.to_owned()).to_string())?;
+            if has_signed(found) {
+                return Err(format!("{name} has signed it already, and counts once"));
+            }
+            found
         }
     };
     let name = &approver.name;
@@ -117,17 +161,19 @@ impl Drop for Held {
     }
 }
 
-/// Whether the signatures under a yes are enough for its tier; the names of those who signed.
+const ENROLLED: &str = "approvers are enrolled";
+
+/// Whether the signatures under a yes are enough for its tier and the approvers it wants; the names of those who signed.
 ///
 /// # Errors
 /// Why they are not.
 pub fn are_enough(
     enrolled: &Enrolled,
-    tier: Tier,
+    (tier, approvals): (Tier, u8),
     message: &[u8],
     signatures: &[Signed],
 ) -> Result<Vec<String>, String> {
-    if !is_wanted(enrolled, tier) {
+    if !is_wanted(enrolled, tier, approvals) {
         return Ok(Vec::new());
     }
     if let Some(problem) = enrolled.problems.first() {
@@ -135,7 +181,13 @@ pub fn are_enough(
     }
     let names = approver::signers(&enrolled.approvers, message, signatures).map_err(|error| error.to_string())?;
     if names.is_empty() {
-        return Err("it is not signed, and approvers are enrolled".to_owned());
+        let why =
+            if approvals > 1 { format!("{approvals} different approvers are wanted") } else { ENROLLED.to_owned() };
+        return Err(format!("it is not signed, and {why}"));
+    }
+    if names.len() < usize::from(approvals) {
+        let by = names.join(" and ");
+        return Err(format!("{} of {approvals} approvals, by {by}", names.len()));
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }

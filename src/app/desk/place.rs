@@ -50,6 +50,7 @@ pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
         touches: Vec::new(),
         deny: true,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         lowered: None,
         act: None,

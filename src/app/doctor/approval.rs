@@ -11,6 +11,7 @@ use std::time::Duration;
 use nix::unistd::AccessFlags;
 
 use super::{Finding, Ward};
+use crate::app::approver::sign;
 use crate::app::install::file;
 use crate::app::install::hosts::HOSTS;
 use crate::config::Layer;
@@ -173,6 +174,13 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     let check = "approval.approvers";
     if let Some(problem) = enrolled.problems.first() {
         return Some(Finding::fail(check, problem.to_string(), "put it right; until then nobody can sign"));
+    }
+    if let Some(why) = sign::lacking(&enrolled, sign::most(ward.road)) {
+        return Some(Finding::fail(
+            check,
+            format!("{why}; until then what wants them is refused"),
+            "guard approver add NAME",
+        ));
     }
     let names: Vec<&str> = enrolled.approvers.iter().map(|approver| approver.name.as_str()).collect();
     if names.is_empty() {

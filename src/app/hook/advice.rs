@@ -79,7 +79,8 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
                 return Ok(Answer::NoOpinion);
             }
             // No agent's prompt signs for an approver.
-            let is_left_to_host = prompt.tier < Tier::Critical && !sign::is_wanted(&road.approvers(), prompt.tier);
+            let is_signed = || sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals);
+            let is_left_to_host = prompt.tier < Tier::Critical && !is_signed();
             if call.asks && is_left_to_host {
                 return match note.write(Settled::Asked, None, None, hands()) {
                     Ok(()) => Ok(Answer::Ask { reason: in_full(&road, verdict::question(risk)) }),
@@ -137,6 +138,9 @@ fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait 
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&road.caller.env));
     let why = match prompt.tier {
+        _ if prompt.approvals > 1 => {
+            "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
+        }
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not sure to ask a person when its hook wants it to", host.name),
     };

@@ -76,7 +76,7 @@ fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value
     let mut value = json!({
         "id": rule.id, "tier": rule.tier.number(), "weight": rule.weight.as_f64(),
         "reversibility": rule.reversibility.name(), "reason": rule.reason, "instead": rule.instead,
-        "deny": rule.deny, "yolo": rule.yolo, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
+        "deny": rule.deny, "yolo": rule.yolo, "approvals": rule.approvals, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
         "layer": origin.map(|(layer, _)| layer.name()), "file": origin.and_then(|(_, file)| file),
     });
     if let (Some(value), Some(examples)) = (value.as_object_mut(), examples) {
@@ -126,6 +126,9 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
         if holds {
             lines.push(label(name, "yes"));
         }
+    }
+    if rule.approvals > 1 {
+        lines.push(label("approvers", &rule.approvals.to_string()));
     }
     if let Some((layer, file)) = catalog.origin(&rule.id) {
         lines.push(label(

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 
-/// A request as it was when it was filed: asked anew, it is another.
-pub type Name = (String, Timestamp);
+/// A request as it was when it was filed, and how many had approved it: asked anew or signed by one more, it is another.
+pub type Name = (String, Timestamp, usize);
 
 pub fn name(pending: &Pending) -> Name {
-    (pending.id.clone(), pending.filed)
+    (pending.id.clone(), pending.filed, pending.approved_by.len())
 }
 
 /// Whether two are shown as one.

@@ -239,6 +239,7 @@ fn finding(entry: &FindingEntry) -> Finding {
         touches: entry.touches.clone(),
         deny: entry.deny,
         yolo: false,
+        approvals: entry.approvals,
         notes: entry.notes.clone(),
         lowered: entry.lowered.clone(),
         act: None,

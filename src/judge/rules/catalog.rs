@@ -128,6 +128,7 @@ fn unreadable() -> Rule {
         instead: Some("install guard again".to_owned()),
         deny: false,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         when: Match { dry_run: true, ..Match::default() },
         lower: Vec::new(),

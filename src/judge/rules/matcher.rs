@@ -74,9 +74,10 @@ struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// Adds a finding, unless the policy switches its rule off (never at tier 4) or it was found already.
+    /// Adds a finding, unless the policy switches its rule off (never at tier 4, nor
+    /// where it wants several approvers) or it was found already.
     fn add(&mut self, finding: Finding) {
-        let off = finding.tier < Tier::Critical && self.disabled.contains(&finding.rule);
+        let off = finding.tier < Tier::Critical && finding.approvals == 1 && self.disabled.contains(&finding.rule);
         let here = self.places.entry(finding.span).or_default();
         let same = |other: &Finding| {
             other.rule == finding.rule
@@ -125,6 +126,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             reasons.dedup();
             finding.tier = Tier::Low;
             finding.weight = Weight::of_tier(Tier::Low);
+            finding.approvals = 1;
             finding.lowered = Some(reasons.join("; "));
             finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
         }
@@ -153,6 +155,7 @@ fn from_rule(rule: &Rule, span: Span) -> Finding {
         touches: Vec::new(),
         deny: rule.deny,
         yolo: rule.yolo,
+        approvals: rule.approvals,
         notes: rule.notes.clone(),
         lowered: None,
         act: None,
@@ -172,6 +175,7 @@ fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
         touches: Vec::new(),
         deny: false,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         lowered: None,
         act: None,

@@ -12,6 +12,9 @@ use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
+/// The most approvers that a rule or a tier may want.
+pub const MAX_APPROVALS: u8 = 9;
+
 /// A rule: which acts it matches, how bad they are, and what to say of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
@@ -28,6 +31,8 @@ pub struct Rule {
     pub deny: bool,
     /// Lets a reviewer or a threshold above 3.0 settle it up to tier 3 (RISK.md, provenance).
     pub yolo: bool,
+    /// How many different approvers sign a yes; 1: as the policy has it.
+    pub approvals: u8,
     /// What it contributes to the behaviour of a session.
     pub notes: Vec<Note>,
     pub when: Match,

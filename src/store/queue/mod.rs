@@ -29,11 +29,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole, pack};
-use self::rows::{COLUMNS, SCHEMA, erase_critical, find, free_name, pending, same, sweep};
+use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
-use super::{Paths, Store};
+use super::{Answered, Paths, Store};
+use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
@@ -63,16 +64,17 @@ impl Queue {
             // What is erased is overwritten, and no journal keeps it.
             connection
                 .execute_batch("PRAGMA secure_delete=ON;PRAGMA journal_mode=TRUNCATE;PRAGMA synchronous=NORMAL")?;
-            let known: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-            if known == 0 {
-                connection.execute_batch(&format!("BEGIN IMMEDIATE;{SCHEMA};PRAGMA user_version=1;COMMIT"))?;
+            if rows::taken(&connection)? < KNOWN {
+                let transaction = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+                rows::take(&transaction)?;
+                transaction.commit()?;
             }
             Ok(connection)
         };
         let connection = open().map_err(|error| StoreError::from_sqlite(&paths, error, PATIENCE))?;
-        let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap_or(1);
-        if found > 1 {
-            return Err(StoreError::Newer { path: paths.database(), found, known: 1 });
+        let found = rows::taken(&connection).unwrap_or(KNOWN);
+        if found > KNOWN {
+            return Err(StoreError::Newer { path: paths.database(), found, known: KNOWN });
         }
         Ok(Self { paths, connection })
     }
@@ -116,12 +118,22 @@ impl Queue {
         let session = &new.invocation.session;
         self.change(|connection| {
             sweep(connection, now)?;
-            let mut again = None;
+            let (mut again, mut twins) = (None, false);
             for known in same(connection, &digest)? {
                 let waited_for = known.waiter.as_deref().is_some_and(alive);
+                twins |= waited_for && known.state == State::Waiting && known.root == session.root;
                 match known.state {
                     _ if waited_for || known.user != new.invocation.user => {}
-                    State::Approved if known.tier.max(new.risk.tier) < Tier::Critical => return Ok(Filed::Answered { id: known.id }),
+                    State::Approved if known.tier.max(new.risk.tier) < Tier::Critical => {
+                        return Ok(Filed::Answered { id: known.id });
+                    }
+                    State::Waiting if known.approvals > 1 && known.waiter.is_none() && known.expires > now => {
+                        return take_up(connection, new, &known);
+                    }
+                    // What was signed for one asking is not for another, which therefore bears another name.
+                    State::Waiting | State::Late if known.approvals.max(new.approvals) > 1 => {
+                        settle(connection, &known.id, "it was asked anew")?;
+                    }
                     State::Waiting | State::Late => again = Some(known.id),
                     _ => {}
                 }
@@ -139,8 +151,8 @@ impl Queue {
             connection
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
-                     agent, tier, score, command, redacted, cwd, why, exact)
-                     VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                     agent, tier, score, command, redacted, cwd, why, exact, approvals)
+                     VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
                 )?
                 .execute(params![
                     id,
@@ -160,8 +172,9 @@ impl Queue {
                     new.invocation.cwd.to_string_lossy(),
                     why,
                     exact,
+                    new.approvals,
                 ])?;
-            Ok(Filed::Waits { id })
+            Ok(Filed::Waits { id, twins })
         })
         .inspect(|_| self.take_down_bells())
     }
@@ -194,8 +207,9 @@ impl Queue {
             State::Used | State::Lapsed => Ok(Found::Void { what: format!("the answer to {id} is used up") }),
             State::Void => Ok(Found::Void { what: now.words.unwrap_or_default() }),
             State::Approved => {
-                let row = now.answer.unwrap_or(0);
-                let Some(answered) = store.read_answer(row, id, digest, bindings)? else {
+                let last = now.answer.unwrap_or(0);
+                let rows = if now.given.is_empty() { vec![last] } else { now.given };
+                let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
                     let what = "the answer was not written by guard, or was given for another command";
                     self.void(id, what)?;
                     return Ok(Found::Void { what: what.to_owned() });
@@ -203,10 +217,10 @@ impl Queue {
                 let taken = self.change(|connection| {
                     connection
                         .prepare("UPDATE request SET state = 'used', exact = NULL WHERE id = ?1 AND state = 'approved' AND answer = ?2")?
-                        .execute(params![id, row])
+                        .execute(params![id, last])
                 })?;
                 // Of the queue's rows the last word is with whoever can write them; of the record's, with the chain.
-                let first = taken == 1 && store.use_answer(row, Timestamp::now())?;
+                let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
                 Ok(match first {
                     true => Found::Yes(answered),
                     false => Found::Void { what: format!("the answer to {id} is used up") },
@@ -224,7 +238,7 @@ impl Queue {
             let given_up = connection
                 .prepare("UPDATE request SET state = 'late', waiter = NULL WHERE id = ?1 AND state = 'waiting'")?
                 .execute([id])?;
-            erase_critical(connection)?;
+            erase_never_late(connection)?;
             Ok(given_up == 1)
         })
     }
@@ -234,15 +248,7 @@ impl Queue {
     /// # Errors
     /// The queue cannot be written.
     pub fn void(&self, id: &str, what: &str) -> Result<bool, StoreError> {
-        self.change(|connection| {
-            let voided = connection
-                .prepare(
-                    "UPDATE request SET state = 'void', words = ?2, exact = NULL
-                     WHERE id = ?1 AND state IN ('waiting', 'late', 'approved')",
-                )?
-                .execute([id, what])?;
-            Ok(voided == 1)
-        })
+        self.change(|connection| settle(connection, id, what))
     }
 
     /// Gives a person's answer to a request as it was shown: the first one wins.
@@ -269,8 +275,21 @@ impl Queue {
                 return Ok(Outcome::AskedAnew);
             }
             let late = pending.state == State::Late || !answer.waited_for;
-            if late && answer.yes.is_some() && pending.tier == Tier::Critical {
+            let wanted = answer.approvals.max(pending.approvals);
+            let never_late = pending.is_never_late() || wanted > 1;
+            if late && answer.yes.is_some() && never_late {
                 return Ok(Outcome::TooLate);
+            }
+            let mut given: Vec<(i64, &str)> =
+                pending.given.iter().copied().zip(pending.approved_by.iter().map(String::as_str)).collect();
+            let several = wanted > 1 && answer.yes.is_some();
+            if several {
+                if answer.signer.is_empty() || answer.signatures.is_empty() {
+                    return Ok(Outcome::Unsigned);
+                }
+                if let Some((_, by)) = given.iter().find(|(_, by)| answer.signer.iter().any(|name| name == by)) {
+                    return Ok(Outcome::SignedAlready { by: (*by).to_owned() });
+                }
             }
             let row = match store.write_answer(&pending, answer, now) {
                 Ok(row) => row,
@@ -279,19 +298,51 @@ impl Queue {
                     return Err(rusqlite::Error::QueryReturnedNoRows);
                 }
             };
+            let mut by = answer.by.to_owned();
+            if several {
+                given.extend(answer.signer.first().map(|name| (row, name.as_str())));
+                let names: Vec<String> = given.iter().map(|(_, name)| (*name).to_owned()).collect();
+                let list = serde_json::to_string(&given).unwrap_or_default();
+                connection
+                    .prepare("UPDATE request SET given = ?2, approvals = ?3 WHERE id = ?1")?
+                    .execute(params![pending.id, list, wanted])?;
+                if names.len() < usize::from(wanted) {
+                    return Ok(Outcome::Partly { by: names });
+                }
+                by = names.join(" and ");
+            }
             let (state, erase) = if answer.yes.is_some() { ("approved", false) } else { ("denied", true) };
             connection
                 .prepare(
                     "UPDATE request SET state = ?2, decided = ?3, decided_by = ?4, words = ?5, answer = ?6,
                      exact = iif(?7, NULL, exact) WHERE id = ?1",
                 )?
-                .execute(params![pending.id, state, now.as_millisecond(), answer.by, answer.words, row, erase])?;
+                .execute(params![pending.id, state, now.as_millisecond(), by, answer.words, row, erase])?;
             Ok(Outcome::Done { late })
         });
         match failed {
             Some(error) => Err(error),
             None => done,
         }
+    }
+
+    /// The signatures under the yeses so far, for a request that wants several. `None` when one of them was not written
+    /// by guard for this command.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn given(
+        &self,
+        store: &Store,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Option<Vec<Signed>>, StoreError> {
+        let Some(pending) = self.find(id)?.filter(|pending| !pending.given.is_empty()) else {
+            return Ok(Some(Vec::new()));
+        };
+        let found = answered(store, &pending.given, &pending.id, digest, bindings)?;
+        Ok(found.map(|answered| answered.signatures))
     }
 
     /// All that is shown, the oldest first. What has become too old is so from now on.
@@ -346,4 +397,44 @@ impl Queue {
             Ok(done)
         })
     }
+}
+
+/// The yeses of these rows as one: the last, with the signatures of all. `None` when any was not written by guard for
+/// this command.
+fn answered(
+    store: &Store,
+    rows: &[i64],
+    id: &str,
+    digest: &Digest,
+    bindings: &Bindings,
+) -> Result<Option<Answered>, StoreError> {
+    let mut all: Option<Answered> = None;
+    for row in rows {
+        let Some(mut one) = store.read_answer(*row, id, digest, bindings)? else { return Ok(None) };
+        if let Some(before) = all {
+            one.signatures.splice(0..0, before.signatures);
+        }
+        all = Some(one);
+    }
+    Ok(all)
+}
+
+/// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was signed:
+/// for a command that rests on something else by now they do not hold.
+fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> rusqlite::Result<Filed> {
+    connection
+        .prepare("UPDATE request SET waiter = ?2, expires = ?3, approvals = max(approvals, ?4) WHERE id = ?1")?
+        .execute(params![known.id, new.waiter, new.expires.as_millisecond(), new.approvals])?;
+    Ok(Filed::Waits { id: known.id.clone(), twins: true })
+}
+
+/// Ends a request whose bindings do not hold any more. False when it had ended.
+fn settle(connection: &Connection, id: &str, what: &str) -> rusqlite::Result<bool> {
+    let voided = connection
+        .prepare(
+            "UPDATE request SET state = 'void', words = ?2, exact = NULL
+             WHERE id = ?1 AND state IN ('waiting', 'late', 'approved')",
+        )?
+        .execute([id, what])?;
+    Ok(voided == 1)
 }

@@ -84,6 +84,11 @@ pub struct Pending {
     pub cwd: String,
     /// The worst finding: rule and reason.
     pub why: String,
+    /// How many different approvers it wants; 1: any person who may answer.
+    pub approvals: u8,
+    /// The approvers who have said yes so far, where it wants several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approved_by: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +99,9 @@ pub struct Pending {
     pub(super) digest: Vec<u8>,
     #[serde(skip)]
     pub(super) answer: Option<i64>,
+    /// The rows of the record with the yeses so far, where it wants several.
+    #[serde(skip)]
+    pub(super) given: Vec<i64>,
 }
 
 impl Pending {
@@ -101,6 +109,12 @@ impl Pending {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest
+    }
+
+    /// Whether nothing is approved once nobody waits for it any more.
+    #[must_use]
+    pub fn is_never_late(&self) -> bool {
+        self.tier == Tier::Critical || self.approvals > 1
     }
 }
 
@@ -141,13 +155,15 @@ pub struct NewRequest<'a> {
     pub expires: Timestamp,
     /// How many of the session may wait at once.
     pub most: u32,
+    /// How many different approvers it wants.
+    pub approvals: u8,
 }
 
 /// What became of filing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filed {
-    /// It waits, under this name.
-    Waits { id: String },
+    /// It waits, under this name. `twins`: others of the same session wait for the same.
+    Waits { id: String, twins: bool },
     /// It was answered before, and the answer may be used now.
     Answered { id: String },
     /// So many of the session wait already.
@@ -180,6 +196,10 @@ pub struct Answer<'a> {
     pub signatures: &'a [Signed],
     /// The guard that asked is there and waits.
     pub waited_for: bool,
+    /// How many different approvers are wanted, as the one who answers finds it.
+    pub approvals: u8,
+    /// All names under which the one who signed could have signed.
+    pub signer: &'a [String],
 }
 
 /// What became of an answer.
@@ -187,9 +207,15 @@ pub struct Answer<'a> {
 pub enum Outcome {
     /// It counts; it is `late` when nobody waits for it any more.
     Done { late: bool },
+    /// It counts, and more approvers are wanted beside these.
+    Partly { by: Vec<String> },
+    /// This approver has said yes already, and counts once.
+    SignedAlready { by: String },
+    /// Several approvers are wanted, and this yes is none's.
+    Unsigned,
     /// Somebody was first, or it is over.
     Settled(Box<Pending>),
-    /// It is of tier 4, and nobody waits for it any more.
+    /// It is of tier 4 or wants several approvers, and nobody waits for it any more.
     TooLate,
     /// It was asked anew since it was shown.
     AskedAnew,

@@ -16,7 +16,10 @@ const UNUSED_MS: i64 = 60 * 60 * 1000;
 
 /// What is settled is shown for so long.
 const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-pub(super) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS request(
+
+/// What has to be done to an empty file, in order. Never edited, only added to.
+const STEPS: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
     filed INTEGER NOT NULL,
@@ -39,10 +42,33 @@ pub(super) const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS request(
     decided_by TEXT,
     words TEXT,
     answer INTEGER
-  ) STRICT, WITHOUT ROWID";
+  ) STRICT, WITHOUT ROWID",
+    // How many approvers are wanted, and the yeses so far: JSON, a list of rows of the record and names.
+    "ALTER TABLE request ADD COLUMN approvals INTEGER NOT NULL DEFAULT 1;
+     ALTER TABLE request ADD COLUMN given TEXT",
+];
+
+/// How many steps this version knows.
+#[expect(clippy::cast_possible_wrap, reason = "a handful")]
+pub(super) const KNOWN: i64 = STEPS.len() as i64;
+
+/// How many steps the file has seen.
+pub(super) fn taken(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+/// Takes the steps that are missing. To be called inside a transaction that holds the write lock.
+pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
+    let seen = usize::try_from(taken(connection)?).unwrap_or(0);
+    STEPS.iter().skip(seen).try_for_each(|step| connection.execute_batch(step))?;
+    if seen < STEPS.len() {
+        connection.pragma_update(None, "user_version", KNOWN)?;
+    }
+    Ok(())
+}
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
-    redacted, cwd, why, decided, decided_by, words, digest, answer";
+    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -57,6 +83,8 @@ pub(super) fn same(connection: &Connection, digest: &[u8; 32]) -> rusqlite::Resu
 pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
     let time = |ms: i64| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
     let state: String = row.get(1)?;
+    let given = given(row.get::<_, Option<String>>(22)?.as_deref());
+    let (given, approved_by) = given.into_iter().unzip();
     Ok(Pending {
         id: row.get(0)?,
         // An unknown word is somebody else's hand: nothing can be done with it.
@@ -80,7 +108,16 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         words: row.get(18)?,
         digest: row.get(19)?,
         answer: row.get(20)?,
+        // What is no such number is somebody else's hand: more than anybody can be.
+        approvals: u8::try_from(row.get::<_, i64>(21)?).unwrap_or(u8::MAX),
+        approved_by,
+        given,
     })
+}
+
+/// The yeses so far: rows of the record, and names. What cannot be read is none.
+pub(super) fn given(text: Option<&str>) -> Vec<(i64, String)> {
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// What was not answered or used in time.
@@ -90,7 +127,7 @@ pub(super) fn sweep(connection: &Connection, now: Timestamp) -> rusqlite::Result
     connection
         .prepare("UPDATE request SET state = 'late' WHERE state = 'waiting' AND expires + 5000 < ?1")?
         .execute([now])?;
-    erase_critical(connection)?;
+    erase_never_late(connection)?;
     connection
         .prepare(
             "UPDATE request SET state = 'lapsed', exact = NULL
@@ -101,10 +138,10 @@ pub(super) fn sweep(connection: &Connection, now: Timestamp) -> rusqlite::Result
     Ok(())
 }
 
-/// Of tier 4 nothing is approved late, so nothing need be kept.
-pub(super) fn erase_critical(connection: &Connection) -> rusqlite::Result<()> {
+/// Of tier 4, and of what wants several approvers, nothing is approved late, so nothing need be kept.
+pub(super) fn erase_never_late(connection: &Connection) -> rusqlite::Result<()> {
     connection
-        .prepare("UPDATE request SET exact = NULL WHERE state = 'late' AND tier >= 4 AND exact IS NOT NULL")?
+        .prepare("UPDATE request SET exact = NULL WHERE state = 'late' AND (tier >= 4 OR approvals > 1) AND exact IS NOT NULL")?
         .execute([])?;
     Ok(())
 }

@@ -47,6 +47,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         touches: vec!["build".to_owned()],
         deny: false,
         yolo: false,
+        approvals: 1,
         notes: Vec::new(),
         lowered: None,
         act: None,
@@ -90,6 +91,7 @@ fn process_that_asks() {
         finish_seconds: number(FINISH, 60),
         word: tier == Tier::Critical,
         may_grant: tier != Tier::Critical,
+        approvals: 1,
     };
     let part =
         PartView { depth: 0, text: view.command.clone(), does: vec!["rm deletes build".to_owned()], findings: vec![0] };

@@ -8,8 +8,8 @@ use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest, Rule, TextTest,
-    Which,
+    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
+    Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::tier::{Tier, Weight};
@@ -45,6 +45,7 @@ pub fn rule(
         instead: shape.instead.clone(),
         deny: shape.deny,
         yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
+        approvals: shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref()),
         notes: shape.notes.clone(),
         when,
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
@@ -83,6 +84,16 @@ impl Check<'_> {
             }
             if !vocabulary.known.may_loosen() {
                 self.fault(&yolo.span(), "yolo", "a project's pattern file may only tighten", "leave `yolo` out");
+            }
+        }
+        if let Some(approvals) = &shape.approvals {
+            let (count, span) = (*approvals.get_ref(), approvals.span());
+            if !(1..=MAX_APPROVALS).contains(&count) {
+                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
+                self.fault(&span, "approvals", &what, "write a number in that range");
+            }
+            if count > 1 && tier < Tier::Medium {
+                self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the rule tier 2 or above");
             }
         }
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {

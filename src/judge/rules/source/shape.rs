@@ -205,6 +205,7 @@ pub struct RuleShape {
     #[serde(default)]
     pub deny: bool,
     pub yolo: Option<At<bool>>,
+    pub approvals: Option<At<u8>>,
     #[serde(default)]
     pub notes: Vec<Note>,
     #[serde(default)]
