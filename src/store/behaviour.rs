@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Store;
-use super::decisions::{FindingEntry, IntentRow, Settled};
+use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
 use super::error::StoreError;
 use crate::judge::policy::{Basis, Refusal, Standing};
 use crate::judge::risk::Tier;
@@ -31,9 +31,6 @@ const SECRET: u8 = 8;
 /// How many of the last denials and prompts are looked at: more than any limit there is.
 const LAST: u32 = 256;
 
-/// The rule that refuses the word which guard's own doctor says.
-const CANARY: &str = "guard.canary";
-
 /// The questions, each answered by the index over marked rows.
 pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
 pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND mark = ?2";
@@ -46,6 +43,8 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
     let answer = match row.settled {
         // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
         Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
+        // And whoever says yes to that is a program: no denial is forgotten for it.
+        Settled::Allowed(Basis::Person) if is_trial(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
@@ -159,6 +158,11 @@ mod tests {
             sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), Settled::Refused(&no), None);
         }
         assert_eq!(sample.store.standing("r", now()).unwrap(), Standing::default());
+        // Nor does the doctor's own yes open one that a person is closing.
+        sample.decide("r", NOON, &risk("x.y", Tier::High, &[]), Settled::Refused(&no()), Some(900));
+        let ask = risk("guard.canary-ask", Tier::High, &[]);
+        sample.decide("r", NOON, &ask, Settled::Allowed(&Basis::Person), Some(300));
+        assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use advised::Handed;
 pub use answers::Answered;
 pub use audit::{Audit, Fault, MAX_FAULTS, PrunedEnd};
 pub use chain::{Head, Link};
-pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings};
+pub use decisions::{ContextEntry, End, FindingEntry, IntentRow, Outcome, Settled, context, findings, is_trial};
 pub use error::StoreError;
 pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};

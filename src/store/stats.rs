@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::Store;
-use super::decisions::FindingEntry;
+use super::decisions::{CANARY, FindingEntry, is_trial};
 use super::error::StoreError;
 use super::find::first_from;
 
@@ -19,7 +19,7 @@ pub const HASTY_MS: i64 = 2000;
 /// What happened since a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Commands that were judged.
+    /// Commands that were judged; what guard's own doctor tries is none, here and below.
     pub commands: u64,
     /// They ran, and nobody was asked.
     pub unasked: u64,
@@ -64,6 +64,12 @@ impl Store {
             let mut rows = statement.query([first_from(connection, since)?, since])?;
             while let Some(row) = rows.next()? {
                 let text = |column| row.get_ref(column).ok().and_then(|value| value.as_str().ok());
+                let found = text(5).unwrap_or_default();
+                if found.contains(CANARY)
+                    && serde_json::from_str::<Vec<FindingEntry>>(found).is_ok_and(|all| is_trial(&all))
+                {
+                    continue;
+                }
                 let (decision, settled) = (text(2).unwrap_or_default(), text(3).unwrap_or_default());
                 stats.commands += 1;
                 if decision == "ask" {
@@ -96,8 +102,7 @@ impl Store {
                 let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
                 *stats.days.entry(at.to_zoned(zone.clone()).date().to_string()).or_default() += 1;
                 *stats.agents.entry(text(6).unwrap_or_default().to_owned()).or_default() += 1;
-                let findings: Vec<FindingEntry> =
-                    text(5).and_then(|findings| serde_json::from_str(findings).ok()).unwrap_or_default();
+                let findings: Vec<FindingEntry> = serde_json::from_str(found).unwrap_or_default();
                 if let Some(worst) = findings.into_iter().max_by_key(|finding| (finding.tier, finding.weight)) {
                     let rule = stats.rules.entry(worst.rule).or_default();
                     rule.0 += 1;
@@ -132,6 +137,8 @@ mod tests {
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Person { words: None }), Some(6000));
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
+        let canary = risk("guard.canary-ask", Tier::High, &[]);
+        sample.decide("r", 2 * day, &canary, Settled::Allowed(&Basis::Person), Some(300));
         let stats = sample.store.stats(Timestamp::from_second(day).unwrap(), &TimeZone::UTC).unwrap();
         assert_eq!((stats.commands, stats.unasked, stats.refused, stats.asked), (6, 1, 1, 4));
         assert_eq!((stats.allowed, stats.denied, stats.unanswered), (2, 1, 1));

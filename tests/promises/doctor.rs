@@ -385,6 +385,11 @@ fn whoever_hides_behind_a_terminal_of_its_own_passes_for_a_person_and_the_doctor
     let files = &of(&findings, "approval.files")[0];
     assert!(files.0 == "warn" && files.1.contains("guard.db"), "{files:?}");
     assert_eq!(home.prints(&["pending"], 0), "Nothing waits.\n");
+    // It is written down, and counts as no person's answer.
+    let log = home.prints(&["log"], 0);
+    assert!(log.lines().any(|line| line.contains("guard-canary ask") && line.contains("trial")), "{log}");
+    let stats: Value = serde_json::from_str(&home.prints(&["stats", "--json"], 0)).unwrap();
+    assert_eq!((&stats["asked"], &stats["allowed"], &stats["hasty"]), (&0.into(), &0.into(), &0.into()), "{stats}");
 }
 
 #[test]

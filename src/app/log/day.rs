@@ -12,7 +12,7 @@ use jiff::{Timestamp, Zoned};
 use super::super::{exit, moment, road};
 use super::LogError;
 use crate::judge::risk::Tier;
-use crate::store::{Entry, Filter, Kind, Store, StoreError};
+use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
 use crate::ui::visible;
 
 /// The arguments of `guard log day`.
@@ -155,6 +155,9 @@ fn sentence(entry: &Entry) -> Option<String> {
     });
     let end = end.unwrap_or_default();
     let settled = entry.settled_by.as_deref().unwrap_or_default();
+    if is_trial(&entry.findings) {
+        return Some(format!("guard doctor tried {command}{end}."));
+    }
     Some(match (entry.decision.as_deref(), settled) {
         (Some("allow"), "person") => match words {
             Some(words) => format!("{command}{tier} ran ({words}{after}){end}."),

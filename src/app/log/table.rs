@@ -6,7 +6,7 @@ use super::super::moment;
 use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
-use crate::store::{End, Entry, Kind, ResultEntry};
+use crate::store::{End, Entry, Kind, ResultEntry, is_trial};
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
 
@@ -126,6 +126,8 @@ fn settled(entry: &Entry) -> String {
     match (entry.settled_by.as_deref(), &entry.grant) {
         _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
+        // guard's own doctor answered itself.
+        (Some("person"), _) if is_trial(&entry.findings) => "trial".to_owned(),
         (Some(settled), _) => settled.to_owned(),
         // The agent asks its own user.
         (None, _) if entry.kind == Kind::Advised => entry.agent.clone().unwrap_or_default(),

@@ -115,8 +115,8 @@ impl Traced {
             trace(libc::PTRACE_SYSCALL, self.pid, std::mem::take(&mut self.signal));
             match waitpid(self.pid, None).unwrap() {
                 WaitStatus::PtraceSyscall(_) => {
-                    let changes = |call: (libc::c_long, _)| !LOOKS.contains(&call.0) && !(self.begun && is_own(call));
-                    if call(self.pid).is_some_and(changes) {
+                    let looks = |call: (libc::c_long, _)| LOOKS.contains(&call.0) || (self.begun && is_own(call));
+                    if call(self.pid).is_some_and(|call| !looks(call)) {
                         return true;
                     }
                 }
