@@ -22,6 +22,8 @@ mod exec;
 mod exporting;
 #[path = "promises/facts.rs"]
 mod facts;
+#[path = "promises/failing.rs"]
+mod failing;
 #[path = "promises/git.rs"]
 mod git;
 #[path = "promises/harness/mod.rs"]

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::chain::{Head, Layout, Link, link};
 use super::key::Key;
@@ -25,6 +25,8 @@ pub enum Fault {
     Unsealed { row: i64, last: Option<i64> },
     /// The row says that rows up to another were pruned, and they are there.
     NotPruned { row: i64, last: i64 },
+    /// The rows from one number on, to another or to the end, cannot be read: the file is damaged there.
+    Damaged { first: i64, last: Option<i64>, detail: String },
     /// SQLite finds the file itself inconsistent.
     File { detail: String },
 }
@@ -44,6 +46,12 @@ impl std::fmt::Display for Fault {
             }
             Self::NotPruned { row, last } => {
                 write!(f, "row {row} says that all up to row {last} were pruned, and some of them are there")
+            }
+            Self::Damaged { first, last: None, detail } => {
+                write!(f, "the file is damaged: what follows from row {first} on cannot be read ({detail})")
+            }
+            Self::Damaged { first, last: Some(last), detail } => {
+                write!(f, "the file is damaged: rows {first} to {last} cannot be read ({detail})")
             }
             Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
         }
@@ -94,41 +102,105 @@ pub(super) fn read_through(connection: &Connection, key: Option<&Key>) -> rusqli
     let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let mut audit = Audit::default();
     let (mut before, seals) = beginning(connection, key, &mut audit)?;
-    let mut statement = connection.prepare("SELECT * FROM record ORDER BY id")?;
+    let mut statement = connection.prepare("SELECT * FROM record WHERE id >= ?1 ORDER BY id")?;
     let layout = Layout::of(&statement);
 
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (number, written, columns) = layout.read(row)?;
-        let gap = number != before.row.saturating_add(1);
-        if gap && number > before.row {
-            audit.fault(Fault::Missing { first: before.row.saturating_add(1), last: number.saturating_sub(1) });
-        } else if gap {
-            audit.fault(Fault::Broken { row: number });
+    let mut from = i64::MIN;
+    loop {
+        let mut rows = statement.query([from])?;
+        let ended = loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => break None,
+                Err(error) if is_damage(&error) && audit.rows > 0 => break Some(error.to_string()),
+                Err(error) => return Err(error),
+            };
+            let (number, written, columns) = layout.read(row)?;
+            // What follows damage is told with it.
+            let resumed = number == from;
+            let gap = number != before.row.saturating_add(1);
+            if gap && number > before.row && !resumed {
+                audit.fault(Fault::Missing { first: before.row.saturating_add(1), last: number.saturating_sub(1) });
+            } else if gap && !resumed {
+                audit.fault(Fault::Broken { row: number });
+            }
+            let computed = link(before.link, number, columns.into_iter());
+            // Behind a gap every first row is broken; that is said already.
+            if !gap && !resumed && written != Some(computed) {
+                audit.fault(Fault::Broken { row: number });
+            }
+            if let Some(fault) = seals.get(&number) {
+                audit.fault(fault.clone());
+            }
+            before = Head { row: number, link: written.unwrap_or(computed) };
+            audit.rows += 1;
+            audit.head = Some(before);
+        };
+        drop(rows);
+        let Some(detail) = ended else { break };
+        let first = before.row.saturating_add(1);
+        let next = next_readable(connection, first)?;
+        audit.fault(Fault::Damaged { first, last: next.map(|next| next.saturating_sub(1)), detail });
+        match next {
+            Some(next) => from = next,
+            None => break,
         }
-        let computed = link(before.link, number, columns.into_iter());
-        // Behind a gap every first row is broken; that is said already.
-        if !gap && written != Some(computed) {
-            audit.fault(Fault::Broken { row: number });
-        }
-        if let Some(fault) = seals.get(&number) {
-            audit.fault(fault.clone());
-        }
-        before = Head { row: number, link: written.unwrap_or(computed) };
-        audit.rows += 1;
-        audit.head = Some(before);
     }
-    drop(rows);
 
     let mut statement = connection.prepare("PRAGMA integrity_check(10)")?;
     let mut answers = statement.query([])?;
-    while let Some(answer) = answers.next()? {
-        let detail: String = answer.get(0)?;
+    loop {
+        let detail: String = match answers.next() {
+            Ok(Some(answer)) => answer.get(0)?,
+            Ok(None) => break,
+            // Of some damage SQLite says no more than that it is there.
+            Err(error) if is_damage(&error) && audit.rows > 0 => {
+                if audit.faults.is_empty() {
+                    audit.fault(Fault::File { detail: error.to_string() });
+                }
+                break;
+            }
+            Err(error) => return Err(error),
+        };
         if detail != "ok" {
             audit.fault(Fault::File { detail });
         }
     }
     Ok(audit)
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::SystemIoFailure | ErrorCode::NotADatabase))
+}
+
+/// The first row that can be read from some row on, behind a page that cannot; `None` when none can.
+fn next_readable(connection: &Connection, from: i64) -> rusqlite::Result<Option<i64>> {
+    let mut probe = connection.prepare("SELECT id, length(hash) FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    let mut look = |from: i64| match probe.query_row([from], |row| row.get::<_, i64>(0)).optional() {
+        Err(error) if is_damage(&error) => Ok(None),
+        found => found.map(|found| Some(found.unwrap_or(i64::MAX))),
+    };
+    let (mut step, mut low) = (1_i64, from);
+    let mut high = loop {
+        let at = low.saturating_add(step);
+        match look(at)? {
+            Some(i64::MAX) => return Ok(None),
+            Some(found) => break found,
+            None if at == i64::MAX => return Ok(None),
+            None => (low, step) = (at, step.saturating_mul(2)),
+        }
+    };
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        match look(middle)? {
+            Some(found) if found < high => high = found,
+            // What is readable begins there.
+            Some(_) => break,
+            None => low = middle,
+        }
+    }
+    Ok(Some(high))
 }
 
 /// What the first row continues, and what is wrong with the rows that tell of pruning.
@@ -140,7 +212,12 @@ fn beginning(
     let first = prune::first_row(connection)?.unwrap_or(1);
     let mut before = Head { row: 0, link: Link::START };
     let mut faults = BTreeMap::new();
-    for seal in prune::seals(connection)? {
+    let seals = match prune::seals(connection) {
+        // Where not all can be read, the one that the first row leads to is looked up by itself.
+        Err(error) if is_damage(&error) => prune::seal_of(connection, first - 1)?.into_iter().collect(),
+        seals => seals?,
+    };
+    for seal in seals {
         let sealed = seal.holds(key);
         if !sealed {
             faults.insert(seal.row, Fault::Unsealed { row: seal.row, last: seal.last });

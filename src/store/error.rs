@@ -100,7 +100,11 @@ impl fmt::Display for StoreError {
             ),
             Self::Corrupt { path, detail } => {
                 let path = path.display();
-                write!(f, "{path} is damaged ({detail}): move it and {path}-wal away to begin a new record")
+                write!(
+                    f,
+                    "{path} is damaged ({detail}): guard verify says which rows can still be read; move it and {path}-wal \
+                     away to begin a new record"
+                )
             }
             Self::NotARecord { path } => {
                 write!(f, "{} is not a record of guard's: move it away to begin a new one", path.display())
