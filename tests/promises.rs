@@ -40,6 +40,8 @@ mod install;
 mod killing;
 #[path = "promises/looking.rs"]
 mod looking;
+#[path = "promises/many.rs"]
+mod many;
 #[path = "promises/matching.rs"]
 mod matching;
 #[path = "promises/nesting.rs"]
