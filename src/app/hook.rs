@@ -30,6 +30,7 @@ mod grok;
 mod hermes;
 mod kimi;
 mod qwen;
+mod unjudged;
 mod windsurf;
 
 use call::{Answer, Event, Reply};
@@ -56,6 +57,9 @@ const MAX_REASON: usize = 2000;
 /// How long an agent may take that guard does not know.
 const UNKNOWN_WAITS: u32 = 5;
 
+/// What is said when the deadline passes.
+const LATE: &str = "guard ran out of time before it could answer";
+
 /// The exit code of a denial in no dialect.
 pub const DENIED: u8 = 2;
 
@@ -68,8 +72,9 @@ pub fn run(args: &HookArgs) -> u8 {
         Some(host) => (host.say)(event, &Answer::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),
     };
-    let late = |host: Option<&Host>, event: Event| deny(host, event, "guard ran out of time before it could answer");
-    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown)) {
+    let late = |host: Option<&Host>, event: Event| deny(host, event, LATE);
+    let agent = host.map_or(args.agent.as_str(), |host| host.name);
+    let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown), agent) {
         Ok(watchdog) => watchdog,
         Err(error) => return watchdog::give(&deny(host, Event::Unknown, &format!("no deadline can be kept: {error}"))),
     };
@@ -77,22 +82,32 @@ pub fn run(args: &HookArgs) -> u8 {
     let input = read();
     let Some(host) = host else {
         let why = format!("guard knows no agent called {:?}: it knows {}", args.agent, hosts::names());
+        unjudged::record(agent, &why);
         return watchdog.answer(&deny(None, Event::Unknown, &why));
     };
     let input = match input {
         Ok(input) => input,
-        Err(why) => return watchdog.answer(&deny(Some(host), Event::Unknown, &why)),
+        Err(why) => {
+            unjudged::record(agent, &why);
+            return watchdog.answer(&deny(Some(host), Event::Unknown, &why));
+        }
     };
     let host = host.in_truth(&input);
     let call = match (host.read)(&input) {
         Ok(call) => call,
-        Err(wrong) => return watchdog.answer(&deny(Some(host), wrong.event, &wrong.why)),
+        Err(wrong) => {
+            unjudged::record(host.name, &wrong.why);
+            return watchdog.answer(&deny(Some(host), wrong.event, &wrong.why));
+        }
     };
     watchdog.lay(late(Some(host), call.event));
     watchdog.on_panic(deny(Some(host), call.event, "guard failed"));
     let answer = match advice::on(host, &call, &watchdog) {
         Ok(answer) => answer,
-        Err(why) => Answer::Deny { reason: refused(&why) },
+        Err(why) => {
+            unjudged::record(host.name, &why);
+            Answer::Deny { reason: refused(&why) }
+        }
     };
     watchdog.answer(&(host.say)(call.event, &answer))
 }

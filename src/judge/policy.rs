@@ -373,6 +373,8 @@ pub enum Refusal {
     Unsigned { why: String },
     /// An answer that was given from where none may be given.
     Attempt { why: String },
+    /// What was wanted could not be read, or not in time: there was nothing to judge.
+    Unjudged { why: String },
 }
 
 impl Refusal {
@@ -390,6 +392,7 @@ impl Refusal {
             Self::Changed { .. } => "changed",
             Self::Unsigned { .. } => "unsigned",
             Self::Attempt { .. } => "attempt",
+            Self::Unjudged { .. } => "unjudged",
         }
     }
 }
@@ -426,6 +429,7 @@ impl std::fmt::Display for Refusal {
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),
             Self::Unsigned { why } => write!(f, "not signed by an approver: {why}"),
             Self::Attempt { why } => write!(f, "no answer is taken from here: {why}"),
+            Self::Unjudged { why } => write!(f, "not judged: {why}"),
         }
     }
 }

@@ -236,6 +236,7 @@ const fn provenance(refusal: &Refusal) -> &'static str {
         | Refusal::Unanswered { .. }
         | Refusal::Crowded { .. }
         | Refusal::Attempt { .. }
+        | Refusal::Unjudged { .. }
         | Refusal::Changed { .. }
         | Refusal::Unsigned { .. } => "rule",
     }
@@ -249,7 +250,7 @@ fn words(refusal: &Refusal) -> Option<&str> {
         Refusal::Changed { what } => Some(what),
         Refusal::Unsigned { why } => Some(why),
         Refusal::Rule { rule, .. } => Some(rule),
-        Refusal::Attempt { why } => Some(why),
+        Refusal::Attempt { why } | Refusal::Unjudged { why } => Some(why),
         Refusal::Unanswered { request, .. } => Some(request),
         Refusal::Timeout { .. } | Refusal::RateLimited { .. } | Refusal::Crowded { .. } | Refusal::Breaker { .. } => {
             None

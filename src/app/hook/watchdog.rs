@@ -24,6 +24,8 @@ struct Shared {
     laid: Mutex<Laid>,
     changed: Condvar,
     answered: AtomicBool,
+    /// Who is answered.
+    agent: String,
 }
 
 struct Laid {
@@ -36,12 +38,13 @@ impl Watchdog {
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn begin(time: Duration, reply: Reply) -> std::io::Result<Self> {
+    pub fn begin(time: Duration, reply: Reply, agent: &str) -> std::io::Result<Self> {
         let begun = Instant::now();
         let shared = Arc::new(Shared {
             laid: Mutex::new(Laid { until: begun + time, reply }),
             changed: Condvar::new(),
             answered: AtomicBool::new(false),
+            agent: agent.to_owned(),
         });
         let watched = Arc::clone(&shared);
         // Signals are for the thread that waits for a person: this one must not take them away from it.
@@ -96,6 +99,8 @@ impl Shared {
             let left = laid.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let code = self.give(&laid.reply);
+                // The agent has its answer already.
+                super::unjudged::record_soon(self.agent.clone(), super::LATE);
                 std::process::exit(i32::from(code));
             }
             laid = self.changed.wait_timeout(laid, left).unwrap_or_else(PoisonError::into_inner).0;

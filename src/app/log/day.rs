@@ -173,6 +173,7 @@ fn sentence(entry: &Entry) -> Option<String> {
         (Some("deny"), "timeout") => format!("Nobody answered: {command}{tier} did not run."),
         (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
         (Some("deny"), "attempt") => format!("An answer was tried from where none may come: {command}{colon}."),
+        (Some("deny"), "unjudged") => format!("What an agent wanted was refused unjudged{colon}."),
         (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
         _ => format!("{command}{tier} was left to the agent's own prompt."),
     })

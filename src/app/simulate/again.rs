@@ -44,7 +44,7 @@ impl Word {
 /// where no policy was asked.
 pub(super) fn then(entry: &Entry) -> Option<Word> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
-        (_, Some("attempt" | "malformed" | "late")) => return None,
+        (_, Some("attempt" | "unjudged")) => return None,
         ("ask", _) | ("allow", Some("person" | "yes" | "host")) => Word::Ask,
         ("allow", _) => Word::Allow,
         (_, Some("rule")) => Word::Deny,

@@ -50,6 +50,27 @@ fn an_input_that_is_none_is_denied_in_every_dialect() {
 }
 
 #[test]
+fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
+    let home = Home::new();
+    let secret = "{\"tool_name\": \"s3cr3t-and-broken";
+    denied("claude", &hook(&home, "claude", secret), "not the JSON");
+    denied("codex", &hook(&home, "codex", "{}"), "refused");
+    denied("claude", &hook(&home, "claude", &bash(&home, &"x".repeat(600 << 10))), "too large to analyse");
+    let store = home.store();
+    let rows: Vec<_> = store.find(&Filter::default()).unwrap().into_iter().map(|id| store.entry(id).unwrap()).collect();
+    let told: Vec<_> = rows.iter().map(|row| (row.kind, row.settled_by.as_deref(), row.agent.as_deref())).collect();
+    let unjudged = |agent| (Kind::Advised, Some("unjudged"), Some(agent));
+    assert_eq!(told, [unjudged("claude"), unjudged("codex"), unjudged("claude")]);
+    assert!(rows[0].words.as_deref().unwrap().starts_with("the input is not the JSON that was expected"), "{rows:?}");
+    assert!(!home.prints(&["log", "--json"], 0).contains("s3cr3t"));
+    assert!(
+        home.prints(&["log", "day"], 0).contains("What an agent wanted was refused unjudged: the command is longer")
+    );
+    // It counts neither for nor against the session.
+    assert_eq!(store.standing(rows[0].root.as_deref().unwrap(), jiff::Timestamp::now()).unwrap().denials_in_a_row, 0);
+}
+
+#[test]
 fn an_input_that_is_too_long_is_read_to_its_end_and_denied() {
     let home = Home::new();
     let long = bash(&home, &"x".repeat(9 << 20));
@@ -65,7 +86,7 @@ fn a_command_that_is_too_long_for_any_shell_is_denied_and_not_kept() {
     denied("claude", &output, "too large to analyse");
     let name = bash(&home, "ls").replace("\"s1\"", &format!("\"{}\"", "s".repeat(5000)));
     assert_eq!(said(&hook(&home, "claude", &name)).0, "");
-    let row = home.store().entry(1).unwrap();
+    let row = home.store().entry(2).unwrap();
     assert_eq!((row.command.as_deref(), row.session.map(|session| session.len())), (Some("ls"), Some(207)));
 }
 
@@ -110,6 +131,10 @@ fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
         drop(stdin);
         denied(agent, &output, "ran out of time");
     }
+    // Those that found a moment for it wrote it down.
+    let rows = home.prints(&["log", "--json", "--search", "ran out of time"], 0);
+    assert!(rows.lines().count() > 0 && rows.lines().all(|row| row.contains(r#""settled_by":"unjudged""#)), "{rows}");
+    assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
 #[test]
