@@ -747,6 +747,24 @@ fn an_agent_that_changes_what_wires_it_is_asked_about() {
 }
 
 #[test]
+fn nobody_but_a_person_takes_guard_out_of_what_it_was_wired_into() {
+    for host in HOSTS {
+        let home = home();
+        home.prints(&["install", host.name, "--yes"], 0);
+        let wired: Vec<_> = files(&home).into_iter().filter(|(_, text, _)| text.contains(&guard_of(&home))).collect();
+        assert!(!wired.is_empty(), "{}", host.name);
+        for (name, ..) in wired {
+            for command in [format!("echo x > ~/{name}"), format!("sed -i s/a/b/ ~/{name}"), format!("rm ~/{name}")] {
+                let mut check = home.guard(&["check", "--json", &command]);
+                let output = check.env("CLAUDECODE", "1").output().unwrap();
+                let verdict: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                assert_eq!(verdict["tier"], 4, "{command}: {verdict}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_agent_that_is_wired_is_answered() {
     let answered: Vec<&str> = guard::app::hook::hosts::HOSTS.iter().map(|host| host.name).collect();
     for host in HOSTS {

@@ -3,7 +3,7 @@
 //! A developer at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an example names is
 //! there, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few files at the top
 //! are committed and unchanged, apart from names that begin with `new`; build output is ignored; the rest is not
-//! tracked. Scripts say `true`.
+//! tracked. Scripts say `true`. `~/.bashrc` and `~/.claude/settings.json` call guard.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,6 +55,9 @@ const IGNORED: [&str; 16] = [
     ".terraform",
     "bin",
 ];
+
+/// What calls guard.
+const WIRED: [&str; 2] = ["/home/me/.bashrc", "/home/me/.claude/settings.json"];
 
 /// Endings that the project ignores.
 const IGNORED_ENDINGS: [&str; 7] = [".log", ".tmp", ".pyc", ".o", ".class", ".egg-info", ".swp"];
@@ -179,6 +182,8 @@ fn file_facts(path: &str) -> FileFacts {
         .any(|ending| path.ends_with(ending));
     if is_missing(path) {
         FileFacts::Missing
+    } else if WIRED.contains(&path) {
+        FileFacts::Text { bytes: b"guard init; guard hook\n".to_vec(), digest: [0; 32] }
     } else if path.starts_with("/proc/") || path.starts_with("/dev/") {
         FileFacts::Unreadable
     } else if script {

@@ -113,6 +113,9 @@ pub struct TextTest {
     pub dynamic: Option<bool>,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
+    /// A regular expression over what the file of that path says before the command runs. Holds of a file that cannot be
+    /// looked at, and of none that is not there or whose path is not known.
+    pub content: Option<String>,
 }
 
 /// Which operands a test speaks of.

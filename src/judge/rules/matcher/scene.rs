@@ -8,8 +8,8 @@ use super::original;
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, UnknownReason, Value, Verb};
 use crate::judge::facts::class::{PathClass, PathClasses};
 use crate::judge::facts::hosts;
-use crate::judge::facts::paths::{NormalPath, Placer};
-use crate::judge::facts::question::Inquiry;
+use crate::judge::facts::paths::{NormalPath, Placer, Start};
+use crate::judge::facts::question::{FileFacts, Inquiry, PathKind};
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
@@ -213,6 +213,19 @@ impl<'a> Seen<'a> {
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || test.host.contains(&self.host(view)))
+            && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
+    }
+
+    /// Whether the file that it names says something.
+    fn says(&self, regex: &str, view: &View<'_>) -> bool {
+        let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else { return false };
+        let (text, inquiry) = (path.text(), view.scene.inquiry);
+        match inquiry.file(&text) {
+            Some(FileFacts::Missing) => false,
+            Some(FileFacts::Text { bytes, .. }) => text::found(regex, &String::from_utf8_lossy(bytes)),
+            Some(FileFacts::Unreadable) => inquiry.path(&text).is_none_or(|facts| facts.kind != PathKind::Directory),
+            Some(FileFacts::TooLarge) | None => true,
+        }
     }
 
     fn passes_patterns(&self, test: &TextTest, view: &View<'_>) -> bool {

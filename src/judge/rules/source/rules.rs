@@ -318,7 +318,7 @@ impl Check<'_> {
     }
 
     fn test(&mut self, key: &str, span: &Range<usize>, shape: TestShape) -> TextTest {
-        for regex in shape.regex.iter().chain(&shape.not_regex) {
+        for regex in shape.regex.iter().chain(&shape.not_regex).chain(&shape.content) {
             self.regex(&format!("{key}: regex"), span, regex);
         }
         for pattern in shape.glob.iter().chain(&shape.not_glob) {
@@ -343,6 +343,7 @@ impl Check<'_> {
             dynamic: shape.dynamic,
             not_glob: shape.not_glob,
             not_regex: shape.not_regex,
+            content: shape.content,
         }
     }
 

@@ -227,6 +227,7 @@ pub struct TestShape {
     pub dynamic: Option<bool>,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
+    pub content: Option<String>,
 }
 
 /// A test of operands. The keys of [`TestShape`] again: serde cannot flatten and refuse unknown keys at once.
@@ -243,6 +244,7 @@ pub struct OperandShape {
     pub dynamic: Option<bool>,
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
+    pub content: Option<String>,
 }
 
 impl OperandShape {
@@ -258,6 +260,7 @@ impl OperandShape {
             dynamic: self.dynamic,
             not_glob: self.not_glob.clone(),
             not_regex: self.not_regex.clone(),
+            content: self.content.clone(),
         }
     }
 }
