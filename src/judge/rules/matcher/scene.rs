@@ -218,7 +218,9 @@ impl<'a> Seen<'a> {
 
     /// Whether the file that it names says something.
     fn says(&self, regex: &str, view: &View<'_>) -> bool {
-        let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else { return false };
+        let Some(path) = self.path(view).filter(|path| path.start == Start::Root && !path.dynamic) else {
+            return false;
+        };
         let (text, inquiry) = (path.text(), view.scene.inquiry);
         match inquiry.file(&text) {
             Some(FileFacts::Missing) => false,
