@@ -17,7 +17,7 @@ use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::Grant;
 use crate::judge::facts::question::{Answers, Question};
 use crate::judge::invocation::{Invocation, Line, Request};
-use crate::judge::policy::{Decision, Policy, Standing, decide};
+use crate::judge::policy::{Decision, Policy, Refusal, Standing, decide};
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
 use crate::judge::syntax::tree::Dialect;
@@ -214,7 +214,14 @@ impl Road {
                 grants = self.grants(invocation);
             }
         }
-        let decision = decide(invocation, &judgment, self.policy(), &standing, &grants);
+        let mut decision = decide(invocation, &judgment, self.policy(), &standing, &grants);
+        // Denials that were taken out by hand would be asked about again and again.
+        if matches!(decision, Decision::Ask(_))
+            && invocation.origin.is_guarded()
+            && let Some(row) = self.edited(invocation)
+        {
+            decision = Decision::Refuse(Refusal::Edited { row });
+        }
         Judged { judgment, decision }
     }
 
@@ -255,6 +262,12 @@ impl Road {
         let parent = self.parent().filter(|_| !self.caller.is_agent_between());
         standing.above = parent.and_then(|parent| store.approved_above(&parent).ok().flatten());
         standing
+    }
+
+    /// A row that was edited by hand since the invocation's session was last let go on. What cannot be read is told by
+    /// whoever writes to the record, which has to be done before anything runs.
+    fn edited(&self, invocation: &Invocation) -> Option<i64> {
+        self.past()?.edited(&invocation.session.root).ok().flatten()
     }
 
     /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a

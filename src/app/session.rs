@@ -51,6 +51,8 @@ struct Stands {
     last: Timestamp,
     denials: u32,
     prompts: u32,
+    /// A row of the record that is not as it was written.
+    edited: Option<i64>,
     stopped: bool,
 }
 
@@ -72,7 +74,8 @@ fn sessions(road: &Road) -> Result<Vec<Stands>, StoreError> {
     let stands = store.sessions()?.into_iter().map(|(root, id, last)| {
         let standing = store.standing(&root, Timestamp::now())?;
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
-        Ok(Stands { root, id, last, denials, prompts, stopped: denials >= breaker })
+        let edited = store.edited(&root)?;
+        Ok(Stands { root, id, last, denials, prompts, edited, stopped: denials >= breaker || edited.is_some() })
     });
     stands.collect()
 }
@@ -83,9 +86,11 @@ fn show() -> Result<u8, AnswerError> {
     let mut out = io::stdout().lock();
     writeln!(out, "This session: {}", visible::text(&road.caller.session.id))?;
     for one in sessions(&road)?.iter().take(50) {
+        let edited =
+            one.edited.map_or(String::new(), |row| format!("; row {row} of the record is not as it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
-            "{}  {}  {} asked in the last hour, {} denied in a row{stopped}",
+            "{}  {}  {} asked in the last hour, {} denied in a row{edited}{stopped}",
             moment::shown(one.last, zone.time_zone()),
             one.id,
             one.prompts,

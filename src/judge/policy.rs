@@ -363,6 +363,8 @@ pub enum Refusal {
     Crowded { waiting: u32 },
     /// Too many denials in a row.
     Breaker { denials: u32 },
+    /// A row of the record is not as it was written, so that denials cannot be counted.
+    Edited { row: i64 },
     /// Nobody can be asked, and why.
     NoOne { why: String },
     /// The decision could not be written down.
@@ -387,6 +389,7 @@ impl Refusal {
             Self::Timeout { .. } | Self::Unanswered { .. } => "timeout",
             Self::RateLimited { .. } | Self::Crowded { .. } => "rate-limit",
             Self::Breaker { .. } => "breaker",
+            Self::Edited { .. } => "edited",
             Self::NoOne { .. } => "no-one-to-ask",
             Self::Unrecorded { .. } => "unrecorded",
             Self::Changed { .. } => "changed",
@@ -424,6 +427,11 @@ impl std::fmt::Display for Refusal {
             Self::Breaker { denials } => {
                 write!(f, "refused without asking: {denials} denials in a row; a person must resume this session")
             }
+            Self::Edited { row } => write!(
+                f,
+                "refused without asking: row {row} of the record is not as it was written, so that denials cannot be \
+                 counted; a person must look (guard verify) and resume this session"
+            ),
             Self::NoOne { why } => write!(f, "no one to ask: {why}"),
             Self::Unrecorded { why } => write!(f, "could not be recorded: {why}"),
             Self::Changed { what } => write!(f, "changed after it was approved: {what}"),

@@ -135,7 +135,9 @@ impl Store {
     /// # Errors
     /// The row is not written.
     pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
+        let seal = behaviour::resumption(&Key::read_or_make(&self.paths.key())?, root, now.as_millisecond());
         let mut draft = Draft::default();
+        draft.blob("digest", &seal);
         draft.text("kind", Some("resumed"));
         draft.integer("at", now.as_millisecond());
         draft.text("user", Some(by));

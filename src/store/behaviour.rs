@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
+use super::chain;
 use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
 use super::error::StoreError;
+use super::key::Key;
 use crate::judge::policy::{Basis, Refusal, Standing};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
@@ -25,11 +27,16 @@ const ALLOWED_BY_PERSON: u8 = 3;
 const UNANSWERED: u8 = 4;
 /// A person resumed the session.
 pub(super) const RESUMED: u8 = 5;
+/// It was refused because the record was edited by hand. It counts for nothing, and makes the session known.
+const EDITED: u8 = 6;
 /// Added to the others, or alone: it may have read credentials.
 const SECRET: u8 = 8;
 
 /// How many of the last denials and prompts are looked at: more than any limit there is.
 const LAST: u32 = 256;
+
+/// How many of the last rows are looked at before a person is asked: some milliseconds' worth.
+const LOOKED_BACK: i64 = 2000;
 
 /// The questions, each answered by the index over marked rows.
 pub(super) const HIGHEST: &str = "SELECT max(mark) FROM record WHERE root = ?1 AND mark IS NOT NULL";
@@ -37,6 +44,10 @@ pub(super) const LAST_OF: &str = "SELECT max(id) FROM record WHERE root = ?1 AND
 pub(super) const FINDINGS: &str =
     "SELECT id, findings FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
 pub(super) const TIMES: &str = "SELECT at FROM record WHERE root = ?1 AND mark = ?2 ORDER BY id DESC LIMIT ?3";
+
+/// When a person last let any session go on.
+const LAST_RESUMED: &str = "SELECT id, root, digest, at FROM record INDEXED BY marked WHERE mark = 5
+    ORDER BY id DESC LIMIT 1";
 
 /// What a row means for its session; `None` for most.
 pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
@@ -50,6 +61,7 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
         // A host that asks for itself does not tell what came of it.
         Settled::Asked => UNANSWERED,
+        Settled::Refused(Refusal::Edited { .. }) => EDITED,
         _ if row.answer_ms.is_some() => UNANSWERED,
         _ => 0,
     };
@@ -68,6 +80,35 @@ impl Store {
         self.persist(|connection| standing(connection, root, now))
     }
 
+    /// A row that was edited, put in or taken out by hand since the session with this root was last let go on, so that
+    /// its denials cannot be counted; `None` where there is none among the last [`LOOKED_BACK`] rows. Whoever rebuilds
+    /// the whole chain behind an edited row, or cuts its end off, is found by the head that is kept elsewhere alone.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
+        let key = Key::read(&self.paths.key());
+        self.persist(|connection| {
+            let last = last_yes(connection, root)?;
+            // Who let any session go on has looked at what was before.
+            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            let resumed: Option<(i64, String, Option<Vec<u8>>, i64)> =
+                connection.prepare(LAST_RESUMED)?.query_row([], read).optional()?;
+            let looked = match resumed {
+                Some((row, root, seal, at)) => {
+                    let sealed = key.as_ref().is_ok_and(|key| seal == Some(resumption(key, &root, at).to_vec()));
+                    if !sealed {
+                        return Ok(Some(row));
+                    }
+                    row
+                }
+                None => 0,
+            };
+            let from = last.max(looked);
+            chain::first_edited(connection, from, LOOKED_BACK)
+        })
+    }
+
     /// The sessions in which anything was asked or denied: root, last name, and when that last was. The newest first.
     ///
     /// # Errors
@@ -84,17 +125,28 @@ impl Store {
     }
 }
 
+/// What seals that a person let a session go on.
+pub(super) fn resumption(key: &Key, root: &str, at: i64) -> [u8; 32] {
+    key.seal("resume", format!("{at} {root}").as_bytes())
+}
+
+/// The row that last ended a run of denials; 0 where there is none.
+fn last_yes(connection: &Connection, root: &str) -> rusqlite::Result<i64> {
+    let mut last = connection.prepare(LAST_OF)?;
+    let mut found = 0;
+    for mark in [ALLOWED_BY_PERSON, ALLOWED_BY_PERSON | SECRET, RESUMED] {
+        let id: Option<i64> = last.query_row(params![root, mark], |row| row.get(0)).optional()?.flatten();
+        found = found.max(id.unwrap_or(0));
+    }
+    Ok(found)
+}
+
 fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Result<Standing> {
     let highest: Option<u8> = connection.prepare(HIGHEST)?.query_row([root], |row| row.get(0))?;
     let Some(highest) = highest else { return Ok(Standing::default()) };
 
     let mut standing = Standing { secrets_read: highest >= SECRET, ..Standing::default() };
-    let mut approved = connection.prepare(LAST_OF)?;
-    let mut last_yes = 0;
-    for mark in [ALLOWED_BY_PERSON, ALLOWED_BY_PERSON | SECRET, RESUMED] {
-        let id: Option<i64> = approved.query_row(params![root, mark], |row| row.get(0)).optional()?.flatten();
-        last_yes = last_yes.max(id.unwrap_or(0));
-    }
+    let last_yes = last_yes(connection, root)?;
 
     let mut denied = connection.prepare(FINDINGS)?;
     let mut rules = BTreeMap::new();

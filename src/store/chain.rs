@@ -206,6 +206,30 @@ pub(super) fn is_whole(connection: &Connection, row: i64) -> rusqlite::Result<bo
     Ok(false)
 }
 
+/// The first row from a number on that is not what was written after the row before it, or that follows a gap. Of more
+/// than `most` rows the last are looked at.
+pub(super) fn first_edited(connection: &Connection, from: i64, most: i64) -> rusqlite::Result<Option<i64>> {
+    let Some(head) = head(connection)? else { return Ok(None) };
+    let first = from.max(head.row.saturating_sub(most)).max(prune::first_row(connection)?.unwrap_or(1));
+    let mut statement = connection.prepare("SELECT * FROM record WHERE id >= ?1 - 1 ORDER BY id")?;
+    let layout = Layout::of(&statement);
+    let mut before = prune::before(connection, first)?;
+    let mut expected = first;
+    let mut rows = statement.query([first])?;
+    while let Some(found) = rows.next()? {
+        let (number, written, columns) = layout.read(found)?;
+        if number >= first {
+            let follows = before.is_some_and(|before| written == Some(link(before, number, columns.into_iter())));
+            if number != expected || !follows {
+                return Ok(Some(number));
+            }
+            expected = number.saturating_add(1);
+        }
+        before = written;
+    }
+    Ok(None)
+}
+
 /// In which order the columns of a row are hashed.
 pub(super) struct Layout {
     /// Position and name, by name, without the number and the hash.

@@ -231,6 +231,7 @@ const fn provenance(refusal: &Refusal) -> &'static str {
         | Refusal::Timeout { .. }
         | Refusal::RateLimited { .. }
         | Refusal::Breaker { .. }
+        | Refusal::Edited { .. }
         | Refusal::NoOne { .. }
         | Refusal::Unrecorded { .. }
         | Refusal::Unanswered { .. }
@@ -252,9 +253,11 @@ fn words(refusal: &Refusal) -> Option<&str> {
         Refusal::Rule { rule, .. } => Some(rule),
         Refusal::Attempt { why } | Refusal::Unjudged { why } => Some(why),
         Refusal::Unanswered { request, .. } => Some(request),
-        Refusal::Timeout { .. } | Refusal::RateLimited { .. } | Refusal::Crowded { .. } | Refusal::Breaker { .. } => {
-            None
-        }
+        Refusal::Timeout { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::Crowded { .. }
+        | Refusal::Breaker { .. }
+        | Refusal::Edited { .. } => None,
     }
 }
 

@@ -175,7 +175,7 @@ pub(super) fn otlp(entries: &[Entry], host: &str) -> Value {
 fn otlp_record(entry: &Entry) -> Value {
     let denied = entry.decision.as_deref() == Some("deny");
     let (severity, text) = match (entry.settled_by.as_deref(), denied) {
-        (Some("attempt"), _) => (17, "ERROR"),
+        (Some("attempt" | "edited"), _) => (17, "ERROR"),
         (_, true) => (13, "WARN"),
         _ => (9, "INFO"),
     };

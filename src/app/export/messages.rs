@@ -22,7 +22,7 @@ fn said(entry: &Entry) -> String {
 /// 3 for an attempt to answer from where none may, 4 for what did not run, 6 for the rest.
 fn severity(entry: &Entry) -> u8 {
     match (entry.settled_by.as_deref(), entry.decision.as_deref()) {
-        (Some("attempt"), _) => 3,
+        (Some("attempt" | "edited"), _) => 3,
         (_, Some("deny")) => 4,
         _ => 6,
     }

@@ -174,6 +174,9 @@ fn sentence(entry: &Entry) -> Option<String> {
         (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
         (Some("deny"), "attempt") => format!("An answer was tried from where none may come: {command}{colon}."),
         (Some("deny"), "unjudged") => format!("What an agent wanted was refused unjudged{colon}."),
+        (Some("deny"), "edited") => {
+            format!("The record was edited by hand, so nobody was asked: {command}{tier} did not run.")
+        }
         (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
         _ => format!("{command}{tier} was left to the agent's own prompt."),
     })

@@ -16,19 +16,24 @@ fn codes(home: &Home) -> String {
     std::fs::read_to_string(home.path("work/codes")).unwrap_or_default().replace('\n', " ")
 }
 
+/// Denies what waits, once something does.
+fn deny_next(home: &Home) {
+    let id = loop {
+        let waiting = home.prints(&["pending", "--json"], 0);
+        match waiting.split(r#""id":""#).nth(1) {
+            Some(rest) => break rest.split('"').next().unwrap().to_owned(),
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    person(home, &["deny", &id]).wait_exit();
+}
+
 #[test]
 fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     let home = home();
     let mut shell = asks(&home, 4);
     for _ in 0..3 {
-        let id = loop {
-            let waiting = home.prints(&["pending", "--json"], 0);
-            match waiting.split(r#""id":""#).nth(1) {
-                Some(rest) => break rest.split('"').next().unwrap().to_owned(),
-                None => std::thread::sleep(std::time::Duration::from_millis(20)),
-            }
-        };
-        person(&home, &["deny", &id]).wait_exit();
+        deny_next(&home);
     }
     // The fourth is refused unasked.
     while codes(&home) != "126 126 126 126 " {
@@ -54,4 +59,70 @@ fn three_denials_in_a_row_stop_a_session_until_a_person_resumes_it() {
     shell.wait().unwrap();
     assert_eq!(home.ran(), 0);
     assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+/// Waits until the shell has so many answers.
+fn answered(home: &Home, wanted: &str) {
+    while codes(home) != wanted {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked() {
+    for by_hand in [
+        "UPDATE record SET mark = NULL WHERE mark = 2",
+        "UPDATE record SET mark = 3 WHERE id = (SELECT max(id) FROM record WHERE mark = 2)",
+        "DELETE FROM record WHERE mark = 2",
+        "UPDATE record SET root = 'other' WHERE mark = 2",
+        // A row of guard's own kind, which guard did not write: with a hash that is none, and with no seal.
+        "INSERT INTO record(id, hash, kind, at, root, mark)
+         SELECT max(id) + 1, zeroblob(32), 'resumed', 1, (SELECT root FROM record WHERE mark = 2), 5 FROM record",
+    ] {
+        let home = home();
+        let mut shell = asks(&home, 4);
+        for _ in 0..3 {
+            deny_next(&home);
+        }
+        answered(&home, "126 126 126 126 ");
+        home.sql(by_hand);
+        std::fs::write(home.path("work/go"), "").unwrap();
+        answered(&home, "126 126 126 126 126 ");
+        shell.wait().unwrap();
+        let log = home.prints(&["log", "--json"], 0);
+        let last = log.lines().rfind(|row| row.contains("install again")).unwrap();
+        assert!(last.contains(r#""settled_by":"edited""#), "{by_hand}: {last}");
+        assert!(!home.store().verify().unwrap().faults.is_empty(), "{by_hand}");
+        let session = home.prints(&["session"], 0);
+        assert!(session.contains("of the record is not as it was written; stopped"), "{by_hand}: {session}");
+        assert_eq!(home.ran(), 0);
+    }
+}
+
+#[test]
+fn a_person_who_looked_lets_a_session_go_on_from_there() {
+    let home = home();
+    let script = "for n in 1 2 3; do while ! test -e \"go$n\"; do sleep 0.05; done; \"$0\" -- npm install x; echo $? >>codes; done";
+    let mut command = home.program("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
+    let mut shell = apart(command).spawn().unwrap();
+    let go = |number: usize| std::fs::write(home.path(&format!("work/go{number}")), "").unwrap();
+    go(1);
+    deny_next(&home);
+    answered(&home, "126 ");
+    home.sql("UPDATE record SET mark = NULL WHERE mark = 2");
+    go(2);
+    answered(&home, "126 126 ");
+    let mut terminal = person(&home, &["session", "resume", "--reason", "it was me"]);
+    terminal.wait_exit();
+    assert!(terminal.screen().contains("is asked about again"), "{}", terminal.screen());
+    assert!(!home.prints(&["session"], 0).contains("stopped"));
+    go(3);
+    deny_next(&home);
+    shell.wait().unwrap();
+    let log = home.prints(&["log", "--json"], 0);
+    assert_eq!(log.matches(r#""settled_by":"edited""#).count(), 1, "{log}");
+    // What was edited stays edited.
+    assert!(!home.store().verify().unwrap().faults.is_empty());
+    assert_eq!(home.ran(), 0);
 }
