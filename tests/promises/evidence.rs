@@ -1,6 +1,9 @@
 //! What a person is shown of what a command would cost.
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use guard::judge::facts::act::{
@@ -274,6 +277,55 @@ fn commits_of_a_clock_that_is_late_are_counted_right() {
     scene.git(&["rebase", "-q", "--force-rebase", "--keep-empty", "--committer-date-is-author-date", "HEAD~1"]);
     let expected = ["origin/main has 1 commit that main has not, as of the last fetch"];
     assert_eq!(lines(&scene, git(&scene, "push --force origin main")), expected);
+}
+
+#[test]
+fn commits_are_counted_right_whatever_their_clocks_said() {
+    const COMMITS: usize = 40;
+    let scene = Scene::clone();
+    // Any history at all: each commit has one or two of those before it, and any time of a day.
+    let mut number = 7_u64;
+    let mut below = |end: usize| {
+        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(number >> 33).unwrap() % end
+    };
+    let mut history = String::new();
+    // What each of them reaches, itself included.
+    let mut reached: Vec<BTreeSet<usize>> = vec![BTreeSet::new()];
+    for commit in 1..=COMMITS {
+        let mut reaches = BTreeSet::from([commit]);
+        let time = 1_700_000_000 + below(80_000);
+        let head = format!("commit refs/heads/c{commit}\nmark :{commit}\ncommitter A <a@b> {time} +0000\ndata 0\n");
+        history.push_str(&head);
+        if commit > 1 {
+            let parent = commit - 1 - below(4.min(commit - 1));
+            let other = 1 + below(commit - 1);
+            let merged = other != parent && below(3) == 0;
+            for (word, parent) in [("from", Some(parent)), ("merge", merged.then_some(other))] {
+                if let Some(parent) = parent {
+                    history.push_str(&format!("{word} :{parent}\n"));
+                    reaches.extend(&reached[parent]);
+                }
+            }
+        }
+        history.push_str(&format!("\nreset refs/remotes/origin/c{commit}\nfrom :{commit}\n\n"));
+        reached.push(reaches);
+    }
+    let mut import = Command::new("git");
+    import.args(["fast-import", "--quiet"]).current_dir(scene.path("")).stdin(Stdio::piped());
+    let mut import = import.spawn().unwrap();
+    import.stdin.take().unwrap().write_all(history.as_bytes()).unwrap();
+    assert!(import.wait().unwrap().success());
+    for _ in 0..100 {
+        let (from, to) = (1 + below(COMMITS), 1 + below(COMMITS));
+        let said = lines(&scene, git(&scene, &format!("push --force origin c{to}:c{from}")));
+        let many = match reached[from].difference(&reached[to]).count() {
+            0 => "no commit".to_owned(),
+            1 => "1 commit".to_owned(),
+            count => format!("{count} commits"),
+        };
+        assert_eq!(said, [format!("origin/c{from} has {many} that c{to} has not, as of the last fetch")]);
+    }
 }
 
 #[test]

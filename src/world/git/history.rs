@@ -10,6 +10,9 @@ use crate::world::Known;
 /// How many commits are looked at for an answer.
 pub const MAX_COMMITS: usize = 10_000;
 
+/// How far the clocks of those who wrote commits may disagree, in seconds.
+const CLOCKS: i64 = 24 * 60 * 60;
+
 const LEFT: u8 = 1;
 const RIGHT: u8 = 2;
 const BOTH: u8 = LEFT | RIGHT;
@@ -34,9 +37,11 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
     }
     let mut reached: HashMap<ObjectId, (u8, Commit)> = HashMap::new();
     let mut queue = BinaryHeap::new();
-    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found, and only
-    // what was reached already is told of the other side. Clocks disagree: it may have been reached long before.
+    // How many entries of the queue only one side is known to reach: with none left, nothing new can be found.
     let mut open = 0_usize;
+    // By then, the oldest commit that one side alone reaches: both may, by a way that was not gone yet, because clocks
+    // disagree. What is older leads to none of them.
+    let mut oldest = None;
     for (id, side) in [(left, LEFT), (right, RIGHT)] {
         let commit = read(objects, id)?;
         queue.push((commit.seconds, id, side));
@@ -47,23 +52,33 @@ pub fn compare(objects: &Objects, left: ObjectId, right: ObjectId, limit: usize)
         if known != BOTH {
             open -= 1;
         }
+        let settling = known == BOTH && open == 0;
+        if settling && oldest.is_none() {
+            let of_one = reached.values().filter(|(side, _)| *side != BOTH);
+            oldest = of_one.map(|(_, commit)| commit.seconds).min();
+            if oldest.is_none() {
+                break;
+            }
+        }
         let Some((side, parents)) = reached.get(&id).map(|(side, commit)| (*side, commit.parents.clone())) else {
             continue;
         };
         for parent in parents {
+            let full = reached.len() >= limit;
             let seconds = match reached.get_mut(&parent) {
                 Some((already, _)) if *already | side == *already => continue,
                 Some((already, commit)) => {
                     *already |= side;
                     commit.seconds
                 }
-                None if open == 0 => continue,
+                None if settling && full => continue,
+                None if full => return Ok(None),
                 None => {
-                    if reached.len() >= limit {
-                        return Ok(None);
-                    }
                     let commit = read(objects, parent)?;
                     let seconds = commit.seconds;
+                    if settling && oldest.is_some_and(|oldest| seconds.saturating_add(CLOCKS) < oldest) {
+                        continue;
+                    }
                     reached.insert(parent, (side, commit));
                     seconds
                 }
