@@ -134,7 +134,7 @@ impl Page {
             let about = format!("{} · {} (tier {}) · {undo}", finding.rule, tier.name(), tier.number());
             self.sentence("    ", Style::Dim, &about);
             if !group.touches.is_empty() {
-                self.sentence("    touches ", Style::Plain, &group.touches(100));
+                self.sentence(&format!("    {}", group.label()), Style::Plain, &group.touches(100));
             }
             if let Some(lowered) = &finding.lowered {
                 self.sentence("    counts for less: ", Style::Plain, lowered);

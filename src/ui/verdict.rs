@@ -34,7 +34,8 @@ pub fn question(risk: &Risk) -> String {
     if let Some(finding) = worst(risk) {
         line.push_str(&format!(": {} [{}]", finding.reason, finding.rule));
         if !finding.touches.is_empty() {
-            line.push_str(&format!(" Touches {}.", finding.touches.join(", ")));
+            let label = if finding.rule.starts_with("opaque.") { "Here:" } else { "Touches" };
+            line.push_str(&format!(" {label} {}.", finding.touches.join(", ")));
         }
         if let Some(instead) = &finding.instead {
             line.push_str(&format!(" Safer: {instead}"));

@@ -13,6 +13,11 @@ pub(super) struct Group<'a> {
 }
 
 impl Group<'_> {
+    /// What stands in front of that: of a part that cannot be understood it says why.
+    pub(super) fn label(&self) -> &'static str {
+        if self.first.rule.starts_with("opaque.") { "here: " } else { "touches " }
+    }
+
     /// What it falls on, the first `most` by name.
     pub(super) fn touches(&self, most: usize) -> String {
         let mut all = self.touches.iter().take(most).copied().collect::<Vec<_>>().join(", ");
@@ -60,7 +65,8 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
             continue;
         }
         if !group.touches.is_empty() {
-            under.push_str(" · touches ");
+            under.push_str(" · ");
+            under.push_str(group.label());
             under.push_str(&group.touches(6));
         }
         lines.extend(wrap::labelled(&label("  "), Style::Dim, &under, columns));

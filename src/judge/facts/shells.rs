@@ -139,7 +139,9 @@ impl Walker<'_> {
                 if decoded {
                     frame.disguise = Some(Disguise::Encoding);
                 }
-                if text.is_dynamic() && (fetched.has(Taint::FETCHED) || fetched.has(Taint::DECODED)) {
+                let foreign = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
+                // Of code that itself is known to come from elsewhere, reading it says so.
+                if text.is_dynamic() && foreign(fetched) && !foreign(text.taint()) {
                     self.opaque(frame.fetched_code(), "code that is fetched or decoded in this line is run", span);
                 }
                 self.read_value(state, &frame, &text, span);
