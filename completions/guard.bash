@@ -1736,7 +1736,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__log)
-            opts="-f -n -h --since --until --tier --decision --command --folder --search --session --unconfirmed --follow --number --json --help show day prune help"
+            opts="-f -n -h --since --until --tier --decision --command --folder --search --session --by-session --unconfirmed --follow --number --json --help show day prune help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -86,24 +86,25 @@ complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_sub
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l search -d 'Only rows with this text in the command, the findings, the words, the folder, or who asked' -r
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l session -d 'Only this session, as guard session names it' -r
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s n -l number -d 'How many, the newest; 0 for all' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l by-session -d 'Put rows together that are of one session, under its name'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l unconfirmed -d 'Only what is hard to undo, or cannot be undone, and ran without a person'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s f -l follow -d 'Go on showing rows as they are written, until interrupted'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -l json -d 'Print one JSON object a line'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "show" -d 'Show all that is recorded of one command'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
-complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
+complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "prune" -d 'Cut off what is older than retention_days or beyond retention_mib, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and not __fish_seen_subcommand_from show day prune help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from day" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l older-than -d 'Rows older than this instead of the policy\'s retention_days: 30d, 2026-11-21' -r
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l older-than -d 'Rows older than this instead of the policy\'s retention_days and retention_mib: 30d, 2026-11-21' -r
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l dry-run -d 'Only say what would go'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all that is recorded of one command'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
-complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
+complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Cut off what is older than retention_days or beyond retention_mib, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand log; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c guard -n "__fish_guard_using_subcommand pending" -l all -d 'What was settled in the last days too'
 complete -c guard -n "__fish_guard_using_subcommand pending" -l watch -d 'Show it anew whenever it changes, until interrupted'
@@ -160,7 +161,7 @@ complete -c guard -n "__fish_guard_using_subcommand export" -l deliver -d 'Send 
 complete -c guard -n "__fish_guard_using_subcommand export" -s f -l follow -d 'Go on with rows as they are written, until interrupted: for a pipe into a collector'
 complete -c guard -n "__fish_guard_using_subcommand export" -l status -d 'Tell how far each collector that export.to names was sent the record, and what keeps the rest from it: exit 0 when nothing does, 1 when something does'
 complete -c guard -n "__fish_guard_using_subcommand export" -s h -l help -d 'Print help'
-complete -c guard -n "__fish_guard_using_subcommand verify" -l head -d 'A head that was kept elsewhere: it must still be part of the chain' -r
+complete -c guard -n "__fish_guard_using_subcommand verify" -l head -d 'A head that was kept elsewhere, which must still be part of the chain; or a file with any number of them in it: what guard verify, guard log day or guard export printed, or what a collector was sent (- is standard input)' -r
 complete -c guard -n "__fish_guard_using_subcommand verify" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand verify" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand approver; and not __fish_seen_subcommand_from add list remove help" -s h -l help -d 'Print help'
@@ -274,7 +275,7 @@ complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcom
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Show where configuration is read from'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "show" -d 'Show all that is recorded of one command'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "day" -d 'Tell a day in plain sentences, by session: what ran, who said yes, what was refused'
-complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "prune" -d 'Cut off what is older than retention_days, so that guard verify can still prove the rest'
+complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from log" -f -a "prune" -d 'Cut off what is older than retention_days or beyond retention_mib, so that guard verify can still prove the rest'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "trust" -d 'Let whatever is of tier 2 and below run unasked in a session, until it ends'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from session" -f -a "resume" -d 'Let a session be asked about again after too many denials in a row'
 complete -c guard -n "__fish_guard_using_subcommand help; and __fish_seen_subcommand_from learn" -f -a "accept" -d 'Give the grant of an offer, after it is shown in words'

@@ -43,7 +43,7 @@ enum What {
     },
     /// Tell a day in plain sentences, by session: what ran, who said yes, what was refused
     Day(day::DayArgs),
-    /// Cut off what is older than retention_days, so that guard verify can still prove the rest
+    /// Cut off what is older than retention_days or beyond retention_mib, so that guard verify can still prove the rest
     Prune(prune::PruneArgs),
 }
 
@@ -73,6 +73,9 @@ struct Filters {
     /// Only this session, as guard session names it
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
+    /// Put rows together that are of one session, under its name
+    #[arg(long, conflicts_with_all = ["follow", "json"])]
+    by_session: bool,
     /// Only what is hard to undo, or cannot be undone, and ran without a person
     #[arg(long)]
     unconfirmed: bool,
@@ -222,12 +225,14 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Lo
     } else if !filters.json {
         print(&mut out, &layout.head(), &look)?;
     }
+    let mut sessions = Sessions::default();
     // One at a time: a reader that stays in the record would keep its log from being emptied.
     for id in found {
         let Some(store) = store else { break };
         // A row that was removed meanwhile, or that another hand has made unreadable, hides no other.
         match store.entry(id) {
             Ok(entry) if filters.json => json(&mut out, &entry)?,
+            Ok(entry) if filters.by_session => sessions.take(&entry, layout.row(&entry, now.time_zone())),
             Ok(entry) => print(&mut out, &layout.row(&entry, now.time_zone()), &look)?,
             Err(StoreError::Pruned { .. }) => {}
             Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
@@ -236,11 +241,38 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Lo
             Err(error) => return Err(error.into()),
         }
     }
+    for line in sessions.lines() {
+        print(&mut out, &line, &look)?;
+    }
     if more && terminal && !filters.json {
         print(&mut out, &Line::of(Style::Dim, "There is more: -n 0 shows all of it."), &look)?;
     }
     out.flush()?;
     Ok(newest)
+}
+
+/// Rows by the session that they are of, in the order in which the sessions come up.
+#[derive(Default)]
+struct Sessions(Vec<(String, Vec<Line>)>);
+
+impl Sessions {
+    fn take(&mut self, entry: &Entry, row: Line) {
+        let agent = entry.agent.as_deref().map_or(String::new(), |agent| format!(" ({agent})"));
+        let name =
+            entry.session.as_deref().map_or_else(|| "no session".to_owned(), |name| format!("session {name}{agent}"));
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => self.0.push((name, vec![row])),
+        }
+    }
+
+    fn lines(self) -> impl Iterator<Item = Line> {
+        self.0.into_iter().flat_map(|(name, rows)| {
+            let count = if rows.len() == 1 { "1 row".to_owned() } else { format!("{} rows", rows.len()) };
+            let head = Line::of(Style::Strong, format!("{}, {count}", crate::ui::visible::text(&name)));
+            [Line::new(), head].into_iter().chain(rows)
+        })
+    }
 }
 
 fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {

@@ -20,7 +20,7 @@ use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
-use crate::store::{Handed, IntentRow, Settled};
+use crate::store::{Handed, IntentRow, Retention, Settled};
 use crate::ui::verdict;
 use crate::world::identity::Caller;
 
@@ -206,7 +206,8 @@ fn refuse(
 /// stands in the way is told by `guard log prune` and `guard verify`.
 pub(super) fn keep_to_retention(road: &Road) {
     if let Ok(store) = road.store() {
-        let _ = store.keep_to_policy(road.policy().retention_days, &road.caller.account.name, Timestamp::now());
+        let kept = Retention { days: road.policy().retention_days, mib: road.policy().retention_mib };
+        let _ = store.keep_to_policy(kept, &road.caller.account.name, Timestamp::now());
     }
 }
 

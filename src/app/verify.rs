@@ -1,6 +1,8 @@
 //! `guard verify`: whether the record is as it was written.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -13,9 +15,10 @@ use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 /// The arguments of `guard verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// A head that was kept elsewhere: it must still be part of the chain
-    #[arg(long, value_name = "ROW:HASH", value_parser = head)]
-    head: Option<Head>,
+    /// A head that was kept elsewhere, which must still be part of the chain; or a file with any number of them in it:
+    /// what guard verify, guard log day or guard export printed, or what a collector was sent (- is standard input)
+    #[arg(long, value_name = "ROW:HASH|FILE", value_parser = kept_heads)]
+    head: Option<KeptHeads>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -29,11 +32,122 @@ const LIMITS: &str = "\
 This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
 rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and give it to guard verify --head.";
 
-/// `12:3f…`, or as it is printed: `row 12, 3f…`.
-fn head(text: &str) -> Result<Head, String> {
-    let (row, hash) = text.trim_start_matches("row").split_once([':', ',']).unwrap_or_default();
-    let head = row.trim().parse().ok().zip(Link::parse(hash.trim())).map(|(row, link)| Head { row, link });
-    head.ok_or_else(|| "write the number of the row, a colon and the hash, as guard verify printed them".to_owned())
+/// Where heads are told.
+#[derive(Clone, Debug)]
+enum KeptHeads {
+    One(Head),
+    File(PathBuf),
+}
+
+/// The longest file with heads in it.
+const MAX_FILE: u64 = 1 << 30;
+
+/// `12:3f…`, or as it is printed: `row 12, 3f…`; else the name of a file.
+fn kept_heads(text: &str) -> Result<KeptHeads, String> {
+    if let (Some(head), None) = {
+        let mut all = heads(text).into_iter();
+        (all.next(), all.next())
+    } {
+        return Ok(KeptHeads::One(head));
+    }
+    if text == "-" || Path::new(text).is_file() {
+        return Ok(KeptHeads::File(text.into()));
+    }
+    Err("write the number of the row, a colon and the hash, as guard verify printed them, or the name of a file with such \
+         heads in it"
+        .to_owned())
+}
+
+impl KeptHeads {
+    fn read(&self) -> Result<Vec<Head>, LogError> {
+        let path = match self {
+            Self::One(head) => return Ok(vec![*head]),
+            Self::File(path) => path,
+        };
+        let wrong = |why: &str| LogError::Usage(format!("{}: {why}", path.display()));
+        let mut bytes = Vec::new();
+        let read = if path == Path::new("-") {
+            io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes)
+        } else {
+            File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
+        };
+        read.map_err(|error| wrong(&error.to_string()))?;
+        if bytes.len() as u64 > MAX_FILE {
+            return Err(wrong("longer than 1 GiB"));
+        }
+        let found = heads(&String::from_utf8_lossy(&bytes));
+        if found.is_empty() { Err(wrong("there is no head in it")) } else { Ok(found) }
+    }
+}
+
+/// All heads in a text: a number, a colon or a comma and a blank, and a hash; of JSON with the row in it and of CSV, the
+/// number and the hash of each line.
+fn heads(text: &str) -> Vec<Head> {
+    let mut all = Vec::new();
+    if text.starts_with("id,time,") {
+        return in_csv(text);
+    }
+    for line in text.lines() {
+        let before = all.len();
+        let mut from = 0;
+        while let Some((start, end)) = next_hash(line, from) {
+            from = end;
+            let Some(link) = line.get(start..end).and_then(Link::parse) else { continue };
+            let front = line.get(..start).unwrap_or_default();
+            let Some(front) = front.strip_suffix(':').or_else(|| front.strip_suffix(", ")) else { continue };
+            let digits = front.len() - front.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+            if let Some(row) = front.get(front.len() - digits..).and_then(|row| row.parse().ok()) {
+                all.push(Head { row, link });
+            }
+        }
+        if all.len() > before {
+            continue;
+        }
+        if line.starts_with('{') {
+            all.extend(serde_json::from_str(line).ok().and_then(|value| in_json(&value)));
+        }
+    }
+    all
+}
+
+/// The number and the hash of each record: its first and its last cell. A line break within quotes ends none.
+fn in_csv(text: &str) -> Vec<Head> {
+    let mut all = Vec::new();
+    let mut record = String::new();
+    for line in text.lines() {
+        record.push_str(line);
+        if record.matches('"').count() % 2 == 1 {
+            record.push(' ');
+            continue;
+        }
+        if let (Some((row, _)), Some((_, hash))) = (record.split_once(','), record.rsplit_once(',')) {
+            all.extend(row.parse().ok().zip(Link::parse(hash)).map(|(row, link)| Head { row, link }));
+        }
+        record.clear();
+    }
+    all
+}
+
+/// Where the next run of as many hexadecimal digits begins and ends.
+fn next_hash(line: &str, from: usize) -> Option<(usize, usize)> {
+    let bytes = line.as_bytes();
+    let mut start = from;
+    while start < bytes.len() {
+        let long = bytes.get(start..)?.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        if long == 64 {
+            return Some((start, start + 64));
+        }
+        start += long.max(1);
+    }
+    None
+}
+
+/// The row and the hash of an object, or of one in it.
+fn in_json(value: &serde_json::Value) -> Option<Head> {
+    let own = ["id", "row"].iter().find_map(|name| value.get(name)?.as_i64());
+    let link = value.get("hash").and_then(serde_json::Value::as_str).and_then(Link::parse);
+    let own = own.zip(link).map(|(row, link)| Head { row, link });
+    own.or_else(|| value.as_object()?.values().find_map(in_json))
 }
 
 /// What became of a head that was kept elsewhere.
@@ -54,6 +168,37 @@ impl Kept {
     }
 }
 
+/// What became of all of them.
+struct Checked {
+    /// The first that is gone; else the newest that holds; else the newest.
+    told: (Head, Kept),
+    all: usize,
+}
+
+impl Checked {
+    fn of(heads: &[Head], store: Option<&Store>) -> Result<Self, LogError> {
+        let mut told: Option<(Head, Kept)> = None;
+        for head in heads {
+            let kept = match store.map_or(Ok(Some(false)), |store| store.holds(head))? {
+                Some(true) => Kept::Holds,
+                Some(false) => Kept::Gone,
+                None => Kept::Pruned,
+            };
+            let better = match told {
+                None => true,
+                Some((first, Kept::Gone)) => kept == Kept::Gone && head.row < first.row,
+                Some((_, Kept::Pruned)) => true,
+                Some((last, Kept::Holds)) => kept == Kept::Gone || (kept == Kept::Holds && head.row > last.row),
+            };
+            if better {
+                told = Some((*head, kept));
+            }
+        }
+        let told = told.ok_or_else(|| LogError::Usage("there is no head".to_owned()))?;
+        Ok(Self { told, all: heads.len() })
+    }
+}
+
 /// Reads the chain through and says what is wrong with it. The exit code is 0 when nothing is, 1 otherwise.
 ///
 /// # Errors
@@ -63,18 +208,14 @@ pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
     let audit = store.as_ref().map_or(Ok(Audit::default()), Store::verify)?;
     let kept = match &args.head {
         None => None,
-        Some(head) => Some(match store.as_ref().map_or(Ok(Some(false)), |store| store.holds(head))? {
-            Some(true) => Kept::Holds,
-            Some(false) => Kept::Gone,
-            None => Kept::Pruned,
-        }),
+        Some(heads) => Some(Checked::of(&heads.read()?, store.as_ref())?),
     };
-    let whole = audit.faults.is_empty() && kept != Some(Kept::Gone);
+    let whole = audit.faults.is_empty() && !kept.as_ref().is_some_and(|kept| kept.told.1 == Kept::Gone);
     let code = if whole { exit::ALLOW } else { BROKEN };
-    Ok(exit::after(print(args, &audit, kept), code)?)
+    Ok(exit::after(print(args, &audit, kept.as_ref()), code)?)
 }
 
-fn print(args: &VerifyArgs, audit: &Audit, kept: Option<Kept>) -> io::Result<()> {
+fn print(args: &VerifyArgs, audit: &Audit, kept: Option<&Checked>) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         let head = audit.head.map(|head| serde_json::json!({ "row": head.row, "hash": head.link.to_string() }));
@@ -84,21 +225,27 @@ fn print(args: &VerifyArgs, audit: &Audit, kept: Option<Kept>) -> io::Result<()>
         });
         let faults: Vec<String> = audit.faults.iter().map(ToString::to_string).collect();
         let object = serde_json::json!({
-            "ok": faults.is_empty() && kept != Some(Kept::Gone), "kept_head": kept.map(Kept::name), "rows": audit.rows, "pruned": pruned, "head": head,
+            "ok": faults.is_empty() && !kept.is_some_and(|kept| kept.told.1 == Kept::Gone),
+            "kept_head": kept.map(|kept| kept.told.1.name()), "kept_row": kept.map(|kept| kept.told.0.row),
+            "kept_heads": kept.map(|kept| kept.all), "rows": audit.rows, "pruned": pruned, "head": head,
             "faults": faults, "more_faults": audit.more,
         });
         writeln!(out, "{object}")?;
     } else {
         tell(&mut out, audit)?;
-        if let (Some(kept), Some(head)) = (kept, args.head) {
+        if let Some(Checked { told: (head, kept), all }) = kept {
             let row = head.row;
+            let which =
+                if *all == 1 { "The head that you kept".to_owned() } else { format!("Of {all} heads that you kept") };
             match kept {
-                Kept::Holds => writeln!(out, "The head that you kept, row {row}, is part of this chain.")?,
+                Kept::Holds if *all > 1 => writeln!(out, "All {all} heads that you kept are part of this chain.")?,
+                Kept::Holds => writeln!(out, "{which}, row {row}, is part of this chain.")?,
                 Kept::Gone => writeln!(
                     out,
-                    "The head that you kept, row {row}, is not part of this chain: its end was cut off, or it was rebuilt."
+                    "{which}, row {row}, is not part of this chain: its end was cut off, or it was rebuilt."
                 )?,
-                Kept::Pruned => writeln!(out, "The head that you kept, row {row}, was pruned: keep a newer one.")?,
+                Kept::Pruned if *all > 1 => writeln!(out, "All {all} heads that you kept were pruned or hold.")?,
+                Kept::Pruned => writeln!(out, "{which}, row {row}, was pruned: keep a newer one.")?,
             }
         }
     }

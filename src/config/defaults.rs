@@ -70,6 +70,7 @@ pub fn fail_closed(policy: &mut Policy) {
     policy.queue_wait = policy.queue_wait.min(built_in.queue_wait);
     policy.queue_pending = policy.queue_pending.min(built_in.queue_pending);
     policy.retention_days = policy.retention_days.max(built_in.retention_days);
+    policy.retention_mib = policy.retention_mib.max(built_in.retention_mib);
     policy.weights.insert(CircumstanceFact::TrustedFolder, Weight(0));
     policy.trusted_folders.clear();
     policy.known_hosts.clear();

@@ -49,6 +49,7 @@ pub enum Key {
     DisabledRules,
     Record,
     RetentionDays,
+    RetentionMib,
     Yolo,
     HookGrant,
     HookDeadline,
@@ -244,6 +245,9 @@ pub const KEYS: &[Entry] = &[
     row(Key::RetentionDays, "retention_days", Kind::Whole(1, 36500, "days"), Higher,
         "How long the record keeps rows. Older ones are pruned after a command that was asked about or refused, and by \
          guard log prune."),
+    row(Key::RetentionMib, "retention_mib", Kind::Whole(1, 1 << 20, "MiB"), Higher,
+        "How large the record may grow before its oldest rows are pruned, in the same way; rows of the last seven days \
+         stay whatever its size."),
     row(Key::Yolo, "yolo", Kind::Flag, Lower,
         "Lets a threshold rise above 3.0. Tier 3 and 4 are asked all the same."),
     row(Key::HookGrant, "hook.grant", Kind::Flag, Lower,

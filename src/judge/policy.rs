@@ -47,6 +47,8 @@ pub struct Policy {
     pub record: Record,
     /// Rows older than this many days may be cut.
     pub retention_days: u32,
+    /// The oldest rows of a record that is larger than so many MiB may be cut.
+    pub retention_mib: u32,
     /// Set on rules and globally: lets a threshold rise above 3.0.
     pub yolo: bool,
     pub hook: Hook,
@@ -108,6 +110,7 @@ impl Default for Policy {
             disabled_rules: Vec::new(),
             record: Record::All,
             retention_days: 365,
+            retention_mib: 1 << 20,
             yolo: false,
             hook: Hook { grant: false, deadline: 3600 },
             export_to: Vec::new(),

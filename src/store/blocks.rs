@@ -40,7 +40,7 @@ pub(super) const WORDS: &str =
     "concat_ws(char(10), command, findings, settled, words, cwd, user, session, agent, what, place)";
 
 /// What ran without a person and is hard to undo, as SQL.
-pub(super) const UNCONFIRMED: &str = "kind = 'intent' AND decision = 'allow' AND provenance = 'rule' \
+pub(super) const UNCONFIRMED: &str = "kind IN ('intent', 'advised') AND decision = 'allow' AND provenance = 'rule' \
                                       AND reversibility IN ('hard', 'irreversible')";
 
 /// Decisions that have a bit of their own, above those of the tiers.

@@ -69,7 +69,7 @@ pub use find::Filter;
 pub use grants::{Ended, Listed, NewGrant};
 pub use learn::Habit;
 pub use paths::Paths;
-pub use prune::{Limit, Pruned, Why};
+pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
 pub use redact::redact;
 pub use rows::{Entry, Kind, ResultEntry};
 pub use stats::{HASTY_MS, Stats};

@@ -71,12 +71,26 @@ impl Pruned {
     }
 }
 
+/// What a policy keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Rows of so many days.
+    pub days: u32,
+    /// As much as so many MiB hold, and what is younger than [`SAFE_DAYS`] whatever its size.
+    pub mib: u32,
+}
+
+/// Rows of so many days never go because of the record's size: a flood of commands must not wash away what came before.
+pub const SAFE_DAYS: u32 = 7;
+
 /// Why rows were pruned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Why {
     /// The policy keeps rows for so many days.
     Retention { days: u32 },
+    /// The policy keeps a record of at most so many MiB.
+    Size { mib: u32 },
     /// A person named another age.
     Person,
 }
@@ -146,22 +160,31 @@ impl Store {
         self.prune(&limit, user, now)
     }
 
-    /// Prunes a portion of what the policy lets go, when there is a day's worth of it. Meant for moments in which nobody
+    /// What goes because the record is larger than a policy keeps it; `None` when it is not. Then it goes down to nine
+    /// tenths of that, so that not every row costs another.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn oversize(&self, mib: u32, now: Timestamp) -> Result<Option<Limit>, StoreError> {
+        self.persist(|connection| oversize(connection, mib, now))
+    }
+
+    /// Prunes a portion of what the policy lets go, when there is a day's worth of it or the record is too large. Meant for moments in which nobody
     /// waits for guard; costs one look at the oldest row when there is nothing to do, and is left for another day while
     /// somebody else writes.
     ///
     /// # Errors
     /// As those of [`Store::prune`].
-    pub fn keep_to_policy(&self, days: u32, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
+    pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) -> Result<Option<Pruned>, StoreError> {
+        let days = kept.days;
         let limit = Limit::retention(days, now);
         let old = limit.before.as_millisecond().saturating_sub(slack(days));
         let due = self.persist(|connection| {
             let oldest: Option<i64> = connection.query_row(OLDEST, [], |row| row.get(0)).optional()?;
             Ok(oldest.is_some_and(|oldest| oldest < old) && is_witnessed(connection, &limit, days, now)?)
         })?;
-        if !due {
-            return Ok(None);
-        }
+        let limit = if due { Some(limit) } else { self.oversize(kept.mib, now)? };
+        let Some(limit) = limit else { return Ok(None) };
         let work = self.portion(&limit, user, now)?;
         let pruned = self.write_if_free(work)?.map_or(Ok(None), Survey::wanted)?;
         if let Some(pruned) = &pruned {
@@ -210,6 +233,25 @@ impl Store {
             Ok(survey)
         })
     }
+}
+
+fn oversize(connection: &Connection, mib: u32, now: Timestamp) -> rusqlite::Result<Option<Limit>> {
+    let pragma = |name: &str| connection.query_row(name, [], |row| row.get::<_, i64>(0));
+    let pages = pragma("PRAGMA page_count")?.saturating_sub(pragma("PRAGMA freelist_count")?);
+    let used = i128::from(pages) * i128::from(pragma("PRAGMA page_size")?);
+    let most = i128::from(mib) << 20;
+    if used <= most {
+        return Ok(None);
+    }
+    let (first, last): (i64, i64) = connection.query_row(find::EDGES, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    // Rows are much of a size.
+    let rows = i128::from(last) - i128::from(first) + 1;
+    let gone = i64::try_from(rows * (used - most * 9 / 10) / used).unwrap_or(0);
+    let mut oldest = connection.prepare("SELECT at FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    let kept: Option<i64> = oldest.query_row([first.saturating_add(gone)], |row| row.get(0)).optional()?;
+    let safe = now.as_millisecond().saturating_sub(i64::from(SAFE_DAYS) * DAY);
+    let before = time(kept.unwrap_or(i64::MIN).min(safe));
+    Ok(Some(Limit { before, why: Why::Size { mib } }))
 }
 
 /// When the oldest row was written.

@@ -8,11 +8,13 @@ use guard::channel::terminal::READING;
 use guard::judge::approved::{Place, Until, What};
 use guard::judge::policy::Basis;
 use guard::judge::risk::{Reversibility, Risk, Tier, Weight};
-use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Settled, Store};
+use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Retention, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::harness::home::{FLAGGED, Home, invocation};
 use crate::harness::pty::{Terminal, ended};
+
+const YEAR: Retention = Retention { days: 365, mib: 1 << 20 };
 
 fn days_ago(days: i64) -> Timestamp {
     Timestamp::now() - SignedDuration::from_hours(days * 24)
@@ -108,6 +110,38 @@ fn what_is_pruned_leaves_the_rest_provable_and_is_told() {
     assert_eq!(home.prints(&["log", "prune"], 0), "Nothing is old enough to be pruned.\n");
     assert!(home.run(&["true"]).status.success());
     assert_eq!(home.store().verify().unwrap().rows, 7);
+}
+
+#[test]
+fn a_record_that_has_grown_too_large_loses_its_oldest_rows_and_never_those_of_the_last_week() {
+    let home = Home::new();
+    let store = home.store();
+    write(&store, 6000, 90, &"o".repeat(300));
+    write(&store, 3000, 30, &"m".repeat(300));
+    write(&store, 3000, 3, &"y".repeat(300));
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let policy = |mib: u32| {
+        std::fs::write(home.path("home/.config/guard/config.toml"), format!("retention_mib = {mib}\n")).unwrap();
+    };
+    policy(100);
+    assert_eq!(home.prints(&["log", "prune"], 0), "Nothing is old enough to be pruned.\n");
+    policy(4);
+    let would = home.prints(&["log", "prune", "--dry-run"], 0);
+    assert!(would.starts_with("Would prune rows 1 to ") && would.contains("grown beyond 4 MiB"), "{would}");
+    // A refusal prunes too, a portion at a time.
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    assert!(prunings(&home).len() == 1 && prunings(&home)[0].1 > 3000, "{:?}", prunings(&home));
+    assert_eq!(faults(&home), []);
+    assert_eq!(home.run(&FLAGGED).status.code(), Some(126));
+    assert_eq!(prunings(&home).len(), 1, "it stays away from the limit for a while");
+    // However small it is to be: the last week stays.
+    policy(1);
+    let pruned = home.prints(&["log", "prune"], 0);
+    assert!(pruned.contains("the record had grown beyond 1 MiB"), "{pruned}");
+    assert_eq!(prunings(&home).last().unwrap().1, 9000);
+    let verified = home.prints(&["verify"], 0);
+    assert!(verified.contains("grown beyond 1 MiB") && faults(&home).is_empty(), "{verified}");
+    assert_eq!(home.prints(&["log", "prune"], 0), "Nothing is old enough to be pruned.\n");
 }
 
 #[test]
@@ -272,10 +306,10 @@ fn what_happens_by_itself_waits_for_nobody_who_writes() {
     let store = home.store();
     let other = rusqlite::Connection::open(home.paths().database()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap(), None);
+    assert_eq!(store.keep_to_policy(YEAR, "ada", Timestamp::now()).unwrap(), None);
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap().unwrap().rows(), 30);
-    assert_eq!(store.keep_to_policy(365, "ada", Timestamp::now()).unwrap(), None);
+    assert_eq!(store.keep_to_policy(YEAR, "ada", Timestamp::now()).unwrap().unwrap().rows(), 30);
+    assert_eq!(store.keep_to_policy(YEAR, "ada", Timestamp::now()).unwrap(), None);
     assert_eq!(faults(&home), []);
 }
 

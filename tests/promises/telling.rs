@@ -112,6 +112,59 @@ fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
 }
 
 #[test]
+fn rows_of_one_session_are_shown_together_under_its_name() {
+    let home = told();
+    let log = home.prints(&["log", "--by-session"], 0);
+    let heads: Vec<&str> = log.lines().filter(|line| line.starts_with("session ")).collect();
+    let all = lines(&home, &["log", "--json"]);
+    let sessions: std::collections::BTreeSet<&str> = all.iter().filter_map(|row| row["session"].as_str()).collect();
+    assert_eq!(heads.len(), sessions.len(), "{log}");
+    for session in sessions {
+        let rows = all.iter().filter(|row| row["session"] == session).count();
+        let count = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
+        let of = |head: &&&str| head.split([',', ' ']).nth(1) == Some(session);
+        assert!(heads.iter().find(of).is_some_and(|head| head.ends_with(&count)), "{session} {count}: {log}");
+    }
+    assert_eq!(log.matches("npm install left-pad").count(), 2);
+}
+
+#[test]
+fn heads_in_whatever_was_printed_or_sent_are_held_against_the_chain() {
+    let home = told();
+    let count = lines(&home, &["export"]).len();
+    let keep = |name: &str, text: &str| {
+        let path = home.path(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let mut files = vec![
+        keep("day", &home.prints(&["log", "day"], 0)),
+        keep("verify", &home.prints(&["verify"], 0)),
+        keep("verify.json", &home.prints(&["verify", "--json"], 0)),
+    ];
+    for file in &files {
+        assert!(home.prints(&["verify", "--head", file], 0).contains("is part of this chain"), "{file}");
+    }
+    for form in ["jsonl", "csv", "ecs", "ocsf", "cef", "otlp"] {
+        let file = keep(form, &home.prints(&["export", "--format", form], 0));
+        let told = home.prints(&["verify", "--head", &file], 0);
+        assert!(told.contains(&format!("All {count} heads that you kept are part of this chain.")), "{form}: {told}");
+        files.push(file);
+    }
+    let none = home.guard(&["verify", "--head", &keep("none", "no heads here\n")]).output().unwrap();
+    assert!(String::from_utf8_lossy(&none.stderr).contains("there is no head in it"));
+    // Another record in its place, as whole as the first.
+    std::fs::remove_dir_all(home.data()).unwrap();
+    for _ in 0..20 {
+        home.run(&["true"]);
+    }
+    for file in &files {
+        let told = home.prints(&["verify", "--head", file], 1);
+        assert!(told.contains("is not part of this chain"), "{file}: {told}");
+    }
+}
+
+#[test]
 fn json_lines_are_the_rows_and_go_on_after_the_last_one() {
     let home = told();
     let all = lines(&home, &["export"]);

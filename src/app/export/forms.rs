@@ -98,7 +98,7 @@ fn guard(entry: &Entry) -> Value {
         "kind": entry.kind.name(), "decision": entry.decision, "settled_by": entry.settled_by,
         "provenance": entry.provenance, "score": entry.score, "reversibility": entry.reversibility,
         "session": entry.session, "origin": entry.origin, "answer_ms": entry.answer_ms, "redacted": entry.redacted,
-        "signal": entry.result.as_ref().and_then(|result| result.signal), "hash": entry.hash,
+        "signal": entry.result.as_ref().and_then(|result| result.signal), "hash": entry.hash, "head": head(entry),
     })
 }
 
@@ -244,6 +244,7 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
         ("cs5", optional(&entry.agent)),
         ("cs6Label", "settledBy".to_owned()),
         ("cs6", optional(&entry.settled_by)),
+        ("guardHead", head(entry)),
         ("cn1Label", "tier".to_owned()),
         ("cn1", number(entry.tier.map(|tier| tier.number().to_string()))),
         ("cn2Label", "exitCode".to_owned()),

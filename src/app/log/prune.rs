@@ -18,7 +18,7 @@ use crate::store::{Limit, Pruned, Why};
 
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
-    /// Rows older than this instead of the policy's retention_days: 30d, 2026-11-21
+    /// Rows older than this instead of the policy's retention_days and retention_mib: 30d, 2026-11-21
     #[arg(long, value_name = "TIME")]
     older_than: Option<String>,
     /// Only say what would go
@@ -40,11 +40,25 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, LogError> {
     };
     let Some(store) = road.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
-        return tell(args, store.would_prune(&limit, now.timestamp())?.as_ref(), 0, now);
+        let would = match (store.would_prune(&limit, now.timestamp())?, limit.why) {
+            (None, Why::Retention { .. }) => match store.oversize(road.policy().retention_mib, now.timestamp())? {
+                Some(limit) => store.would_prune(&limit, now.timestamp())?,
+                None => None,
+            },
+            (would, _) => would,
+        };
+        return tell(args, would.as_ref(), 0, now);
     }
     let user = &road.caller.account.name;
     let pruned = match limit.why {
-        Why::Retention { days } => store.prune_by_policy(days, user, now.timestamp()),
+        Why::Retention { days } => {
+            let old = store.prune_by_policy(days, user, now.timestamp())?;
+            match store.oversize(road.policy().retention_mib, now.timestamp())? {
+                Some(limit) => store.prune(&limit, user, now.timestamp()).map(|large| large.or(old)),
+                None => Ok(old),
+            }
+        }
+        Why::Size { .. } => Ok(None),
         Why::Person => {
             if road.caller.origin.is_guarded() || !road.caller.terminal.is_person_here() {
                 return refuse(
@@ -119,6 +133,7 @@ pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
     match pruned.why {
         Why::Retention { days: 1 } => format!("{rows}: older than a day"),
         Why::Retention { days } => format!("{rows}: older than {days} days"),
+        Why::Size { mib } => format!("{rows}: the record had grown beyond {mib} MiB"),
         Why::Person => format!("{rows}: older than {}, at a person's word", shown(pruned.before)),
     }
 }
