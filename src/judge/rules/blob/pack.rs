@@ -1,0 +1,162 @@
+//! Packing: what was read and checked, laid out so that it can be looked up where it lies.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{BadBlob, Contents, Features, PARTS, PathKey, StoredPath, path_key};
+use crate::judge::rules::glob;
+
+/// Packs `contents` (all but the examples).
+///
+/// # Errors
+/// When an offset does not fit 32 bits.
+pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
+    let mut lists = Lists::default();
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+
+    parts.push(records(&contents.programs)?);
+    let (globs, names) = split(names_of(contents.programs.iter().map(|program| program.names.as_slice())));
+    parts.push(table(&first(names))?);
+    parts.push(table(&first(globs))?);
+
+    parts.push(records(&contents.rules)?);
+    let ids = contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])).collect();
+    parts.push(table(&first(ids))?);
+    let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
+    let any = globs.remove("*").unwrap_or_default();
+    parts.push(table(&lists.add_all(keys))?);
+    parts.push(table(&lists.add_all(globs))?);
+    let (mut features, mut literals) = (Vec::new(), Names::new());
+    for number in any {
+        let Some(rule) = contents.rules.get(number) else { continue };
+        match &rule.when.text {
+            Some(text) => literals.entry(text.literal.clone()).or_default().push(number),
+            None => features.extend([Features::required(rule).0, u32::try_from(number).map_err(|_| BadBlob)?]),
+        }
+    }
+    parts.push(numbers(&features));
+    parts.push(table(&lists.add_all(literals))?);
+
+    let paths: Vec<StoredPath<'_>> = contents
+        .paths
+        .iter()
+        .zip(0..)
+        .flat_map(|(list, number)| {
+            list.globs.iter().map(move |glob| StoredPath { class: list.class, glob, list: number })
+        })
+        .collect();
+    let excepts: Vec<&[String]> = contents.paths.iter().map(|list| list.except.as_slice()).collect();
+    let (mut by_name, mut by_suffix, mut rest) = (Names::new(), Names::new(), Vec::new());
+    for (number, path) in paths.iter().enumerate() {
+        match path_key(path.glob) {
+            PathKey::Name(name) => by_name.entry(name.to_owned()).or_default().push(number),
+            PathKey::Suffix(suffix) => by_suffix.entry(suffix.to_owned()).or_default().push(number),
+            PathKey::None => rest.push(u32::try_from(number).map_err(|_| BadBlob)?),
+        }
+    }
+    let by_name = table(&lists.add_all(by_name))?;
+    let by_suffix = table(&lists.add_all(by_suffix))?;
+    parts.push(numbers(&lists.numbers));
+    parts.push(records(&paths)?);
+    parts.push(records(&excepts)?);
+    parts.push(by_name);
+    parts.push(by_suffix);
+    parts.push(numbers(&rest));
+
+    let mut hosts = BTreeMap::new();
+    for list in &contents.hosts {
+        for name in &list.names {
+            let key = name.strip_prefix('*').unwrap_or(name).to_ascii_lowercase();
+            hosts.insert(key, list.class as u32);
+        }
+    }
+    parts.push(table(&hosts)?);
+
+    let mut blob = Vec::new();
+    let mut at = PARTS * 4 + 4;
+    for part in &parts {
+        blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
+        at += part.len();
+    }
+    blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
+    parts.iter().for_each(|part| blob.extend(part));
+    Ok(blob)
+}
+
+type Names = BTreeMap<String, Vec<usize>>;
+
+fn names_of<'a>(names: impl Iterator<Item = &'a [String]>) -> Names {
+    let mut all = Names::new();
+    for (number, names) in names.enumerate() {
+        for name in names {
+            let numbers = all.entry(name.clone()).or_default();
+            if numbers.last() != Some(&number) {
+                numbers.push(number);
+            }
+        }
+    }
+    all
+}
+
+/// Globs apart from plain names.
+fn split(names: Names) -> (Names, Names) {
+    names.into_iter().partition(|(name, _)| glob::is_glob(name))
+}
+
+fn first(names: Names) -> BTreeMap<String, u32> {
+    names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))).collect()
+}
+
+/// Lists of numbers, each behind its length; a list is named by where it begins.
+#[derive(Default)]
+struct Lists {
+    numbers: Vec<u32>,
+}
+
+impl Lists {
+    fn add_all(&mut self, names: Names) -> BTreeMap<String, u32> {
+        names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))).collect()
+    }
+
+    fn add(&mut self, list: &[usize]) -> Option<u32> {
+        let start = u32::try_from(self.numbers.len()).ok()?;
+        self.numbers.push(u32::try_from(list.len()).ok()?);
+        for number in list {
+            self.numbers.push(u32::try_from(*number).ok()?);
+        }
+        Some(start)
+    }
+}
+
+fn numbers(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// A count, that many offsets and one more, then the values.
+fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
+    let mut offsets = vec![u32::try_from(values.len()).map_err(|_| BadBlob)?, 0];
+    let mut data = Vec::new();
+    for value in values {
+        data.extend(postcard::to_allocvec(value).map_err(|_| BadBlob)?);
+        offsets.push(u32::try_from(data.len()).map_err(|_| BadBlob)?);
+    }
+    let mut bytes = numbers(&offsets);
+    bytes.extend(data);
+    Ok(bytes)
+}
+
+/// A count, that many triples (where the name begins, where it ends, value), then the names, sorted.
+fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
+    let mut triples = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
+    let mut names: Vec<u8> = Vec::new();
+    for (name, value) in entries {
+        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+        names.extend(name.as_bytes());
+        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+        triples.push(*value);
+    }
+    let mut bytes = numbers(&triples);
+    bytes.extend(names);
+    Ok(bytes)
+}

@@ -1,0 +1,77 @@
+//! The lists of paths and hosts, over all layers.
+
+use super::Catalog;
+use crate::judge::facts::class::{PathClass, PathClasses};
+use crate::judge::rules::glob;
+use crate::judge::rules::model::HostClass;
+
+/// The path lists of all layers.
+#[derive(Clone, Copy, Debug)]
+pub struct Paths<'a> {
+    pub(super) catalog: &'a Catalog,
+}
+
+impl Paths<'_> {
+    /// The classes that the lists give to an absolute, lexically normal path. `~/…` globs hold below each of `homes`,
+    /// below `/home/NAME`, `/Users/NAME` and `/root`, and in a path that itself begins with `~`.
+    #[must_use]
+    pub fn classes(&self, path: &str, homes: &[&str]) -> PathClasses {
+        let covers = |pattern: &str| covers(pattern, path, homes);
+        self.catalog
+            .open()
+            .flat_map(|(_, file)| file.blob.path_candidates(path).map(move |stored| (file, stored)))
+            .filter(|(_, stored)| covers(stored.glob))
+            .filter(|(file, stored)| !file.blob.excepted(stored).into_iter().any(covers))
+            .map(|(_, stored)| stored)
+            .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
+    }
+
+    /// The classes of all lists with a glob for which `aimed` holds, where being named by a live glob is enough: not
+    /// those that make a place worth less.
+    #[must_use]
+    pub fn aimed_at(&self, aimed: impl Fn(&str) -> bool) -> PathClasses {
+        const LESSER: [PathClass; 3] = [PathClass::Generated, PathClass::Backup, PathClass::Log];
+        self.catalog
+            .open()
+            .flat_map(|(_, file)| file.blob.all_paths())
+            .filter(|stored| !LESSER.contains(&stored.class) && aimed(stored.glob))
+            .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
+    }
+}
+
+/// Whether a path glob of a pattern file covers `path`.
+fn covers(pattern: &str, path: &str, homes: &[&str]) -> bool {
+    if let Some(pattern) = pattern.strip_prefix("~/") {
+        return below_home(path, homes).any(|rest| glob::path(pattern, rest));
+    }
+    if pattern.contains('/') {
+        return glob::path(pattern, path);
+    }
+    glob::text(pattern, path.rsplit('/').next().unwrap_or(path))
+}
+
+/// What follows the home directory in a path, for every home that it may lie in.
+fn below_home<'a>(path: &'a str, homes: &'a [&str]) -> impl Iterator<Item = &'a str> + 'a {
+    let named = ["/home/", "/Users/", "~"]
+        .into_iter()
+        .filter_map(move |above| path.strip_prefix(above)?.split_once('/').map(|(_, rest)| rest));
+    let given =
+        homes.iter().copied().chain(["/root"]).filter_map(move |home| path.strip_prefix(home)?.strip_prefix('/'));
+    named.chain(given)
+}
+
+/// The host lists of all layers.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosts<'a> {
+    pub(super) catalog: &'a Catalog,
+}
+
+impl Hosts<'_> {
+    /// The class that the lists give to a host name; a later layer's first. `None` when no list names it or a domain
+    /// above it.
+    #[must_use]
+    pub fn class(&self, name: &str) -> Option<HostClass> {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        self.catalog.open().rev().find_map(|(_, file)| file.blob.host(&name))
+    }
+}

@@ -1,0 +1,295 @@
+//! The description of a program: how its arguments are read, what it does, what it wraps and runs.
+//!
+//! What may not enter: what is bad about it, which is a rule's to say.
+
+use serde::{Deserialize, Serialize};
+
+use super::FlagTest;
+use crate::judge::facts::effect::Effect;
+use crate::judge::rules::subs::Subs;
+use crate::judge::rules::{glob, subs};
+use crate::judge::tier::Tier;
+
+/// A program's description: how its arguments are read, and what it does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Names without directories, of all programs that are described alike. Globs are allowed (`python3.*`).
+    pub names: Vec<String>,
+    /// Which of the names are other spellings of one: the spelling's index and that of the name it stands for.
+    pub aliases: Vec<(u16, u16)>,
+    /// What a plain run of it is, when no rule says more.
+    pub tier: Tier,
+    pub style: Style,
+    /// Options before the subcommand, or all of them when there are no subcommands.
+    pub options: Vec<OptionSpec>,
+    /// Described subcommands. With any, the first operand is looked up as a subcommand.
+    pub subs: Subs,
+    pub dry_run: Vec<FlagTest>,
+    /// Options whose value is the directory that it changes to before all else (`git -C`, `env --chdir`).
+    pub chdir: Vec<String>,
+    pub effects: Vec<EffectSpec>,
+    pub wraps: Vec<Wrap>,
+    pub runs: Option<Runs>,
+    /// What its standard output carries.
+    pub output: OutputTaint,
+    /// Flags with which its output is [`OutputTaint::Code`] (`fzf --bash`).
+    pub prints_code: Vec<FlagTest>,
+    /// What names the place that it acts on, for the production context.
+    pub target: Option<Target>,
+}
+
+impl Program {
+    /// Whether both are names of one program, not only of programs that are described alike.
+    #[must_use]
+    pub fn is_same(&self, one: &str, other: &str) -> bool {
+        self.place(one).is_some_and(|one| self.place(other) == Some(one))
+    }
+
+    /// The names of the same program as `name`, itself among them if it is listed.
+    pub fn spellings<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> + 'a {
+        let place = self.place(name);
+        let same = move |index: usize| place.is_some_and(|place| stands_for(&self.aliases, index) == place);
+        self.names.iter().enumerate().filter(move |(index, _)| same(*index)).map(|(_, name)| name.as_str())
+    }
+
+    /// The index of the name that `name` is a spelling of; exact names come before globs.
+    fn place(&self, name: &str) -> Option<usize> {
+        let exact = self.names.iter().position(|known| known == name);
+        let index = exact.or_else(|| self.names.iter().position(|known| glob::text(known, name)))?;
+        Some(stands_for(&self.aliases, index))
+    }
+}
+
+/// The index of the name that the name at `index` is another spelling of, itself when of none.
+fn stands_for(aliases: &[(u16, u16)], index: usize) -> usize {
+    aliases.iter().find(|(spelling, _)| usize::from(*spelling) == index).map_or(index, |(_, name)| usize::from(*name))
+}
+
+/// Subcommands that are described alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sub {
+    /// Their paths (`["remote", "remove"]`), all spellings of each.
+    pub paths: Vec<Vec<String>>,
+    /// Which of the paths are other spellings of one: the spelling's index and that of the path it stands for.
+    pub aliases: Vec<(u16, u16)>,
+    pub tier: Option<Tier>,
+    pub options: Vec<OptionSpec>,
+    pub dry_run: Vec<FlagTest>,
+    pub effects: Vec<EffectSpec>,
+    pub wraps: Vec<Wrap>,
+    pub runs: Option<Runs>,
+    pub output: Option<OutputTaint>,
+}
+
+impl Sub {
+    /// The canonical spelling of one of its paths; words that a path covers without naming them are their own.
+    #[must_use]
+    pub fn canonical<'a>(&'a self, path: &'a [String]) -> Option<&'a [String]> {
+        let Some(index) = self.paths.iter().position(|known| known == path) else {
+            let covered = |known: &Vec<String>| subs::covers(known.iter().map(String::as_str), path);
+            return self.paths.iter().any(covered).then_some(path);
+        };
+        self.paths.get(stands_for(&self.aliases, index)).map(Vec::as_slice)
+    }
+}
+
+/// How a program writes its options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// getopt_long: clusters, `--long=value`, options and operands mixed, `--` ends options.
+    #[default]
+    Gnu,
+    /// Options end at the first operand (`sudo`, `env`, `ssh`).
+    Posix,
+    /// As gnu, but the first argument is a cluster also without a dash (`tar xzf`).
+    Bundle,
+    /// One dash and a word (`find -name`, `terraform -auto-approve`, `java -jar`).
+    SingleDash,
+    /// `key=value` (`dd`).
+    KeyValue,
+    /// All arguments are operands (`echo`).
+    None,
+}
+
+/// One option: its spellings, the canonical one first, and whether it takes a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OptionSpec {
+    pub names: Vec<String>,
+    pub value: ValueKind,
+}
+
+/// Whether an option takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ValueKind {
+    /// None.
+    None,
+    /// Attached or the next argument.
+    Required,
+    /// Attached only (`--color=auto`, `-i.bak`).
+    Optional,
+}
+
+/// One effect of a program, derived as an act of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectSpec {
+    pub does: Effect,
+    pub to: Place,
+    /// Flags that must be given for it.
+    pub when: Vec<FlagTest>,
+    /// Flags with which it does not happen.
+    pub unless: Vec<FlagTest>,
+    /// Flags that make it reach into directories.
+    pub recursive: Vec<FlagTest>,
+    /// It always reaches into directories.
+    pub always_recursive: bool,
+}
+
+/// Which arguments an effect falls on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Place {
+    Operands,
+    First,
+    Last,
+    /// All but the last.
+    Init,
+    /// All but the first.
+    Rest,
+    /// The value of one of these flags.
+    Flag(Vec<String>),
+    /// Files in the working directory, by the last names of the operands: what a download of them is saved as.
+    Names,
+    /// Nothing named: the working directory.
+    Here,
+    /// What comes in on standard input.
+    Stdin,
+    /// All of these together, as one effect.
+    All(Vec<Place>),
+}
+
+/// A program that runs another command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wrap {
+    pub inner: Inner,
+    /// Where the inner command begins.
+    pub from: WrapFrom,
+    /// Each operand is a command of its own (`concurrently 'a' 'b'`).
+    pub each: bool,
+    /// Operands in front of the command (`timeout 5 …`: 1).
+    pub skip: u32,
+    /// Leading `NAME=value` operands set its environment.
+    pub assignments: bool,
+    /// Flags that must be given for it.
+    pub when: Vec<FlagTest>,
+    /// Flags with which it does not run anything (`command -v`, `sudo -l`).
+    pub unless: Vec<FlagTest>,
+    pub root: bool,
+    pub remote: Option<RemoteName>,
+    /// Which operand, counted from 0 and before the command, names the host.
+    pub host: Option<u32>,
+    /// What is added to the inner command's arguments.
+    pub adds: Added,
+    /// Without a command it starts a shell that reads standard input (`ssh host`, `sudo -s`, `su`).
+    pub bare_shell: bool,
+}
+
+/// How the inner command is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inner {
+    /// As arguments of its own, no shell in between.
+    #[default]
+    Argv,
+    /// As one string, or as words that are joined by blanks, read by a shell.
+    Line,
+}
+
+/// Where the inner command stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum WrapFrom {
+    /// At the first operand after `skip`.
+    #[default]
+    Operands,
+    /// In the value of one of these options; each occurrence is a command.
+    Option(Vec<String>),
+    /// In the value of one of these options where it sets one of these keys (`-o ProxyCommand=…`): options and keys.
+    Setting(Vec<String>, Vec<String>),
+    /// Wherever an argument names a program that is described.
+    Anywhere,
+    /// After one of these words up to `;` or `+` (`find -exec`).
+    Until(Vec<String>),
+    /// After this word (`nix-shell --run`, `--`).
+    After(String),
+}
+
+/// What a wrapper adds to the inner command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Added {
+    #[default]
+    Nothing,
+    /// Operands read from standard input, appended, or in place of the `-I` string (`xargs`).
+    Input,
+    /// The files found, in place of `{}` (`find`, `fd`).
+    Found,
+}
+
+/// The names of [`crate::judge::facts::act::RemoteKind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemoteName {
+    Ssh,
+    Container,
+    Cluster,
+}
+
+/// An interpreter: which code it runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Runs {
+    /// `shell`, `zsh`, `python`, `js`, `perl`, `ruby`, `php`, `lua`, `awk`, `sed`, `sql`, `redis`, `mongo`, …
+    pub language: String,
+    /// Options whose value is code.
+    pub code: Vec<String>,
+    /// The first operand is code (`awk`, `sed`), unless a code option is given.
+    pub code_operand: bool,
+    /// The first operand is a script file, unless a code option is given.
+    pub script_operand: bool,
+    /// Options whose value is a script file.
+    pub script: Vec<String>,
+    /// Reads code from standard input when there is neither code nor script.
+    pub stdin: bool,
+    /// Which operand is code, when it is not the first (`sqlite3 DB SQL`: 1).
+    pub code_at: Option<u32>,
+    /// Flags with which it only reads the code (`bash -n`).
+    pub unless: Vec<FlagTest>,
+}
+
+/// What a program's output carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputTaint {
+    /// What its input and arguments carried (`cat`, `grep`, `gzip`): the stricter reading.
+    #[default]
+    Copies,
+    /// Nothing of its input (`wc`, `make`).
+    Own,
+    /// Fetched from the network.
+    Fetched,
+    /// Decoded from its input.
+    Decoded,
+    /// A secret.
+    Secret,
+    /// Shell code of its own that is made to be evaluated (`ssh-agent`, `brew shellenv`).
+    Code,
+}
+
+/// Where a program acts, for the production context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Flags whose value names it.
+    pub flags: Vec<String>,
+    /// Any operand may name it.
+    pub operands: bool,
+    /// Environment variables that name it.
+    pub env: Vec<String>,
+}
