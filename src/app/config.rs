@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::approver::sign;
-use super::exit;
 use super::road::{Road, judge_here};
+use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Source};
 use crate::judge::invocation::Request;
@@ -69,7 +69,9 @@ fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
         What::Show { key, json } => show(road.config(), key.as_deref(), *json, &mut out),
         What::Check { json } => {
             let problems: Vec<_> = broken.iter().cloned().chain(support(road)).collect();
-            check(road.config(), &problems, &approvals(road), *json, &mut out)
+            let mut odd = approvals(road);
+            odd.extend(notify::lacking(road).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
+            check(road.config(), &problems, &odd, *json, &mut out)
         }
         What::Path { json } => path(road.config(), *json, &mut out),
     }?;
@@ -142,7 +144,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     if key.is_some() {
         for row in &keys {
             let way = match (row.kind, row.stricter) {
-                (Kind::Tables(_) | Kind::Names, _) => String::new(),
+                (Kind::Tables(_) | Kind::Names | Kind::Argv, _) => String::new(),
                 (Kind::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
                 (Kind::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
                 (Kind::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
@@ -171,9 +173,9 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
         format!("{}{lock}", source.source)
     };
     match row.kind {
-        Kind::List(_) if of_key.is_empty() => vec![("[]".to_owned(), Source::BUILT_IN.to_string())],
+        Kind::List(_) | Kind::Argv if of_key.is_empty() => vec![("[]".to_owned(), Source::BUILT_IN.to_string())],
         // A list has one line for each entry, because each may come from another file.
-        Kind::List(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
+        Kind::List(_) | Kind::Argv => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
         Kind::Word(_) => of_key.iter().map(|source| (quoted(&source.value), marked(source))).collect(),
         Kind::Tables(_) => {
             let entries: Vec<String> = match key {
@@ -231,7 +233,7 @@ fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
         "locked": config.is_locked(key),
     });
     match row.kind {
-        Kind::List(_) => {
+        Kind::List(_) | Kind::Argv => {
             value["value"] = of_key().map(|row| json!({ "entry": row.value, "source": source(&row.source) })).collect();
         }
         Kind::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),

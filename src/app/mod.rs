@@ -20,6 +20,7 @@ pub mod learn;
 pub mod line;
 pub mod log;
 pub mod moment;
+pub mod notify;
 pub mod patterns;
 pub mod pending;
 pub mod queue;

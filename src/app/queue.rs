@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
 use super::ask::Asked;
+use super::notify;
 use super::road::Road;
 use super::settle::folder_identity;
 use crate::channel::bell::{Bell, Heard};
@@ -148,12 +149,19 @@ impl Asking<'_> {
                 }
                 id
             }
-            Filed::Waits { id, .. } => {
+            Filed::Waits { id, twins } => {
                 if signed_here {
                     if let Err(refusal) = self.sign(&queue, &id, &digest, &bindings)? {
                         return Ok(Asked::No(refusal));
                     }
                     bell = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
+                }
+                // Who is told of one of several knows of all of them.
+                if !twins
+                    && !road.policy().queue_notify.is_empty()
+                    && let Ok(Some(filed)) = queue.find(&id)
+                {
+                    notify::tell(road, &filed);
                 }
                 if wait.elsewhere {
                     return Ok(Asked::Queued { request: id });

@@ -39,6 +39,7 @@ pub enum Key {
     BreakerAfter,
     QueueWait,
     QueuePending,
+    QueueNotify,
     ApprovalsMedium,
     ApprovalsHigh,
     ApprovalsCritical,
@@ -74,6 +75,8 @@ pub enum Kind {
     Flag,
     /// A list of these.
     List(Item),
+    /// A program and its arguments; a later file's stands in the place of an earlier one's.
+    Argv,
     /// Tables written `[[name]]`, with these fields.
     Tables(&'static [Field]),
     /// Names of keys.
@@ -223,6 +226,11 @@ pub const KEYS: &[Entry] = &[
         "How long a command waits in the queue where nobody sits at its terminal. 0: it is refused at once."),
     row(Key::QueuePending, "queue.pending", Kind::Whole(0, 1000, "commands"), Lower,
         "Commands of one session that may wait at once; beyond it they are refused unasked."),
+    row(Key::QueueNotify, "queue.notify", Kind::Argv, Lower,
+        "A program, and its arguments, that is told of each command that begins to wait, and that nobody waits for: on \
+         standard input one JSON object as guard pending --json has it, redacted; {summary} in an argument becomes one \
+         line. It is looked for in the system's folders, or named with its own, and ended after 10 s. No shell reads \
+         it. In user or machine files; keep the program where agents cannot write."),
     row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
         "How many different approvers sign a yes to what is of tier 2. From 2 on it is always asked about, and no grant, \
          no mode, no yes in advance, no agent's own prompt and no late answer serves. Later files may only raise it."),
@@ -325,6 +333,7 @@ impl Entry {
             Kind::Flag => "true or false".to_owned(),
             Kind::List(item) => format!("a list of {}", item.plural()),
             Kind::Tables(_) => format!("tables headed [[{}]]", self.name),
+            Kind::Argv => "a list of strings, a program first".to_owned(),
             Kind::Names => "a list of names of keys".to_owned(),
             Kind::LockOnly => "nothing: it can only be named in `locked`".to_owned(),
         }

@@ -150,6 +150,9 @@ impl Joined {
                     self.apply_preset(document, entry, *value, bound, problems);
                 }
                 Given::Number(value) => self.apply_number(document, entry, *value, bound, problems),
+                Given::List(words) if entry.key.entry().kind == Kind::Argv => {
+                    self.apply_argv(document, entry, words, bound, problems);
+                }
                 Given::List(words) => self.apply_list(document, entry, words, bound, problems),
             }
         }
@@ -231,6 +234,30 @@ impl Joined {
                 let source = Source { preset: Some(preset(place)), ..Self::source(document, entry.line) };
                 self.set(*key, value, source);
             }
+        }
+    }
+
+    /// A program and its arguments, in the place of what was there.
+    fn apply_argv(
+        &mut self,
+        document: &Document,
+        entry: &Entry,
+        words: &[(String, u32)],
+        bound: bool,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
+        if bound {
+            let why = self.why_bound(document, entry.key);
+            let problem = document.problem(entry.line, entry.key.entry().name, why);
+            problems.push(problem.with_remedy("take the line out"));
+            return;
+        }
+        let Some(list) = entry.key.list_mut(&mut self.policy) else { return };
+        list.clear();
+        list.extend(words.iter().map(|(word, _)| word.clone()));
+        self.entries.retain(|(key, ..)| *key != entry.key);
+        for (word, line) in words {
+            self.entries.push((entry.key, word.clone(), Self::source(document, *line)));
         }
     }
 

@@ -155,13 +155,24 @@ impl Document {
                 self.entries.push(Entry { key, given: Given::List(words), line });
             }
             Kind::Names => self.take_locks(row, line, value, problems),
-            Kind::Tables(_) if self.layer == Layer::Redirected => {
+            Kind::Tables(_) | Kind::Argv if self.layer == Layer::Redirected => {
                 let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
                 warnings.push(self.problem(line, name, message));
             }
-            Kind::Tables(_) if !self.layer.may_loosen() => {
+            Kind::Tables(_) | Kind::Argv if !self.layer.may_loosen() => {
                 let problem = self.problem(line, name, format!("a {} file may only tighten", self.layer.name()));
                 problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+            }
+            Kind::Argv => {
+                let words = self.words(row, value, argument, problems);
+                match words.first() {
+                    Some((program, line)) if !is_program(program) => problems.push(self.problem(
+                        *line,
+                        name,
+                        format!("\"{program}\": a program is a name alone, or begins with `/` or `~/`"),
+                    )),
+                    _ => self.entries.push(Entry { key, given: Given::List(words), line }),
+                }
             }
             Kind::Tables(_) => grants::read_tables(self, key, value, problems),
             // `from_name` does not return it.
@@ -306,6 +317,15 @@ fn well_formed(item: Item, word: &str, home: Option<&Path>) -> Result<String, St
         Item::Destination => Destination::parse(bare).map(|_| word.to_owned()),
         Item::Branch | Item::Word | Item::Rule => Ok(word.to_owned()),
     }
+}
+
+/// An argument as a program can be handed it.
+fn argument(word: &str) -> Result<String, String> {
+    if word.contains('\0') { Err("an argument must not hold a NUL byte".to_owned()) } else { Ok(word.to_owned()) }
+}
+
+fn is_program(word: &str) -> bool {
+    !word.is_empty() && (!word.contains('/') || word.starts_with('/') || word.starts_with("~/"))
 }
 
 /// An absolute folder without a slash at its end, `~/` resolved.

@@ -115,6 +115,7 @@ impl Key {
             Self::Production => &policy.production,
             Self::KnownHosts => &policy.known_hosts,
             Self::DisabledRules => &policy.disabled_rules,
+            Self::QueueNotify => &policy.queue_notify,
             Self::ExportTo => &policy.export_to,
             _ => return None,
         })
@@ -128,6 +129,7 @@ impl Key {
             Self::Production => &mut policy.production,
             Self::KnownHosts => &mut policy.known_hosts,
             Self::DisabledRules => &mut policy.disabled_rules,
+            Self::QueueNotify => &mut policy.queue_notify,
             Self::ExportTo => &mut policy.export_to,
             _ => return None,
         })
@@ -169,7 +171,7 @@ mod tests {
                 Kind::Weight(low, high) => [low.into(), high.into()],
                 Kind::Whole(low, high, _) => [low.into(), high.into()],
                 Kind::Flag => [0, 1],
-                Kind::List(_) | Kind::Tables(_) | Kind::Names | Kind::LockOnly => continue,
+                Kind::List(_) | Kind::Argv | Kind::Tables(_) | Kind::Names | Kind::LockOnly => continue,
             };
             for end in ends {
                 let mut policy = Policy::default();

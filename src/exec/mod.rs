@@ -12,6 +12,7 @@ use std::io;
 
 pub mod feed;
 mod grouped;
+pub mod notice;
 mod prepare;
 pub mod preserve;
 mod relay;

@@ -21,7 +21,7 @@ pub(super) const LAST_SIGNAL: c_int = 64;
 pub(super) const LAST_SIGNAL: c_int = 31;
 
 /// The highest signal that has a meaning of its own. Those above it guard changes only while it relays.
-const LAST_NAMED: c_int = 31;
+pub(super) const LAST_NAMED: c_int = 31;
 
 /// Signals that were ignored, bit n-1 for signal n.
 static IGNORED: AtomicU64 = AtomicU64::new(0);

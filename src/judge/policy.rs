@@ -30,6 +30,8 @@ pub struct Policy {
     pub queue_wait: u32,
     /// Commands of one session that may wait at once.
     pub queue_pending: u32,
+    /// The program that is told of each command that begins to wait, and its arguments; empty: none.
+    pub queue_notify: Vec<String>,
     /// How many different approvers sign a yes to what is of a tier.
     pub approvals: Approvals,
     /// Globs over absolute folders that are trusted.
@@ -101,6 +103,7 @@ impl Default for Policy {
             breaker_after: 3,
             queue_wait: 300,
             queue_pending: 20,
+            queue_notify: Vec::new(),
             approvals: Approvals { medium: 1, high: 1, critical: 1 },
             trusted_folders: Vec::new(),
             protected_branches: words(&["main", "master", "trunk", "develop", "release", "release/*", "production"]),

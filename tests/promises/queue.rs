@@ -8,6 +8,8 @@ mod asking;
 mod failing;
 #[path = "queue/inside.rs"]
 mod inside;
+#[path = "queue/notifying.rs"]
+mod notifying;
 #[path = "queue/racing.rs"]
 mod racing;
 #[path = "queue/stage.rs"]

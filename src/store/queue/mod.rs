@@ -121,7 +121,9 @@ impl Queue {
             let (mut again, mut twins) = (None, false);
             for known in same(connection, &digest)? {
                 let waited_for = known.waiter.as_deref().is_some_and(alive);
-                twins |= waited_for && known.state == State::Waiting && known.root == session.root;
+                let filed_here = known.waiter.is_none() && known.expires > now;
+                let waits = known.state == State::Waiting && (waited_for || filed_here);
+                twins |= waits && known.root == session.root;
                 match known.state {
                     _ if waited_for || known.user != new.invocation.user => {}
                     State::Approved if known.tier.max(new.risk.tier) < Tier::Critical => {

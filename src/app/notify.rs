@@ -1,0 +1,78 @@
+//! Telling a person that something waits: the program of `queue.notify`, once for each request that is filed.
+//!
+//! It hears what a list shows, redacted. Nothing hangs on it: it may fail, be slow or not be there, and the request waits
+//! all the same. What may not enter: what is exact of a command, and any answer.
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use super::road::Road;
+use crate::exec::notice::{self, MAX_INPUT, Notice, PLACES};
+use crate::store::queue::Pending;
+use crate::ui::pending::{approvals, cut};
+use crate::ui::visible;
+
+/// How long the program may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The most of a command that is told; the rest is on the card.
+const MOST: usize = 4000;
+
+/// What the program may need of the caller's environment to reach a person's screen.
+const HANDED: [&str; 8] =
+    ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "LANG", "LC_ALL", "TZ", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"];
+
+/// Why the program that is configured cannot be started; `None` when it can, or there is none.
+#[must_use]
+pub fn lacking(road: &Road) -> Option<String> {
+    let program = road.policy().queue_notify.first()?;
+    let found = notice::find(program, road.caller.account.home.as_deref());
+    found.is_none().then(|| match program.contains('/') {
+        true => format!("there is no {program}"),
+        false => format!("there is no {program} in {}", PLACES.join(", ")),
+    })
+}
+
+/// Tells of a request.
+pub fn tell(road: &Road, request: &Pending) {
+    let account = &road.caller.account;
+    let home = account.home.as_deref();
+    let argv = &road.policy().queue_notify;
+    let Some(program) = argv.first().and_then(|program| notice::find(program, home)) else { return };
+    let summary = summary(request);
+    let argv: Vec<String> = argv.iter().map(|word| word.replace("{summary}", &summary)).collect();
+    let env = &road.caller.env;
+    let mut env: Vec<(OsString, OsString)> = HANDED
+        .iter()
+        .filter_map(|name| Some((OsString::from(name), env.variables.get(OsStr::new(name))?.clone())))
+        .collect();
+    env.push(("PATH".into(), PLACES.join(":").into()));
+    env.push(("USER".into(), account.name.clone().into()));
+    env.extend(home.map(|home| ("HOME".into(), home.into())));
+    let input = told(request);
+    // It waits all the same.
+    let _ = Notice { program: &program, argv: &argv, env: &env, input: input.as_bytes(), limit: LIMIT }.send();
+}
+
+/// The request as one line of JSON, as `guard pending --json` has it.
+fn told(request: &Pending) -> String {
+    let mut request = request.clone();
+    request.command = cut(&request.command, MOST);
+    let text = serde_json::to_string(&request).unwrap_or_default() + "\n";
+    if text.len() <= MAX_INPUT {
+        return text;
+    }
+    // Letters that take more room than others: what is left is enough to find the request by.
+    request.command = cut(&request.command, 200);
+    request.cwd = cut(&request.cwd, 200);
+    serde_json::to_string(&request).unwrap_or_default() + "\n"
+}
+
+/// A request in one short line.
+fn summary(request: &Pending) -> String {
+    let by = request.agent.as_deref().unwrap_or(&request.origin);
+    let so_far =
+        approvals(request.approvals, &request.approved_by).map_or(String::new(), |so_far| format!(" ({so_far})"));
+    let line = format!("request {} of {by}, tier {}: {}", request.id, request.tier.number(), request.command);
+    cut(&visible::line(line.as_bytes(), false).to_string(), 200) + &so_far
+}
