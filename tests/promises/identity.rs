@@ -62,7 +62,11 @@ impl Stage {
 
     /// Runs a program that leads to the probe, away from whatever stands above this test.
     fn run(&self, program: &str, arguments: &[&str]) -> Seen {
-        self.start(Command::new("setsid").arg("--fork").arg(program).args(arguments))
+        // Not before whoever started it has gone.
+        let wait = r#"above() { grep -x "$1" "/proc/$PPID/status" 2>/dev/null; }
+            while [ -n "$(above "PPid:.$0")" ] && [ -z "$(above 'State:.Z.*')" ]; do :; done; exec "$@""#;
+        let own = std::process::id().to_string();
+        self.start(Command::new("setsid").args(["--fork", "sh", "-c", wait, &own, program]).args(arguments))
     }
 
     /// Runs a line of bash, in which `PROBE` stands for the probe, on a terminal of its own.

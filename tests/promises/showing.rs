@@ -101,6 +101,6 @@ fn the_demonstration_is_answered_by_the_person_who_plays_it() {
     terminal.wait_for("What the record says:");
     terminal.wait_for("Enter ends it.");
     terminal.send("\r");
-    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     is_tidy(&home);
 }
