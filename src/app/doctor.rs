@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these: agent, agent.claude, shell, record, config, clock, person, approval
+    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
     /// Print one JSON object

@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 pub struct Told {
     /// The last row that was taken; `None` when none was yet.
     pub row: Option<i64>,
-    /// Its hash: the head of the chain as the destination has it.
+    /// The last row that was sent and its hash: the head of the chain as the destination has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
+    pub head: Option<(i64, String)>,
     /// When it was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -121,8 +121,13 @@ mod tests {
         let mut held = Position::take(&path, false).unwrap().unwrap();
         assert!(Position::take(&path, false).unwrap().is_none());
         let trouble = Some("\"".repeat(5000));
-        let told =
-            Told { row: Some(i64::MAX), hash: Some("f".repeat(64)), at: Some(Timestamp::MAX), trouble, lost: u64::MAX };
+        let told = Told {
+            row: Some(i64::MAX),
+            head: Some((i64::MAX, "f".repeat(64))),
+            at: Some(Timestamp::MAX),
+            trouble,
+            lost: u64::MAX,
+        };
         held.keep(told).unwrap();
         let kept = held.told.clone();
         drop(held);

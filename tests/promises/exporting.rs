@@ -126,6 +126,9 @@ fn a_collector_that_is_down_changes_nothing_and_gets_what_it_missed_when_it_is_b
         told.contains("sent up to row 1 ") && told.contains("; 6 wait") && told.contains("was not taken: "),
         "{told}"
     );
+    let doctor = home.guard(&["doctor", "export"]).output().unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains("export: journald:") && said.contains("was not taken: "), "{said}");
     let journal = Journal::new(&home);
     home.run(&["true"]);
     assert_eq!(rows(&journal.entries()), (2..=8).collect::<Vec<_>>());

@@ -103,7 +103,7 @@ fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
     says("A person refused `npm install 'a,b");
     says(": not = this | one.");
     says(" allowed `git push --force origin main` (tier 3) after ");
-    says("`git push --force origin main` (tier 3) was refused (no-one-to-ask: there is no terminal).");
+    says("`git push --force origin main` (tier 3) was refused because nobody could be asked: there is no terminal.");
     let kept = day.lines().last().unwrap().split(' ').nth(4).unwrap().to_owned();
     assert!(home.prints(&["verify", "--head", &kept], 0).contains("is part of this chain"));
     assert!(

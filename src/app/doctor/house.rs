@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Finding, Ward};
+use crate::app::export::deliver;
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
 
@@ -18,7 +19,8 @@ type Check = fn(&Ward) -> Vec<Finding>;
 
 /// Looks at everything that guard needs.
 pub fn look(ward: &Ward) -> Vec<Finding> {
-    let checks: [(&str, Check); 4] = [("record", record), ("config", rules), ("clock", clock), ("person", person)];
+    let checks: [(&str, Check); 5] =
+        [("record", record), ("export", exported), ("config", rules), ("clock", clock), ("person", person)];
     checks.into_iter().filter(|(name, _)| ward.wants(name)).flat_map(|(_, check)| check(ward)).collect()
 }
 
@@ -53,6 +55,21 @@ fn record(ward: &Ward) -> Vec<Finding> {
         Err(error) => Finding::fail("record", error.to_string(), remedy),
     };
     vec![finding.about(&database)]
+}
+
+/// Whether the collectors that are to be told of each row are. Nothing is said where there are none.
+fn exported(ward: &Ward) -> Vec<Finding> {
+    let remedy = "see that it listens, then guard export --deliver; no command waits for it";
+    match deliver::states(ward.road) {
+        Ok(states) => states
+            .into_iter()
+            .map(|state| match state.trouble {
+                true => Finding::warn("export", state.says, remedy),
+                false => Finding::ok("export", state.says),
+            })
+            .collect(),
+        Err(error) => vec![Finding::warn("export", error.to_string(), remedy)],
+    }
 }
 
 fn rules(ward: &Ward) -> Vec<Finding> {

@@ -118,7 +118,7 @@ fn part(
     told.row = Some(reached);
     told.lost += missing.iter().filter(|row| **row <= reached).count() as u64;
     if let Some(entry) = sent {
-        told.hash = Some(entry.hash.to_string());
+        told.head = Some((entry.id, entry.hash.to_string()));
         told.at = Some(Timestamp::now());
     }
     told.trouble.clone_from(&failed);
@@ -244,52 +244,72 @@ fn all(road: &Road, name: &str, destination: &Destination, begin: Option<i64>) -
     }
 }
 
+/// How far a collector was told.
+pub(in crate::app) struct State {
+    /// In one sentence, without its stop.
+    pub says: String,
+    /// Something keeps the rest from it, or what it has is not what the record has.
+    pub trouble: bool,
+}
+
+/// How far each collector that the configuration names was told.
+///
+/// # Errors
+/// The record or what is remembered cannot be read.
+pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, LogError> {
+    let store = road.existing()?;
+    let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
+    let zone = Zoned::now();
+    let mut all = Vec::new();
+    for name in &road.policy().export_to {
+        let path = place(road, name).unwrap_or_default();
+        let told = Position::look(&path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
+        let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
+        let mut says = format!("{}: ", visible::text(name));
+        match row {
+            Some(row) => {
+                let waits = newest.saturating_sub(row).max(0);
+                let at = at.map_or_else(String::new, |at| format!(", last at {}", moment::shown(at, zone.time_zone())));
+                let head = head.as_ref().map_or_else(String::new, |(row, hash)| format!(" (head {row}:{hash})"));
+                says.push_str(&format!("sent up to row {row}{head}{at}; {waits} wait"));
+            }
+            None => says.push_str("nothing was sent yet"),
+        }
+        let head = head.and_then(|(row, hash)| Some(Head { row, link: Link::parse(&hash)? }));
+        let holds = head.map_or(Ok(None), |head| store.as_ref().map_or(Ok(None), |store| store.holds(&head)))?;
+        let is_gone = holds == Some(false) || row.is_some_and(|row| row > newest);
+        if is_gone {
+            says.push_str("; the record no longer holds that row as it was sent: see guard verify");
+        }
+        if lost > 0 {
+            says.push_str(&format!("; {lost} could not be sent: they were pruned or are unreadable"));
+        }
+        if let Some(why) = &trouble {
+            says.push_str(&format!("; the next was not taken: {}", visible::text(why)));
+        }
+        let waits_for_verb = !Destination::parse(name).is_ok_and(|destination| destination.is_immediate());
+        if waits_for_verb {
+            says.push_str("; sent by guard export --deliver --follow alone");
+        }
+        all.push(State { says, trouble: trouble.is_some() || is_gone });
+    }
+    Ok(all)
+}
+
 /// Tells how far each collector was sent the record.
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
 pub(super) fn status() -> Result<u8, LogError> {
     let road = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
-    let store = road.existing()?;
-    let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
-    let now = Zoned::now();
+    let states = states(&road)?;
     let mut out = io::stdout().lock();
-    let mut code = exit::ALLOW;
-    if road.policy().export_to.is_empty() {
+    if states.is_empty() {
         writeln!(out, "The record is sent to nobody: export.to names no collector.")?;
     }
-    for name in &road.policy().export_to {
-        let path = place(&road, name).unwrap_or_default();
-        let told = Position::look(&path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
-        let mut line = format!("{name}: ");
-        match told {
-            Some(Told { row: Some(row), hash, at, trouble, lost }) => {
-                let head = hash.as_deref().and_then(Link::parse).map(|link| Head { row, link });
-                let holds =
-                    head.map_or(Ok(None), |head| store.as_ref().map_or(Ok(None), |store| store.holds(&head)))?;
-                let hash = hash.map_or_else(String::new, |hash| format!(" (head {row}:{hash})"));
-                let at = at.map_or_else(String::new, |at| format!(", last at {}", moment::shown(at, now.time_zone())));
-                let waits = newest.saturating_sub(row).max(0);
-                line.push_str(&format!("sent up to row {row}{hash}{at}; {waits} wait"));
-                if holds == Some(false) || row > newest {
-                    line.push_str("; the record no longer holds that row as it was sent: see guard verify");
-                    code = BEHIND;
-                }
-                if lost > 0 {
-                    line.push_str(&format!("; {lost} could not be sent: they were pruned or are unreadable"));
-                }
-                if let Some(why) = trouble {
-                    line.push_str(&format!("; the next was not taken: {why}"));
-                    code = BEHIND;
-                }
-            }
-            _ => line.push_str("nothing was sent yet"),
-        }
-        let immediate = Destination::parse(name).is_ok_and(|destination| destination.is_immediate());
-        if !immediate {
-            line.push_str("; sent by guard export --deliver --follow alone");
-        }
-        writeln!(out, "{}.", visible::text(&line))?;
+    for state in &states {
+        writeln!(out, "{}.", state.says)?;
     }
+    let code = if states.iter().any(|state| state.trouble) { BEHIND } else { exit::ALLOW };
     Ok(exit::after(out.flush(), code)?)
 }

@@ -77,8 +77,11 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, LogError> {
         let clock = |time: Option<Timestamp>| time.map_or_else(String::new, |time| clock(time, zone));
         let agent = chapter.agent.as_deref().map_or(String::new(), |agent| format!(" ({agent})"));
         let (first, last) = (clock(chapter.first), clock(chapter.last));
-        let plain =
-            if chapter.plain > 0 { format!(", {} of them plain and unasked", chapter.plain) } else { String::new() };
+        let plain = match chapter.plain {
+            0 => String::new(),
+            all if all == chapter.commands => ", plain and unasked".to_owned(),
+            some => format!(", {some} of them plain and unasked"),
+        };
         let commands = plural(chapter.commands, "command");
         let head = format!("Session {}{agent}, {first} to {last}: {commands}{plain}.", chapter.session);
         writeln!(out, "\n{}", visible::text(&head))?;
@@ -174,9 +177,13 @@ fn sentence(entry: &Entry) -> Option<String> {
         (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
         (Some("deny"), "attempt") => format!("An answer was tried from where none may come: {command}{colon}."),
         (Some("deny"), "unjudged") => format!("What an agent wanted was refused unjudged{colon}."),
-        (Some("deny"), "edited") => {
-            format!("The record was edited by hand, so nobody was asked: {command}{tier} did not run.")
+        (Some("deny"), "no-one-to-ask") => {
+            format!("{command}{tier} was refused because nobody could be asked{colon}.")
         }
+        (Some("deny"), "rate-limit") => format!("{command}{tier} was refused unasked: too many questions already."),
+        (Some("deny"), "breaker") => format!("{command}{tier} was refused unasked: too many denials in a row."),
+        (Some("deny"), "changed") => format!("{command}{tier} was allowed and did not run, for it had changed{colon}."),
+        (Some("deny"), "unsigned") => format!("{command}{tier} was refused because no approver had signed{colon}."),
         (Some("deny"), kind) => format!("{command}{tier} was refused ({kind}{colon})."),
         _ => format!("{command}{tier} was left to the agent's own prompt."),
     })

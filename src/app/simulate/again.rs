@@ -5,7 +5,10 @@
 //! what sets two policies apart: rules of pattern files and circumstances that one of them knows and the other does not.
 //! Both are judged with the same answers of today's world, so that what has changed in it since counts for neither.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::app::hook::call::What as Called;
 use crate::app::road::{Road, judge_here};
@@ -70,12 +73,52 @@ pub(super) struct Bench {
     now: Road,
     other: Road,
     built_in: Catalog,
+    /// What was judged already, by kind, origin, folder and text: most commands are run more than once.
+    known: RefCell<HashMap<Asked, Rc<Anew>>>,
+}
+
+type Asked = (Kind, String, PathBuf, String);
+
+/// How many judgments are kept.
+const MAX_KNOWN: usize = 50_000;
+
+/// What is found in a text with the built-in rules, and with all of the other policy's.
+struct Anew {
+    before: Side,
+    after: Side,
+    shape: Option<String>,
+    may_grant: bool,
+    /// The folder is there, and was looked at.
+    looked: bool,
+}
+
+struct Side {
+    findings: Vec<Finding>,
+    context: Vec<Circumstance>,
+    /// The tier of a plain run of the programs.
+    base: Tier,
+}
+
+impl Side {
+    fn of(judgment: &Judgment) -> Self {
+        let base = judgment.facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
+        Self { findings: judgment.risk.findings.clone(), context: judgment.risk.context.clone(), base }
+    }
+
+    fn finding(&self, rule: &str) -> Option<&Finding> {
+        let findings = self.findings.iter().filter(|finding| finding.rule == rule);
+        findings.max_by_key(|finding| (finding.tier, finding.weight))
+    }
+
+    fn has(&self, fact: CircumstanceFact) -> bool {
+        self.context.iter().any(|one| one.fact == fact)
+    }
 }
 
 impl Bench {
     /// Both policies, each with its rules.
     pub fn new(now: Road, other: Road) -> Self {
-        Self { now, other, built_in: Catalog::builtin() }
+        Self { now, other, built_in: Catalog::builtin(), known: RefCell::default() }
     }
 
     /// Takes the decision of a row again under the other policy; `None` where the row does not say enough.
@@ -83,22 +126,13 @@ impl Bench {
         let policy = self.other.policy();
         let text = entry.command.as_deref()?;
         let invocation = self.invocation(entry, text, folder)?;
-        let looked = folder.is_dir();
-        let found = |catalog: &Catalog, policy: &Policy| {
-            let mut judgment = match looked {
-                true => judge_here(&invocation, catalog, policy),
-                false => judge(&invocation, catalog, policy, &Answers::none()),
-            };
-            judgment.risk = behaviour::weigh(judgment.risk, &Standing::default(), policy);
-            judgment
-        };
-        let (before, after) = (found(&self.built_in, self.now.policy()), found(&self.other.catalog, policy));
-        let past = Past { entry, before: &before, after: &after, bench: self };
+        let anew = self.anew(entry, &invocation, text);
+        let past = Past { entry, anew: &anew, bench: self };
         let risk = Risk::join(past.base(), past.findings(), past.context());
         let mut grants = self.other.config().grants.clone();
         grants.extend(stored(entry, &invocation));
         let standing = Standing { above: above(entry, &risk), ..Standing::default() };
-        let judgment = Judgment { risk, ..after };
+        let judgment = Judgment { risk, shape: anew.shape.clone(), may_grant: anew.may_grant, ..Judgment::default() };
         let decision = decide(&invocation, &judgment, policy, &standing, &grants);
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Some(Again {
@@ -111,8 +145,38 @@ impl Bench {
             score: judgment.risk.score,
             threshold: policy.thresholds.of(invocation.origin),
             rule: worst.map(|finding| finding.rule.clone()),
-            looked,
+            looked: anew.looked,
         })
+    }
+
+    /// What both policies find in the text, with the same answers of today's world.
+    fn anew(&self, entry: &Entry, invocation: &Invocation, text: &str) -> Rc<Anew> {
+        let asked = (entry.kind, invocation.origin.name().to_owned(), invocation.cwd.clone(), text.to_owned());
+        if let Some(known) = self.known.borrow().get(&asked) {
+            return Rc::clone(known);
+        }
+        let looked = invocation.cwd.is_dir();
+        let found = |catalog: &Catalog, policy: &Policy| {
+            let mut judgment = match looked {
+                true => judge_here(invocation, catalog, policy),
+                false => judge(invocation, catalog, policy, &Answers::none()),
+            };
+            judgment.risk = behaviour::weigh(judgment.risk, &Standing::default(), policy);
+            judgment
+        };
+        let before = found(&self.built_in, self.now.policy());
+        let after = found(&self.other.catalog, self.other.policy());
+        let anew = Rc::new(Anew {
+            before: Side::of(&before),
+            after: Side::of(&after),
+            shape: after.shape,
+            may_grant: after.may_grant,
+            looked,
+        });
+        if self.known.borrow().len() < MAX_KNOWN {
+            self.known.borrow_mut().insert(asked, Rc::clone(&anew));
+        }
+        anew
     }
 
     /// The command as the row tells it, in the environment of today.
@@ -138,19 +202,17 @@ impl Bench {
     }
 }
 
-/// A row, and what is found in its text with the built-in rules and with all of the other policy's.
+/// A row, and what is found in its text today.
 struct Past<'a> {
     entry: &'a Entry,
-    before: &'a Judgment,
-    after: &'a Judgment,
+    anew: &'a Anew,
     bench: &'a Bench,
 }
 
 impl Past<'_> {
     /// The tier of a plain run of the programs.
     fn base(&self) -> Tier {
-        let of = |judgment: &Judgment| judgment.facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
-        let (before, after) = (of(self.before), of(self.after));
+        let (before, after) = (self.anew.before.base, self.anew.after.base);
         if before != after {
             return after;
         }
@@ -166,13 +228,10 @@ impl Past<'_> {
 
     fn findings(&self) -> Vec<Finding> {
         let (catalog, policy) = (&self.bench.other.catalog, self.bench.other.policy());
-        let of = |judgment: &'_ Judgment, rule: &str| {
-            let findings = judgment.risk.findings.iter().filter(|finding| finding.rule == rule);
-            findings.max_by_key(|finding| (finding.tier, finding.weight)).cloned()
-        };
+        let Anew { before: old, after: new, .. } = self.anew;
         let mut all = Vec::new();
         for recorded in &self.entry.findings {
-            let (before, after) = (of(self.before, &recorded.rule), of(self.after, &recorded.rule));
+            let (before, after) = (old.finding(&recorded.rule), new.finding(&recorded.rule));
             let is_built_in =
                 recorded.rule.starts_with("opaque.") || self.bench.built_in.rule(&recorded.rule).is_some();
             let known = is_built_in || catalog.rule(&recorded.rule).is_some();
@@ -180,16 +239,16 @@ impl Past<'_> {
                 _ if !known => {}
                 // The other policy takes it away or makes something else of it.
                 (Some(_), None) => {}
-                (Some(before), Some(after)) if !same(&before, &after) => all.push(after),
+                (Some(before), Some(after)) if !same(before, after) => all.push(after.clone()),
                 // A pattern file may have changed since, and what it looks for may be hidden.
-                (_, Some(after)) if !is_built_in => all.push(after),
+                (_, Some(after)) if !is_built_in => all.push(after.clone()),
                 (_, None) if !is_built_in && !self.entry.redacted => {}
                 _ => all.push(finding(recorded)),
             }
         }
         let recorded = |rule: &str| self.entry.findings.iter().any(|known| known.rule == rule);
-        for added in &self.after.risk.findings {
-            if !recorded(&added.rule) && of(self.before, &added.rule).is_none_or(|before| !same(&before, added)) {
+        for added in &new.findings {
+            if !recorded(&added.rule) && old.finding(&added.rule).is_none_or(|before| !same(before, added)) {
                 all.push(added.clone());
             }
         }
@@ -199,11 +258,11 @@ impl Past<'_> {
 
     fn context(&self) -> Vec<Circumstance> {
         let (policy, now) = (self.bench.other.policy(), self.bench.now.policy());
-        let of = |judgment: &Judgment, fact| judgment.risk.context.iter().find(|one| one.fact == fact).cloned();
+        let Anew { before: old, after: new, .. } = self.anew;
         let mut all: Vec<Circumstance> = Vec::new();
         for recorded in &self.entry.context {
             let fact = recorded.fact;
-            if of(self.before, fact).is_some() && of(self.after, fact).is_none() {
+            if old.has(fact) && !new.has(fact) {
                 continue;
             }
             let Some(weight) = policy.weights.get(&fact) else { continue };
@@ -213,9 +272,8 @@ impl Past<'_> {
             let weight = Weight(weight.0.saturating_mul(times.max(1)));
             all.push(Circumstance { fact, weight, detail: recorded.detail.clone() });
         }
-        for added in &self.after.risk.context {
-            if of(self.before, added.fact).is_none() && !self.entry.context.iter().any(|known| known.fact == added.fact)
-            {
+        for added in &new.context {
+            if !old.has(added.fact) && !self.entry.context.iter().any(|known| known.fact == added.fact) {
                 all.push(added.clone());
             }
         }
