@@ -332,7 +332,8 @@ mod tests {
         assert_eq!(people(&all), 1);
         assert_eq!(signers(&all, b"this", &[also, signed]), Ok(vec!["eve"]));
         let ssh = |text: &str| Key::Ssh { public: text.to_owned() };
-        let blob = Base64::encode_string(&[b"\0\0\0\x0bssh-ed25519\0\0\0\x20".as_slice(), &[7; 32]].concat());
+        let public = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes();
+        let blob = Base64::encode_string(&[b"\0\0\0\x0bssh-ed25519\0\0\0\x20".as_slice(), &public].concat());
         assert!(ssh(&format!("ssh-ed25519 {blob} ada@a")).is_same(&ssh(&format!("ssh-ed25519 {blob} eve@b"))));
         assert!(!ssh("ssh-ed25519 AAAA").is_same(&ssh("ssh-ed25519 AAAB")));
     }
