@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::sys::statvfs::{FsFlags, statvfs};
-use nix::unistd::{AccessFlags, Uid, User, access};
+use nix::unistd::{AccessFlags, Uid, access};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
@@ -261,10 +261,13 @@ impl Paths {
     }
 }
 
-/// The name of an account, or its number.
+/// The name of an account, or its number. Only the file is read: a program that is linked statically cannot ask further.
 fn name_of(uid: u32) -> String {
-    match User::from_uid(Uid::from_raw(uid)) {
-        Ok(Some(user)) => user.name,
-        _ => format!("account {uid}"),
-    }
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let named = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    named.unwrap_or_else(|| format!("account {uid}"))
 }

@@ -221,20 +221,50 @@ impl Process {
 }
 
 impl Account {
-    /// The account with this number: from `/etc/passwd`, else from wherever the system's C library looks.
+    /// The account with this number: from `/etc/passwd`, else from wherever the system looks.
     #[must_use]
     pub fn of(uid: u32) -> Self {
         let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
-            Content::Bytes(bytes) => Self::in_passwd(uid, &bytes),
+            Content::Bytes(bytes) => Self::in_passwd(&bytes, |_, number| number == uid),
             _ => None,
         };
-        local.unwrap_or_else(|| match unistd::User::from_uid(uid.into()) {
-            Ok(Some(user)) => Self { uid, name: user.name, home: Some(user.dir), shell: Some(user.shell) },
-            _ => Self { uid, name: uid.to_string(), home: None, shell: None },
-        })
+        let found = local.or_else(|| Self::elsewhere(&uid.to_string(), |_, number| number == uid));
+        found.unwrap_or_else(|| Self { uid, name: uid.to_string(), home: None, shell: None })
     }
 
-    fn in_passwd(uid: u32, passwd: &[u8]) -> Option<Self> {
+    /// The account of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let local = match paths::read(Path::new("/etc/passwd"), MAX_PASSWD) {
+            Content::Bytes(bytes) => Self::in_passwd(&bytes, |found, _| found == name),
+            _ => None,
+        };
+        local.or_else(|| Self::elsewhere(name, |found, _| found == name))
+    }
+
+    /// What the system knows of accounts beside the file. `getent` is asked for it: a program that is linked statically
+    /// cannot load the modules that know, and some end it when it tries.
+    #[cfg(target_os = "linux")]
+    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
+        let program = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
+        let program = program.into_iter().find(|path| Path::new(path).exists())?;
+        let mut command = std::process::Command::new(program);
+        command.args(["passwd", "--", key]).env_clear().stdin(std::process::Stdio::null());
+        Self::in_passwd(&command.output().ok()?.stdout, is_wanted)
+    }
+
+    /// What the system knows of accounts beside the file.
+    #[cfg(not(target_os = "linux"))]
+    fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
+        let found = match key.parse::<u32>() {
+            Ok(uid) => unistd::User::from_uid(uid.into()),
+            Err(_) => unistd::User::from_name(key),
+        };
+        let user = found.ok().flatten().filter(|user| is_wanted(&user.name, user.uid.as_raw()))?;
+        Some(Self { uid: user.uid.as_raw(), name: user.name, home: Some(user.dir), shell: Some(user.shell) })
+    }
+
+    fn in_passwd(passwd: &[u8], is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
         let mut lines = passwd.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok());
         lines.find_map(|line| {
             let mut fields = line.split(':');
@@ -243,7 +273,7 @@ impl Account {
             let path = |text: &str| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
             let home = path(fields.nth(2)?);
             let shell = fields.next().and_then(path);
-            (number == uid).then(|| Self { uid, name: name.to_owned(), home, shell })
+            is_wanted(name, number).then(|| Self { uid: number, name: name.to_owned(), home, shell })
         })
     }
 }
@@ -265,7 +295,7 @@ fn working_directory(env: &Environment) -> Result<PathBuf, IdentityError> {
 }
 
 /// The processes above, starting with `parent`.
-fn ancestors(parent: i32) -> Vec<Process> {
+pub(super) fn ancestors(parent: i32) -> Vec<Process> {
     let mut ancestors: Vec<Process> = Vec::new();
     let mut next = parent;
     while next > 0 && ancestors.len() < MAX_ANCESTORS {
@@ -277,7 +307,7 @@ fn ancestors(parent: i32) -> Vec<Process> {
 }
 
 /// The nearest known agent among the ancestors.
-fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Process)> {
+pub(super) fn agent_above(ancestors: &[Process]) -> Option<(&'static Agent, &Process)> {
     ancestors.iter().find_map(|process| {
         let agent = agents::by_process(&process.name).or_else(|| {
             let interpreter = agents::INTERPRETERS.iter().any(|name| process.name.starts_with(name));
@@ -326,10 +356,11 @@ mod tests {
     #[test]
     fn an_account_is_found_by_its_number_among_damaged_lines() {
         let passwd = b"root:x:0:0:root:/root:/bin/bash\n\xff\xfe\n:x:7:7::/:/\nada:x:7:7:Ada,,,:/home/ada:/bin/zsh\n";
-        let ada = Account::in_passwd(7, passwd).unwrap();
+        let ada = Account::in_passwd(passwd, |_, uid| uid == 7).unwrap();
         assert_eq!((ada.name.as_str(), ada.home.as_deref()), ("ada", Some(Path::new("/home/ada"))));
         assert_eq!(ada.shell.as_deref(), Some(Path::new("/bin/zsh")));
-        assert_eq!(Account::in_passwd(8, passwd), None);
+        assert_eq!(Account::in_passwd(passwd, |_, uid| uid == 8), None);
+        assert_eq!(Account::in_passwd(passwd, |name, _| name == "ada"), Some(ada));
     }
 
     #[test]

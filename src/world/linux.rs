@@ -43,6 +43,32 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
     Some(Process { pid, parent, name: name.to_owned(), started })
 }
 
+/// Where a process sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The leader of its session.
+    pub leader: i32,
+    /// It has a controlling terminal, and is in the foreground there.
+    pub terminal: bool,
+}
+
+/// Where a process sits, when it belongs to this account; `None` when it does not, or there is none.
+pub fn seat(pid: i32, uid: u32) -> Option<Seat> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let owners = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    // Real, effective, saved, file system.
+    if owners.split_ascii_whitespace().nth(1)?.parse() != Ok(uid) {
+        return None;
+    }
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    let numbers = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    // proc_pid_stat(5): process group 5, session 6, terminal 7, foreground process group 8.
+    let numbers: Vec<i32> = numbers.skip(2).take(4).map_while(|number| number.parse().ok()).collect();
+    let [group, leader, terminal, foreground] = numbers.try_into().ok()?;
+    Some(Seat { leader, terminal: terminal != 0 && group == foreground })
+}
+
 /// The arguments of a process; none when they may not be read.
 pub fn arguments(pid: i32) -> Vec<String> {
     let mut bytes = Vec::new();

@@ -22,6 +22,18 @@ pub fn process(pid: i32) -> Option<Process> {
     own.then(|| Process { pid, parent: nix::unistd::getppid().as_raw(), name: String::new(), started: 0 })
 }
 
+/// Where a process sits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    pub leader: i32,
+    pub terminal: bool,
+}
+
+/// Not known.
+pub fn seat(_pid: i32, _uid: u32) -> Option<Seat> {
+    None
+}
+
 /// Not known.
 pub fn arguments(_pid: i32) -> Vec<String> {
     Vec::new()

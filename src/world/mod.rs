@@ -10,6 +10,7 @@ pub mod git;
 pub mod identity;
 pub mod ignore;
 pub mod paths;
+pub mod peer;
 pub mod programs;
 pub mod scripts;
 pub mod shell;

@@ -12,6 +12,8 @@ use guard::judge::syntax::tree::Dialect;
 use guard::world::identity::{Account, Caller};
 use guard::world::shell;
 
+use crate::harness::home::Home;
+
 const TO: &str = "TEST_WHO_IS_ASKING";
 
 #[test]
@@ -198,4 +200,17 @@ fn the_real_shell_is_absolute_and_never_guard() {
     std::fs::copy("/bin/sh", folder.path().join("zsh")).unwrap();
     let zsh = shell::named(Dialect::Zsh, &account, &env, Path::new("/")).unwrap();
     assert_eq!(zsh.dialect, Dialect::Zsh);
+}
+
+#[test]
+fn an_account_that_nobody_lists_runs_commands_too() {
+    let home = Home::new();
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: only root can be another account");
+        return;
+    }
+    let mut command = home.program("setpriv");
+    command.args(["--reuid", "3999999", "--regid", "3999999", "--clear-groups"]).arg(env!("CARGO_BIN_EXE_guard"));
+    let output = command.args(["-c", "echo ran"]).current_dir("/").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{output:?}");
 }
