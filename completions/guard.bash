@@ -79,6 +79,9 @@ _guard() {
             guard,review)
                 cmd="guard__subcmd__review"
                 ;;
+            guard,serve)
+                cmd="guard__subcmd__serve"
+                ;;
             guard,session)
                 cmd="guard__subcmd__session"
                 ;;
@@ -231,6 +234,9 @@ _guard() {
                 ;;
             guard__subcmd__help,review)
                 cmd="guard__subcmd__help__subcmd__review"
+                ;;
+            guard__subcmd__help,serve)
+                cmd="guard__subcmd__help__subcmd__serve"
                 ;;
             guard__subcmd__help,session)
                 cmd="guard__subcmd__help__subcmd__session"
@@ -398,7 +404,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -940,7 +946,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor demo help"
+            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1472,6 +1478,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__review)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__serve)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2114,6 +2134,28 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__serve)
+            opts="-h --system --folder --socket --unit --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --folder)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -13,7 +13,7 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, config, doctor, explain, export, hook, init, install, learn, line, log, patterns,
-    pending, replay, session, simulate, stats, trust, verify, wait,
+    pending, replay, serve, session, simulate, stats, trust, verify, wait,
 };
 
 /// What guard is asked to do.
@@ -129,6 +129,8 @@ pub enum Verb {
     Replay(replay::ReplayArgs),
     /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works
     Doctor(doctor::DoctorArgs),
+    /// Keep the record and the queue of a machine under an account of their own
+    Serve(serve::ServeArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
 }

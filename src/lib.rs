@@ -4,6 +4,7 @@
 //!
 //! The floors, each importing only from below: [`judge`] and `ui` are pure; `world`, `config`,
 //! `store`, `channel`, `collector` and `exec` have effects and never import one another; `app` knows the order of
+//! `store`, `channel`, `exec` and `service` have effects and never import one another; `app` knows the order of
 //! things.
 
 pub mod app;
@@ -13,6 +14,7 @@ pub mod collector;
 pub mod config;
 pub mod exec;
 
+pub mod service;
 pub mod store;
 pub mod ui;
 pub mod world;

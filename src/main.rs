@@ -11,7 +11,7 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, init, install, learn, line, log,
-    patterns, pending, replay, review, run, session, simulate, stats, trust, verify, wait,
+    patterns, pending, replay, review, run, serve, session, simulate, stats, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -43,6 +43,19 @@ fn begin() -> u8 {
         Call::Shell { called, call, manner } => run::run(Wanted::Shell(called, call), manner, inherited),
         Call::Verb(verb) => match *verb {
             Verb::Line(args) => line::run(args, inherited).unwrap_or_else(|error| run::failed(&error.to_string())),
+            Verb::Serve(args) => match args.verb() {
+                None => serve::run(&args).unwrap_or_else(|why| run::failed(&why)),
+                Some(Err(why)) => run::failed(&why),
+                Some(Ok(words)) => match cli::read("guard".as_ref(), words, None, None) {
+                    Call::Verb(verb) => do_verb(&verb),
+                    Call::Wrong(wrong) => explain_wrong(&wrong),
+                    Call::Run { .. } | Call::Shell { .. } | Call::ShortHelp => run::failed("that is no verb"),
+                },
+            },
+            verb @ (Verb::Log(_) | Verb::Stats(_) | Verb::Verify(_) | Verb::Export(_)) => {
+                let words = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+                serve::passed_on(words).unwrap_or_else(|| do_verb(&verb))
+            }
             verb => do_verb(&verb),
         },
         Call::ShortHelp => printed(cli::SHORT_HELP),
@@ -53,6 +66,7 @@ fn begin() -> u8 {
 fn do_verb(verb: &Verb) -> u8 {
     let done = match verb {
         Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
+        Verb::Serve(_) => Err("guard serve stands alone".to_owned()),
         Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),

@@ -64,6 +64,8 @@ mod repositories;
 mod review;
 #[path = "promises/scene.rs"]
 mod scene;
+#[path = "promises/service.rs"]
+mod service;
 #[path = "promises/shells.rs"]
 mod shells;
 #[path = "promises/showing.rs"]

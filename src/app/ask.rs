@@ -63,8 +63,13 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         return Asked::No(Refusal::NoOne { why });
     }
     let situation = &road.caller.terminal;
+    // A service counts approvals itself, and none of the session that asked.
+    let elsewhere = road.service().is_some() && prompt.approvals > 1;
     // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
-    let why = if situation.is_person_here() || *situation == Situation::ForeignRawMode {
+    let why = if elsewhere || !road.is_answered_here() {
+        let names = road.service().map(|service| service.approvers.join(", ")).unwrap_or_default();
+        format!("of this machine's accounts none but those of its approvers may answer ({names})")
+    } else if situation.is_person_here() || *situation == Situation::ForeignRawMode {
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
             return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });
         }

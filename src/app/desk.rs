@@ -15,9 +15,9 @@ use self::place::{attempt, not_from_here};
 use super::approver::sign;
 use super::ask::{self, Card, Offer};
 use super::exit;
+use super::keeper::{Keeper, Requests};
 use super::road::{Road, RoadError};
 use super::settle::folder_identity;
-use crate::channel::bell;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};
 use crate::judge::Judgment;
@@ -26,8 +26,8 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
-use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
+use crate::store::queue::{Answer, Outcome, Pending, State, Whole};
 use crate::ui::pending::approvals;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::{card, visible, wrap};
@@ -50,7 +50,7 @@ pub enum AnswerError {
 /// Where answers are given: a person at a terminal of their own.
 pub(super) struct Desk {
     pub road: Road,
-    pub queue: Queue,
+    pub queue: Requests,
     verb: String,
     /// Who may be typing here.
     behind: Vec<Process>,
@@ -70,6 +70,8 @@ pub(super) struct Shown {
     approvals: u8,
     /// Those whose signature under it holds.
     signed: Vec<String>,
+    /// Another account asked for it.
+    is_foreign: bool,
 }
 
 impl Shown {
@@ -124,6 +126,11 @@ impl Shown {
         if let Some(approvals) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
             card.view.evidence.insert(0, format!("{approvals}."));
         }
+        if self.is_foreign {
+            let (user, tier) = (&pending.user, pending.tier.number());
+            let judged = format!("{user} asked for it, whose guard judged it as of tier {tier} ({}).", pending.why);
+            card.view.evidence.insert(0, judged);
+        }
         card.view.evidence.insert(0, waits);
         card.explained.card = card.view.clone();
         (card, prompt)
@@ -137,12 +144,14 @@ impl Desk {
         let verb =
             [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
         let behind = road.caller.behind_the_terminal();
-        if let Some(why) = not_from_here(&road.caller, &behind) {
+        let stranger = road.service().filter(|service| !service.approves(&road.caller.account.name));
+        let stranger = stranger.map(|_| "this account is none of the approvers that the machine names".to_owned());
+        if let Some(why) = not_from_here(&road.caller, &behind).or(stranger) {
             attempt(&road, &verb, &why);
             writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
             return Ok(Err(exit::REFUSED));
         }
-        let queue = Queue::open(&road.paths()?)?;
+        let queue = road.requests()?;
         Ok(Ok(Self { road, queue, verb, behind }))
     }
 
@@ -211,13 +220,19 @@ impl Desk {
             ancestors: Vec::new(),
         });
         let judgment = road.judge(invocation).judgment;
-        let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+        // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
+        let is_foreign = self.queue.is_shared() && invocation.uid != self.road.caller.account.uid;
+        let (digest, bindings) = if is_foreign {
+            (whole.digest, whole.bindings.clone())
+        } else {
+            let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+            (invocation.digest(&judgment.facts.expanded), bindings)
+        };
         if let Some(what) = whole.bindings.difference(&bindings) {
             self.queue.void(&pending.id, &what)?;
             self.wake(&pending.id);
             return Ok(Err(format!("void: {what} changed since it was asked")));
         }
-        let digest = invocation.digest(&judgment.facts.expanded);
         let wanted = pending.approvals.max(road.policy().approvals.wanted(&judgment.risk));
         if (judgment.risk.tier == Tier::Critical || wanted > 1) && !waited_for {
             return Ok(Err(too_late(judgment.risk.tier)));
@@ -243,7 +258,8 @@ impl Desk {
         }
         let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
         let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
-        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more, approvals: wanted, signed }))
+        let approvals = wanted;
+        Ok(Ok(Shown { whole, road, judgment, digest, bindings, waited_for, more, approvals, signed, is_foreign }))
     }
 
     /// Asks about one request on the card.
@@ -341,8 +357,14 @@ impl Desk {
     }
 
     fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, AnswerError> {
-        let outcome = self.queue.answer(self.store()?, pending, answer, Timestamp::now())?;
         let id = &pending.id;
+        let outcome = match self.queue.answer(self.store()?, pending, answer, Timestamp::now()) {
+            Err(StoreError::Elsewhere { why }) => {
+                report.no(id, &why);
+                return Ok(false);
+            }
+            outcome => outcome?,
+        };
         let command = visible::text(&pending.command).into_owned();
         match outcome {
             Outcome::Done { late } => {
@@ -371,14 +393,12 @@ impl Desk {
         Ok(false)
     }
 
-    fn store(&self) -> Result<&Store, AnswerError> {
+    fn store(&self) -> Result<&Keeper, AnswerError> {
         self.road.store().map_err(|error| AnswerError::Record(error.to_string()))
     }
 
     fn wake(&self, id: &str) {
-        if let Ok(path) = self.queue.bell(id) {
-            bell::ring(&path);
-        }
+        self.queue.wake(id);
     }
 }
 

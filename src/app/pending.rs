@@ -10,7 +10,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::{exit, road};
 use crate::store::StoreError;
-use crate::store::queue::{Pending, Queue, State};
+use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -67,13 +67,16 @@ pub fn run(args: &PendingArgs) -> Result<u8, PendingError> {
 }
 
 fn show(args: &PendingArgs) -> Result<u8, PendingError> {
-    let paths = road::paths()?;
+    let mut requests = road::requests()?;
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     let mut before = None;
     loop {
         let now = Zoned::now();
-        let mut all = match Queue::existing(&paths)? {
+        if requests.is_none() {
+            requests = road::requests()?;
+        }
+        let mut all = match &requests {
             Some(queue) => queue.list(now.timestamp())?,
             None => Vec::new(),
         };

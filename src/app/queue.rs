@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
 use super::ask::Asked;
+use super::keeper::Requests;
 use super::notify;
 use super::road::Road;
 use super::settle::folder_identity;
@@ -19,7 +20,7 @@ use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Filed, Found, NewRequest, Queue};
+use crate::store::queue::{Answer, Filed, Found, NewRequest};
 use crate::ui::pending;
 use crate::world::identity::Caller;
 
@@ -28,6 +29,9 @@ const AGENTS_LIMIT: Duration = Duration::from_secs(120);
 
 /// So long before an agent ends the command it is refused, so that the agent hears why.
 const MARGIN: Duration = Duration::from_secs(10);
+
+/// How long a service may be away while a command waits.
+const RESTART: Duration = Duration::from_secs(30);
 
 /// How long a command may wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +120,7 @@ impl Asking<'_> {
         let Self { road, invocation, judgment, approvals, wait } = *self;
         let told = |error: StoreError| error.to_string();
         road.store().map_err(ToString::to_string)?;
-        let queue = Queue::open(&road.paths().map_err(told)?).map_err(told)?;
+        let queue = road.requests().map_err(told)?;
         let digest = invocation.digest(&judgment.facts.expanded);
         let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
         let begin = |time: Duration| Bell::begin(time).map_err(|error| error.to_string());
@@ -138,7 +142,7 @@ impl Asking<'_> {
             most: road.policy().queue_pending,
             approvals,
         };
-        let id = match queue.file(&request, &Caller::lives, now).map_err(told)? {
+        let id = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
             Filed::Answered { id } => {
                 // What has changed since is told before the answer is looked at, which would not fit any more.
@@ -185,8 +189,11 @@ impl Asking<'_> {
             Some(bell) => bell,
             None => begin(wait.time)?,
         };
-        bell.hang_up_at(queue.bell(&id).map_err(told)?);
-        let asked = waiting.until(&mut bell, wait);
+        let lost = match queue.listen(&id, &mut bell) {
+            Err(_) if queue.is_shared() => Some(Instant::now()),
+            listening => listening.map(|()| None).map_err(told)?,
+        };
+        let asked = waiting.until(&mut bell, wait, lost);
         bell.take_down();
         asked
     }
@@ -194,7 +201,7 @@ impl Asking<'_> {
     /// The signature of the approver at this terminal, who has said yes on the card: the first of several.
     fn sign(
         &self,
-        queue: &Queue,
+        queue: &Requests,
         id: &str,
         digest: &Digest,
         bindings: &Bindings,
@@ -231,7 +238,7 @@ impl Asking<'_> {
 /// A request of this process.
 struct Waiting<'a> {
     road: &'a Road,
-    queue: &'a Queue,
+    queue: &'a Requests,
     id: &'a str,
     tier: Tier,
     approvals: u8,
@@ -240,13 +247,18 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Waits for the answer.
-    fn until(&self, bell: &mut Bell, wait: &Wait) -> Result<Asked, String> {
+    /// Waits for the answer. `lost` says since when nothing is heard of the request.
+    fn until(&self, bell: &mut Bell, wait: &Wait, mut lost: Option<Instant>) -> Result<Asked, String> {
         let (queue, id) = (self.queue, self.id);
         let told = |error: StoreError| error.to_string();
         loop {
-            if let Some(asked) = self.look()? {
-                return Ok(asked);
+            match self.look() {
+                Ok(Some(asked)) => return Ok(asked),
+                Ok(None) if lost.is_some() && queue.listen(id, bell).is_ok() => lost = None,
+                Ok(None) => {}
+                // A service that is started anew knows of the request still.
+                Err(_) if queue.is_shared() && lost.get_or_insert_with(Instant::now).elapsed() < RESTART => {}
+                Err(why) => return Err(why),
             }
             match bell.wait().map_err(|error| error.to_string())? {
                 Heard::Ring => {}

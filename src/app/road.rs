@@ -7,21 +7,25 @@
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::rc::Rc;
 
 use jiff::Timestamp;
 use thiserror::Error;
 
+use super::keeper::{FOLDER, Keeper, Requests};
+use super::serve::client::Client;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
-use crate::config::{self, Loaded, Roots};
+use crate::config::{self, Loaded, Roots, Service};
 use crate::judge::approved::Grant;
 use crate::judge::facts::question::{Answers, Question};
-use crate::judge::invocation::{Invocation, Line, Request};
+use crate::judge::invocation::{Environment, Invocation, Line, Request};
 use crate::judge::policy::{Decision, Policy, Refusal, Standing, decide};
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
+use crate::store::queue::Queue;
 use crate::store::{Paths, Store, StoreError};
 use crate::world::World;
 use crate::world::identity::{Account, Caller, IdentityError};
@@ -36,7 +40,7 @@ pub struct Road {
     /// Pattern files that cannot be read.
     unreadable: Vec<String>,
     patterns: OnceCell<Patterns>,
-    store: OnceCell<Result<Store, StoreError>>,
+    store: OnceCell<Result<Keeper, StoreError>>,
     shell: OnceCell<shell::Shell>,
 }
 
@@ -135,7 +139,10 @@ impl Road {
     pub fn approvers(&self) -> Enrolled {
         let caller = &self.caller;
         let account = &caller.account;
-        approvers::load(&Roots::of(&caller.env, account.home.as_deref(), account.uid, &caller.cwd))
+        let roots = Roots::of(&caller.env, account.home.as_deref(), account.uid, &caller.cwd);
+        // Where root names who may answer, nobody else names who signs.
+        let shared = self.service().is_some();
+        approvers::load(&if shared { Roots { home: None, named: None, ..roots } } else { roots })
     }
 
     /// A command string for the account's real shell.
@@ -225,20 +232,50 @@ impl Road {
         Judged { judgment, decision }
     }
 
+    /// The service that keeps the record, where the machine has one.
+    #[must_use]
+    pub fn service(&self) -> Option<&Service> {
+        self.config.service.as_ref().filter(|_| FOLDER.get().is_none())
+    }
+
+    /// Whether whoever sits at this terminal, or a prompt of an agent's, may say yes: not where a service says who may,
+    /// unless it is they.
+    #[must_use]
+    pub fn is_answered_here(&self) -> bool {
+        let may = |service: &Service| service.own_requests && service.approves(&self.caller.account.name);
+        self.service().is_none_or(may)
+    }
+
     /// The record, opened when it is first needed.
     ///
     /// # Errors
     /// Why it cannot be opened; the same each time.
-    pub fn store(&self) -> Result<&Store, &StoreError> {
-        self.store.get_or_init(|| self.paths().and_then(|paths| Store::open(&paths))).as_ref()
+    pub fn store(&self) -> Result<&Keeper, &StoreError> {
+        let open = || match self.service() {
+            Some(service) => Ok(Keeper::Service(Rc::new(Client::new(service.clone())))),
+            None => Store::open(&self.paths()?).map(Keeper::Own),
+        };
+        self.store.get_or_init(open).as_ref()
+    }
+
+    /// The queue.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub fn requests(&self) -> Result<Requests, StoreError> {
+        match self.store() {
+            Ok(Keeper::Service(client)) => Ok(Requests::Service(client.clone())),
+            // What is wrong with the record is told where it is used.
+            Ok(Keeper::Own(_)) | Err(_) => Queue::open(&self.paths()?).map(Requests::Own),
+        }
     }
 
     /// The files of the record.
     ///
     /// # Errors
-    /// There is no home to keep them in.
+    /// There is no home to keep them in, or they are the service's.
     pub fn paths(&self) -> Result<Paths, StoreError> {
-        Paths::standard(self.caller.account.home.as_deref())
+        files(self.service().is_some(), &self.caller.account)
     }
 
     /// The record where there is one; none is made.
@@ -250,18 +287,17 @@ impl Road {
     }
 
     /// The record for looking things up: judging by itself makes none.
-    fn past(&self) -> Option<&Store> {
-        let known = self.store.get().is_some() || self.paths().is_ok_and(|paths| paths.database().exists());
+    fn past(&self) -> Option<&Keeper> {
+        let opened = self.store.get().is_some() || self.service().is_some();
+        let known = opened || self.paths().is_ok_and(|paths| paths.database().exists());
         if known { self.store().ok() } else { None }
     }
 
     /// What the record knows of the session. Without a record nothing is known; what is flagged cannot run then.
     pub fn standing(&self, invocation: &Invocation) -> Standing {
         let Some(store) = self.past() else { return Standing::default() };
-        let mut standing = store.standing(&invocation.session.root, Timestamp::now()).unwrap_or_default();
         let parent = self.parent().filter(|_| !self.caller.is_agent_between());
-        standing.above = parent.and_then(|parent| store.approved_above(&parent).ok().flatten());
-        standing
+        store.standing(&invocation.session.root, parent.as_deref(), Timestamp::now()).unwrap_or_default()
     }
 
     /// A row that was edited by hand since the invocation's session was last let go on. What cannot be read is told by
@@ -296,9 +332,38 @@ impl Road {
 /// The files of the record, for verbs that need nothing else of the road.
 ///
 /// # Errors
-/// There is no home to keep them in.
+/// There is no home to keep them in, or they are the service's.
 pub fn paths() -> Result<Paths, StoreError> {
-    Paths::standard(Account::of(nix::unistd::geteuid().as_raw()).home.as_deref())
+    files(service().is_some(), &Account::of(nix::unistd::geteuid().as_raw()))
+}
+
+/// The queue where there is one, for verbs that need nothing else of the road; none is made.
+///
+/// # Errors
+/// Something is there and cannot be used.
+pub fn requests() -> Result<Option<Requests>, StoreError> {
+    match service() {
+        Some(service) => Ok(Some(Requests::Service(Rc::new(Client::new(service))))),
+        None => Ok(Queue::existing(&paths()?)?.map(Requests::Own)),
+    }
+}
+
+/// The service that keeps the record, where the machine has one.
+#[must_use]
+pub fn service() -> Option<Service> {
+    if FOLDER.get().is_some() {
+        return None;
+    }
+    let uid = nix::unistd::geteuid().as_raw();
+    config::load(&Roots::of(&Environment::default(), None, uid, std::path::Path::new("/"))).service
+}
+
+fn files(is_elsewhere: bool, account: &Account) -> Result<Paths, StoreError> {
+    match FOLDER.get() {
+        Some(folder) => Ok(Paths::new(folder)),
+        None if is_elsewhere => Err(super::keeper::elsewhere()),
+        None => Paths::standard(account.home.as_deref()),
+    }
 }
 
 /// The built-in rules and those of the configured layers, and which files cannot be read.

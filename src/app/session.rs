@@ -9,7 +9,8 @@ use jiff::{Timestamp, Zoned};
 
 use super::desk::{AnswerError, Desk};
 use super::road::Road;
-use super::{exit, moment};
+use super::serve::message;
+use super::{exit, keeper, moment};
 use crate::channel::confirm::confirm;
 use crate::judge::approved::{Place, Until, What as Covers};
 use crate::judge::risk::Tier;
@@ -69,15 +70,20 @@ pub fn run(args: &SessionArgs) -> Result<u8, AnswerError> {
 }
 
 fn sessions(road: &Road) -> Result<Vec<Stands>, StoreError> {
-    let Some(store) = road.existing()? else { return Ok(Vec::new()) };
+    let now = Timestamp::now();
+    let known = match (road.service(), road.store()) {
+        (Some(_), Ok(keeper)) => keeper.sessions(now)?,
+        _ => match road.existing()? {
+            Some(store) => keeper::sessions(&store, now)?,
+            None => Vec::new(),
+        },
+    };
     let breaker = road.policy().breaker_after;
-    let stands = store.sessions()?.into_iter().map(|(root, id, last)| {
-        let standing = store.standing(&root, Timestamp::now())?;
+    let stands = known.into_iter().map(|message::Stands { root, id, last, standing, edited }| {
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
-        let edited = store.edited(&root)?;
-        Ok(Stands { root, id, last, denials, prompts, edited, stopped: denials >= breaker || edited.is_some() })
+        Stands { root, id, last, denials, prompts, edited, stopped: denials >= breaker || edited.is_some() }
     });
-    stands.collect()
+    Ok(stands.collect())
 }
 
 fn show() -> Result<u8, AnswerError> {

@@ -88,7 +88,9 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
 
 /// Whether a yes in advance counts. One that an approver has to sign is given on the card.
 fn may_say_yes(road: &Road, invocation: &Invocation, prompt: &Prompt) -> bool {
-    yes_in_advance(invocation, prompt).is_some() && !sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals)
+    yes_in_advance(invocation, prompt).is_some()
+        && road.is_answered_here()
+        && !sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals)
 }
 
 /// What a hook handed to its agent's own prompt, or got a person's yes for, and the agent now runs itself: it was asked
@@ -207,7 +209,7 @@ fn refuse(
 pub(super) fn keep_to_retention(road: &Road) {
     if let Ok(store) = road.store() {
         let kept = Retention { days: road.policy().retention_days, mib: road.policy().retention_mib };
-        let _ = store.keep_to_policy(kept, &road.caller.account.name, Timestamp::now());
+        store.keep_to_policy(kept, &road.caller.account.name, Timestamp::now());
     }
 }
 

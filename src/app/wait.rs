@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::{exit, road};
 use crate::channel::bell::{Bell, Heard};
 use crate::store::StoreError;
-use crate::store::queue::{Queue, State};
+use crate::store::queue::State;
 use crate::ui::visible;
 
 /// The arguments of `guard wait`.
@@ -40,7 +40,7 @@ pub enum WaitError {
 /// There is no such request, or the queue cannot be read.
 pub fn run(args: &WaitArgs) -> Result<u8, WaitError> {
     let unknown = || WaitError::Unknown(args.id.clone());
-    let queue = Queue::existing(&road::paths()?)?.ok_or_else(unknown)?;
+    let queue = road::requests()?.ok_or_else(unknown)?;
     let id = args.id.to_ascii_lowercase();
     let first = queue.find(&id)?.ok_or_else(unknown)?;
     let left = first.expires.duration_since(Timestamp::now());
@@ -66,7 +66,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, WaitError> {
                     Some(listening) => listening,
                     None => {
                         let listening = bell.insert(Bell::begin(time).map_err(io::Error::from)?);
-                        listening.hang_up_at(queue.bell(&id)?);
+                        queue.listen(&id, listening)?;
                         // It may have been answered before this listened.
                         continue;
                     }

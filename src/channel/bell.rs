@@ -67,6 +67,12 @@ impl Bell {
         self.path = Some(path);
     }
 
+    /// Listens to this pipe from now on, which does not make a read wait.
+    pub fn listen_to(&mut self, pipe: File) {
+        let small = usize::try_from(pipe.as_raw_fd()).is_ok_and(|fd| fd < FD_SETSIZE);
+        self.pipe = Some(pipe).filter(|_| small);
+    }
+
     /// Waits.
     ///
     /// # Errors

@@ -57,6 +57,7 @@ pub enum Key {
     ExportTo,
     Support,
     Grant,
+    Service,
     Locked,
     /// No value of its own: names the pattern files in `locked`.
     Patterns,
@@ -79,6 +80,8 @@ pub enum Kind {
     Argv,
     /// Tables written `[[name]]`, with these fields.
     Tables(&'static [Field]),
+    /// One table written `[name]`, with these fields; in the machine's file alone.
+    Table(&'static [Field]),
     /// Names of keys.
     Names,
     /// May be locked, not set.
@@ -158,6 +161,17 @@ const GRANT_FIELDS: &[Field] = &[
         name: "until",
         kind: "a date (its end, UTC), a date-time with offset, or \"revoked\"",
         what: "When it ends.",
+    },
+];
+
+const SERVICE_FIELDS: &[Field] = &[
+    Field { name: "account", kind: "the name of an account", what: "Whose the record and the queue are." },
+    Field { name: "socket", kind: "an absolute path", what: "Where it is spoken to; /run/guard/guard.sock without." },
+    Field { name: "approvers", kind: "a list of names of accounts", what: "Who may answer, and read the record." },
+    Field {
+        name: "own_requests",
+        kind: "true or false",
+        what: "Whether they may answer what their own account asked for, at its terminal too; false without.",
     },
 ];
 
@@ -270,6 +284,8 @@ pub const KEYS: &[Entry] = &[
         "Commands that always run, such as showing a crisis line; tier 2 at most, in user or machine files."),
     row(Key::Grant, "grant", Kind::Tables(GRANT_FIELDS), Lower,
         "Standing grants, for CI, in user or machine files; never for tier 4."),
+    row(Key::Service, "service", Kind::Table(SERVICE_FIELDS), Higher,
+        "In the machine's file: the record and the queue are kept by guard serve, under an account of its own."),
     row(Key::Locked, "locked", Kind::Names, Higher,
         "In the machine's file: keys or tables (`\"*\"` for all) that others may only tighten."),
     row(Key::Patterns, "patterns", Kind::LockOnly, Higher,
@@ -334,6 +350,7 @@ impl Entry {
             Kind::List(item) => format!("a list of {}", item.plural()),
             Kind::Tables(_) => format!("tables headed [[{}]]", self.name),
             Kind::Argv => "a list of strings, a program first".to_owned(),
+            Kind::Table(_) => format!("a table headed [{}]", self.name),
             Kind::Names => "a list of names of keys".to_owned(),
             Kind::LockOnly => "nothing: it can only be named in `locked`".to_owned(),
         }

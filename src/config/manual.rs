@@ -29,7 +29,7 @@ pub fn section() -> String {
         let mut letters = expected.chars();
         let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
         roff.push_str(&format!("{}\n", escape(&format!("{first}{}{default}.", letters.as_str()))));
-        if let Kind::Tables(fields) = row.kind {
+        if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
             for field in fields {
                 roff.push_str(&format!(".br\n\\fI{}\\fR: {}\n", field.name, escape(field.what)));
             }

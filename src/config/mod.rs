@@ -19,11 +19,13 @@ pub mod layers;
 pub mod manual;
 pub mod paths;
 pub mod schema;
+pub mod service;
 pub mod values;
 
 pub use errors::ConfigProblem;
 pub use layers::{Layer, PatternFile, Provenance, Source};
 pub use paths::Roots;
+pub use service::Service;
 
 use jiff::Timestamp;
 
@@ -48,6 +50,8 @@ pub struct Loaded {
     pub pattern_files: Vec<PatternFile>,
     /// The grants of the machine's and the user's file that have not ended.
     pub grants: Vec<Grant>,
+    /// Who keeps the record, where the machine's file says that a service does.
+    pub service: Option<Service>,
     /// Where was looked, the weakest layer first.
     pub places: Vec<Place>,
     /// The files of `grants`, in their order.
@@ -148,6 +152,7 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         warnings: Vec::new(),
         pattern_files: Vec::new(),
         grants: Vec::new(),
+        service: None,
         places: Vec::new(),
     };
     let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
@@ -193,6 +198,7 @@ struct Loading<'a> {
     pattern_files: Vec<PatternFile>,
     /// With the files they stand in.
     grants: Vec<(Grant, Arc<Path>)>,
+    service: Option<Service>,
     places: Vec<Place>,
 }
 
@@ -200,6 +206,11 @@ impl Loading<'_> {
     fn find(&mut self, layer: Layer, (file, patterns): (PathBuf, PathBuf)) -> Found {
         let mut finder = Finder::new(layer, self.roots);
         let found = finder.find(&file, &patterns);
+        if layer == Layer::Machine && found.config.is_none() && !finder.problems.is_empty() {
+            // It may not be believed; that it names a service is no reason to keep the record elsewhere.
+            self.service =
+                std::fs::read_to_string(&file).map_or_else(service::unreadable, |text| service::unread(&text));
+        }
         self.places.push(Place { layer, file, found: found.config.is_some(), patterns });
         self.problems.append(&mut finder.problems);
         self.warnings.append(&mut finder.warnings);
@@ -212,7 +223,8 @@ impl Loading<'_> {
         self.pattern_files.extend(found.patterns.into_iter().map(|path| PatternFile { layer, path, only_tightens }));
         let Some((file, text)) = found.config else { return };
         let home = self.roots.home.as_deref();
-        let document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
+        let mut document = Document::read(layer, &file, &text, home, &mut self.problems, &mut self.warnings);
+        self.service = self.service.take().or_else(|| document.service.take());
         let problem = |key: &str, message: String| ConfigProblem {
             key: Some(key.to_owned()),
             ..ConfigProblem::of_file(layer, &file, message)
@@ -257,6 +269,7 @@ impl Loading<'_> {
             warnings: self.warnings,
             pattern_files: self.pattern_files,
             grants,
+            service: self.service,
             places: self.places,
             grant_files,
             joined: self.joined,

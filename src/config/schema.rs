@@ -13,6 +13,7 @@ use super::errors::ConfigProblem;
 use super::grants;
 use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
 use super::layers::{Layer, locks};
+use super::service::{self, Service};
 use crate::judge::approved::Grant;
 use crate::judge::policy::Support;
 
@@ -24,6 +25,8 @@ pub struct Document {
     pub entries: Vec<Entry>,
     pub support: Vec<Support>,
     pub grants: Vec<Grant>,
+    /// Who keeps the record, in the machine's file.
+    pub service: Option<Service>,
     /// Keys that later layers may only tighten.
     pub locked: Vec<Key>,
     /// Where lines begin, as byte offsets.
@@ -69,6 +72,7 @@ impl Document {
             entries: Vec::new(),
             support: Vec::new(),
             grants: Vec::new(),
+            service: None,
             locked: Vec::new(),
             lines,
         };
@@ -80,6 +84,7 @@ impl Document {
                     line: Some(line),
                     ..ConfigProblem::of_file(layer, file, format!("not valid TOML: {}", error.message().trim()))
                 });
+                document.service = (layer == Layer::Machine).then(|| service::unread(text)).flatten();
                 if text.contains("approvals") {
                     KEYS.iter().for_each(|row| document.take_several(row.key, line));
                 }
@@ -175,6 +180,7 @@ impl Document {
                 }
             }
             Kind::Tables(_) => grants::read_tables(self, key, value, problems),
+            Kind::Table(_) => service::read(self, line, value, problems),
             // `from_name` does not return it.
             Kind::LockOnly => {}
         }

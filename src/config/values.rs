@@ -171,7 +171,9 @@ mod tests {
                 Kind::Weight(low, high) => [low.into(), high.into()],
                 Kind::Whole(low, high, _) => [low.into(), high.into()],
                 Kind::Flag => [0, 1],
-                Kind::List(_) | Kind::Argv | Kind::Tables(_) | Kind::Names | Kind::LockOnly => continue,
+                Kind::List(_) | Kind::Argv | Kind::Tables(_) | Kind::Table(_) | Kind::Names | Kind::LockOnly => {
+                    continue;
+                }
             };
             for end in ends {
                 let mut policy = Policy::default();

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal as _};
 use jiff::Timestamp;
 
 use crate::app::road::Road;
-use crate::judge::invocation::Request;
+use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::syntax::tree::Span;
@@ -39,6 +39,14 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
 pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
     let argv = verb.split(' ').map(OsString::from).collect();
     let invocation = road.caller.invocation(Request::Argv(argv));
+    // It is refused whether it can be written down or not.
+    if let Ok(store) = road.store() {
+        attempted(&invocation, why, |row| drop(store.intent(row)));
+    }
+}
+
+/// The row of such an attempt.
+pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl FnOnce(&IntentRow<'_>)) {
     let finding = Finding {
         rule: "guard.approve".to_owned(),
         tier: Tier::Critical,
@@ -57,9 +65,9 @@ pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
     };
     let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
     let refusal = Refusal::Attempt { why: why.to_owned() };
-    let row = IntentRow {
+    write(&IntentRow {
         at: Timestamp::now(),
-        invocation: &invocation,
+        invocation,
         digest: invocation.digest(&BTreeSet::new()),
         risk: &risk,
         settled: Settled::Refused(&refusal),
@@ -68,9 +76,5 @@ pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
         parent: None,
         process: None,
         shape: None,
-    };
-    // It is refused whether it can be written down or not.
-    if let Ok(store) = road.store() {
-        let _ = store.intent(&row);
-    }
+    });
 }

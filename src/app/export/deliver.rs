@@ -8,12 +8,13 @@
 //! remembered when guard was killed is sent again.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use sha2::{Digest as _, Sha256};
 
+use super::super::keeper::Keeper;
 use super::super::log::LogError;
 use super::super::road::Road;
 use super::super::{exit, moment};
@@ -43,13 +44,21 @@ pub(in crate::app) fn at_once(road: &Road, row: Option<i64>) {
     if places.is_empty() {
         return;
     }
-    let (Ok(store), Some(row)) = (road.store(), row) else { return };
+    // A service sends what it writes itself.
+    if let (Ok(Ok(store)), Ok(paths)) = (road.store().map(Keeper::own), road.paths()) {
+        from(store, paths.folder(), places, row);
+    }
+}
+
+/// The same, of a record in this folder.
+pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row: Option<i64>) {
+    let Some(row) = row else { return };
     for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
         if !destination.is_immediate() {
             continue;
         }
         // Whoever holds it is sending, or the next to write a row sends this one too.
-        let Some(mut position) = place(road, text).and_then(|path| Position::take(&path, false).ok().flatten()) else {
+        let Some(mut position) = Position::take(&place(folder, text), false).ok().flatten() else {
             continue;
         };
         // One that is new begins here.
@@ -74,10 +83,10 @@ fn reach(destination: &Destination) -> Result<(), String> {
 }
 
 /// Where is remembered what a destination was told.
-fn place(road: &Road, text: &str) -> Option<PathBuf> {
+fn place(folder: &Path, text: &str) -> PathBuf {
     let digest = Sha256::digest(text.as_bytes());
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Some(road.paths().ok()?.folder().join("export").join(format!("{name}.position")))
+    folder.join("export").join(format!("{name}.position"))
 }
 
 /// Sends so many rows after one. Whether all was taken that was there, and why not.
@@ -226,7 +235,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
 
 /// Sends all rows that one collector was not sent.
 fn all(road: &Road, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
-    let path = place(road, name).ok_or("there is no home to remember it in")?;
+    let path = place(road.paths().map_err(|error| error.to_string())?.folder(), name);
     let mut begin = begin;
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
@@ -262,7 +271,7 @@ pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, LogError> {
     let zone = Zoned::now();
     let mut all = Vec::new();
     for name in &road.policy().export_to {
-        let path = place(road, name).unwrap_or_default();
+        let path = road.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
         let told = Position::look(&path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
         let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));

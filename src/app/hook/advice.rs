@@ -80,7 +80,7 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
             }
             // No agent's prompt signs for an approver.
             let is_signed = || sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals);
-            let is_left_to_host = prompt.tier < Tier::Critical && !is_signed();
+            let is_left_to_host = prompt.tier < Tier::Critical && road.is_answered_here() && !is_signed();
             if call.asks && is_left_to_host {
                 return match note.write(Settled::Asked, None, None, hands()) {
                     Ok(()) => Ok(Answer::Ask { reason: in_full(&road, verdict::question(risk)) }),
@@ -251,13 +251,8 @@ impl Note<'_> {
             process: None,
             shape: None,
         };
-        let written = road.store().map_err(ToString::to_string).and_then(|store| {
-            let written = match handed {
-                Some(handed) => store.advised_and_handed(&row, handed),
-                None => store.advised(&row),
-            };
-            written.map_err(|error| error.to_string())
-        });
+        let written = road.store().map_err(ToString::to_string);
+        let written = written.and_then(|store| store.advised(&row, handed).map_err(|error| error.to_string()));
         match written {
             Ok(receipt) => {
                 deliver::at_once(road, receipt.row());

@@ -38,7 +38,7 @@ pub(super) fn record(agent: &str, why: &str) {
         process: None,
         shape: None,
     };
-    if let Some(receipt) = road.store().ok().and_then(|store| store.advised(&row).ok()) {
+    if let Some(receipt) = road.store().ok().and_then(|store| store.advised(&row, None).ok()) {
         deliver::at_once(&road, receipt.row());
     }
 }

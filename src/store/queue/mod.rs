@@ -28,7 +28,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole, pack};
+pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole, blank, pack};
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::error::StoreError;
 use super::key::Key;

@@ -246,6 +246,37 @@ impl Whole {
     }
 }
 
+/// What [`Whole::unpack`] is given where there is no request yet.
+#[must_use]
+pub fn blank() -> Pending {
+    Pending {
+        id: String::new(),
+        state: State::Waiting,
+        filed: Timestamp::UNIX_EPOCH,
+        expires: Timestamp::UNIX_EPOCH,
+        waiter: None,
+        user: String::new(),
+        session: String::new(),
+        root: String::new(),
+        origin: String::new(),
+        agent: None,
+        tier: Tier::Critical,
+        score: Weight(0),
+        command: String::new(),
+        redacted: false,
+        cwd: String::new(),
+        why: String::new(),
+        approvals: 1,
+        approved_by: Vec::new(),
+        decided: None,
+        decided_by: None,
+        words: None,
+        digest: Vec::new(),
+        answer: None,
+        given: Vec::new(),
+    }
+}
+
 /// A command as it waits, in bytes.
 #[must_use]
 pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, above: &[String]) -> Vec<u8> {

@@ -1,0 +1,424 @@
+//! Who keeps the record and the queue: this account itself, or the machine's service.
+//!
+//! Which of them is decided by the machine's configuration alone, and never by whether the other can be reached.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use super::serve::client::Client;
+use super::serve::message::{Ask, Given, New, Row, SettledBy, Stands, Text};
+use crate::channel::bell::{self, Bell};
+use crate::judge::approved::{Grant, Receipt};
+use crate::judge::approver::Signed;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::Digest;
+use crate::judge::policy::Standing;
+use crate::judge::risk::Tier;
+use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Pending, Queue, Told, Whole};
+use crate::store::{End, Handed, IntentRow, NewGrant, Outcome, Retention, Settled, Store, StoreError};
+use crate::world::identity::Caller;
+
+/// The record, wherever it is kept.
+#[derive(Debug)]
+pub enum Keeper {
+    Own(Store),
+    Service(Rc<Client>),
+}
+
+impl Keeper {
+    /// The record itself, where this account keeps it.
+    ///
+    /// # Errors
+    /// A service keeps it.
+    pub fn own(&self) -> Result<&Store, StoreError> {
+        match self {
+            Self::Own(store) => Ok(store),
+            Self::Service(_) => Err(elsewhere()),
+        }
+    }
+
+    /// As [`Store::intent`].
+    ///
+    /// # Errors
+    /// The row is not written. What is of tier 2 or above must not run then.
+    pub fn intent(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
+        match self {
+            Self::Own(store) => store.intent(row),
+            Self::Service(client) => written(client, row, false, None)?.ok_or_else(unwritten),
+        }
+    }
+
+    /// As [`Store::advised`], and [`Store::advised_and_handed`] where something is handed over.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn advised(&self, row: &IntentRow<'_>, handed: Option<&Handed<'_>>) -> Result<Receipt, StoreError> {
+        match (self, handed) {
+            (Self::Own(store), None) => store.advised(row),
+            (Self::Own(store), Some(handed)) => store.advised_and_handed(row, handed),
+            (Self::Service(client), handed) => written(client, row, true, handed)?.ok_or_else(unwritten),
+        }
+    }
+
+    /// As [`Store::intent_of_handed`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn intent_of_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Option<Receipt>, StoreError> {
+        match self {
+            Self::Own(store) => store.intent_of_handed(row, handed),
+            Self::Service(client) => written(client, row, false, Some(handed)),
+        }
+    }
+
+    /// As [`Store::is_handed`].
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn is_handed(&self, handed: &Handed<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(store) => store.is_handed(handed, tier, now),
+            Self::Service(client) => {
+                let (text, cwd) = both(handed);
+                client.ask(Ask::IsHanded { handed: text, cwd, root: handed.root.to_owned(), tier })
+            }
+        }
+    }
+
+    /// As [`Store::result`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn result(&self, receipt: &Receipt, outcome: &Outcome, now: Timestamp) -> Result<(), StoreError> {
+        match (self, receipt.row()) {
+            (Self::Own(store), _) => store.result(receipt, outcome, now),
+            (Self::Service(_), None) => Ok(()),
+            (Self::Service(client), Some(row)) => {
+                let (exit, signal) = match outcome.end {
+                    End::Exit(code) => (Some(code), None),
+                    End::Signal(signal) => (None, Some(signal)),
+                };
+                client.ask(Ask::Result { row, exit, signal, duration_ms: outcome.duration_ms })
+            }
+        }
+    }
+
+    /// As [`Store::standing`], with what the guard of the process above waits for.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn standing(&self, root: &str, parent: Option<&str>, now: Timestamp) -> Result<Standing, StoreError> {
+        match self {
+            Self::Own(store) => {
+                let mut standing = store.standing(root, now)?;
+                standing.above = parent.and_then(|parent| store.approved_above(parent).ok().flatten());
+                Ok(standing)
+            }
+            Self::Service(client) => {
+                client.ask(Ask::Standing { root: root.to_owned(), parent: parent.map(str::to_owned) })
+            }
+        }
+    }
+
+    /// As [`Store::grants_in_force`].
+    ///
+    /// # Errors
+    /// The record cannot be read; then no grant should be assumed.
+    pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
+        match self {
+            Self::Own(store) => store.grants_in_force(session, command, now),
+            Self::Service(client) => {
+                client.ask(Ask::Grants { session: session.to_owned(), command: command.to_owned() })
+            }
+        }
+    }
+
+    /// As [`Store::grant`].
+    ///
+    /// # Errors
+    /// It is not given.
+    pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
+        match self {
+            Self::Own(store) => store.grant(grant, now),
+            Self::Service(client) => client.ask(Ask::Grant {
+                what: grant.what.clone(),
+                place: grant.place.clone(),
+                until: grant.until.clone(),
+                words: grant.words.to_owned(),
+                user: grant.user.to_owned(),
+                session: grant.session.to_owned(),
+            }),
+        }
+    }
+
+    /// The sessions in which anything was asked or denied, with how each stands; the newest first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn sessions(&self, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+        match self {
+            Self::Own(store) => sessions(store, now),
+            Self::Service(client) => client.ask(Ask::Sessions),
+        }
+    }
+
+    /// As [`Store::edited`]. What a service keeps, nobody edits whom it could serve.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
+        match self {
+            Self::Own(store) => store.edited(root),
+            Self::Service(_) => Ok(None),
+        }
+    }
+
+    /// As [`Store::resume`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
+        match self {
+            Self::Own(store) => store.resume(root, session, by, why, now),
+            Self::Service(client) => {
+                client.ask(Ask::Resume { root: root.to_owned(), session: session.to_owned(), why: why.to_owned() })
+            }
+        }
+    }
+
+    /// As [`Store::keep_to_policy`]; a service sees to it itself.
+    pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) {
+        if let Self::Own(store) = self {
+            let _ = store.keep_to_policy(kept, user, now);
+        }
+    }
+}
+
+/// The sessions of a record.
+pub(super) fn sessions(store: &Store, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+    let stands = |(root, id, last): (String, String, Timestamp)| {
+        let standing = store.standing(&root, now)?;
+        let edited = store.edited(&root)?;
+        Ok(Stands { root, id, last, standing, edited })
+    };
+    store.sessions()?.into_iter().map(stands).collect()
+}
+
+/// That a verb reads the record itself, and may not.
+pub(super) fn elsewhere() -> StoreError {
+    let why = "a service keeps the record of this machine, and this cannot be done through it";
+    StoreError::Elsewhere { why: why.to_owned() }
+}
+
+fn unwritten() -> StoreError {
+    StoreError::Elsewhere { why: "guard's service did not write it down".to_owned() }
+}
+
+fn both(handed: &Handed<'_>) -> (Text, Text) {
+    use std::os::unix::ffi::OsStrExt as _;
+    (Text::of(handed.text), Text::of(handed.cwd.as_os_str().as_bytes()))
+}
+
+fn written(
+    client: &Client,
+    row: &IntentRow<'_>,
+    advised: bool,
+    handed: Option<&Handed<'_>>,
+) -> Result<Option<Receipt>, StoreError> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (invocation, session) = (row.invocation, &row.invocation.session);
+    let number: Option<i64> = client.ask(Ask::Row(Box::new(Row {
+        advised,
+        handed: handed.map(both),
+        command: invocation.display(),
+        cwd: Text::of(invocation.cwd.as_os_str().as_bytes()),
+        session: session.id.clone(),
+        root: session.root.clone(),
+        agent: session.agent.clone(),
+        origin: invocation.origin,
+        digest: row.digest,
+        risk: row.risk.into(),
+        settled: match row.settled {
+            Settled::Allowed(basis) => SettledBy::Allowed(basis.clone()),
+            Settled::Refused(refusal) => SettledBy::Refused(refusal.clone()),
+            Settled::Asked => SettledBy::Asked,
+        },
+        answer_ms: row.answer_ms,
+        words: row.words.map(str::to_owned),
+        parent: row.parent.map(str::to_owned),
+        waits: row.process.is_some(),
+        shape: row.shape.map(str::to_owned),
+    })))?;
+    Ok(number.map(Receipt::Recorded))
+}
+
+/// The queue, wherever it is kept.
+#[derive(Debug)]
+pub enum Requests {
+    Own(Queue),
+    Service(Rc<Client>),
+}
+
+impl Requests {
+    /// Listens for what happens to a request.
+    ///
+    /// # Errors
+    /// Nothing can be heard of it.
+    pub fn listen(&self, id: &str, bell: &mut Bell) -> Result<(), StoreError> {
+        match self {
+            Self::Own(queue) => bell.hang_up_at(queue.bell(id)?),
+            Self::Service(client) => bell.listen_to(client.listen(id)?),
+        }
+        Ok(())
+    }
+
+    /// Wakes whoever waits for a request. A service does so itself.
+    pub fn wake(&self, id: &str) {
+        if let Self::Own(queue) = self
+            && let Ok(path) = queue.bell(id)
+        {
+            bell::ring(&path);
+        }
+    }
+
+    /// As [`Queue::file`].
+    ///
+    /// # Errors
+    /// It is not filed: the command must not run.
+    pub fn file(&self, new: &NewRequest<'_>, now: Timestamp) -> Result<Filed, StoreError> {
+        match self {
+            Self::Own(queue) => queue.file(new, &Caller::lives, now),
+            Self::Service(client) => client.ask(Ask::File(Box::new(New {
+                exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, &new.above)),
+                risk: new.risk.into(),
+                waits: new.waiter.is_some(),
+                expires: new.expires,
+                approvals: new.approvals,
+            }))),
+        }
+    }
+
+    /// As [`Queue::take`].
+    ///
+    /// # Errors
+    /// It cannot be told: the command must not run.
+    pub fn take(&self, keeper: &Keeper, id: &str, digest: &Digest, bindings: &Bindings) -> Result<Found, StoreError> {
+        match self {
+            Self::Own(queue) => queue.take(keeper.own()?, id, digest, bindings),
+            Self::Service(client) => {
+                client.ask(Ask::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
+            }
+        }
+    }
+
+    /// As [`Queue::give_up`].
+    ///
+    /// # Errors
+    /// The queue cannot be written.
+    pub fn give_up(&self, id: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.give_up(id),
+            Self::Service(client) => client.ask(Ask::GiveUp { id: id.to_owned() }),
+        }
+    }
+
+    /// As [`Queue::void`].
+    ///
+    /// # Errors
+    /// The queue cannot be written.
+    pub fn void(&self, id: &str, what: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.void(id, what),
+            Self::Service(client) => client.ask(Ask::Void { id: id.to_owned(), what: what.to_owned() }),
+        }
+    }
+
+    /// As [`Queue::answer`].
+    ///
+    /// # Errors
+    /// It does not count, because it could not be written down, or may not be given.
+    pub fn answer(
+        &self,
+        keeper: &Keeper,
+        shown: &Pending,
+        answer: &Answer<'_>,
+        now: Timestamp,
+    ) -> Result<queue::Outcome, StoreError> {
+        match self {
+            Self::Own(queue) => queue.answer(keeper.own()?, shown, answer, now),
+            Self::Service(client) => client.ask(Ask::Answer(Box::new(Given {
+                shown: shown.clone().into(),
+                yes: answer.yes.map(|(digest, bindings)| (*digest, bindings.clone())),
+                words: answer.words.map(str::to_owned),
+                signatures: answer.signatures.to_vec(),
+                approvals: answer.approvals,
+            }))),
+        }
+    }
+
+    /// As [`Queue::given`].
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn given(
+        &self,
+        keeper: &Keeper,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Option<Vec<Signed>>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.given(keeper.own()?, id, digest, bindings),
+            Self::Service(client) => {
+                client.ask(Ask::Signatures { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
+            }
+        }
+    }
+
+    /// As [`Queue::list`]; of a service, the account's own where it may not answer.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn list(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.list(now),
+            Self::Service(client) => Ok(client.ask::<Vec<Told>>(Ask::List)?.into_iter().map(Into::into).collect()),
+        }
+    }
+
+    /// As [`Queue::find`].
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn find(&self, id: &str) -> Result<Option<Pending>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.find(id),
+            Self::Service(client) => Ok(client.ask::<Option<Told>>(Ask::Find { id: id.to_owned() })?.map(Into::into)),
+        }
+    }
+
+    /// As [`Queue::whole`].
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn whole(&self, id: &str) -> Result<Option<Whole>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.whole(id),
+            Self::Service(client) => {
+                let told: Option<(Told, Text)> = client.ask(Ask::Whole { id: id.to_owned() })?;
+                Ok(told.and_then(|(told, exact)| Whole::unpack(told.into(), &exact.bytes()?)))
+            }
+        }
+    }
+
+    /// Whether the requests are those of other accounts too.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self, Self::Service(_))
+    }
+}
+
+/// The folder that `guard serve` keeps, where a verb is run on it.
+pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

@@ -1,0 +1,91 @@
+//! `guard serve --system`: the record and the queue of a machine, under an account of their own.
+//!
+//! Whoever runs commands cannot reach the files, and says what is to be written down over a socket. What may not enter:
+//! judging, asking and running, which are done where the command is.
+
+pub mod client;
+mod desk;
+mod house;
+pub mod message;
+mod show;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use self::house::House;
+use super::exit;
+use super::keeper::FOLDER;
+use crate::service::UNIT;
+
+pub use self::show::passed_on;
+
+/// What to do once, as `--help` says it.
+const SETUP: &str = "\
+To set it up, as root:
+  useradd --system --home-dir /var/lib/guard --shell /usr/sbin/nologin guard
+  guard serve --unit > /etc/systemd/system/guard.service
+  mkdir -p /etc/guard && cat >> /etc/guard/config.toml    (a file that root alone can write), with
+    [service]
+    account = \"guard\"
+    approvers = [\"ada\"]
+  systemctl enable --now guard
+
+From then on every guard of the machine records there, and refuses what is of tier 2 and above while it cannot. Nobody but
+the approvers may answer, from an account that did not ask; they also read the record with guard log, stats and verify.";
+
+/// The arguments of `guard serve`.
+#[derive(Debug, Args)]
+#[command(after_help = SETUP)]
+pub struct ServeArgs {
+    /// Keep the record and the queue of this machine, for the accounts and approvers of [service] in
+    /// /etc/guard/config.toml
+    #[arg(long, required_unless_present_any = ["unit", "verb"])]
+    system: bool,
+    /// Where they lie
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/guard")]
+    folder: PathBuf,
+    /// Where to listen; without, where the configuration says
+    #[arg(long, value_name = "SOCKET", requires = "system")]
+    socket: Option<PathBuf>,
+    /// Print the systemd unit that runs it
+    #[arg(long, conflicts_with_all = ["system", "verb"])]
+    unit: bool,
+    /// Run log, stats, verify or export on the folder, as the account that it belongs to
+    #[arg(last = true, value_name = "VERB", conflicts_with = "system")]
+    verb: Vec<OsString>,
+}
+
+impl ServeArgs {
+    /// The verb that is to be run on the folder, from here on the folder of this process's record.
+    ///
+    /// # Errors
+    /// It is none that only reads.
+    pub fn verb(&self) -> Option<Result<&[OsString], String>> {
+        let first = self.verb.first()?;
+        if !["log", "stats", "verify", "export"].iter().any(|known| first == known) {
+            return Some(Err("after -- only log, stats, verify and export stand".to_owned()));
+        }
+        // Nothing else has set it: this is the only verb that does.
+        let _ = FOLDER.set(self.folder.clone());
+        Some(Ok(&self.verb))
+    }
+}
+
+/// Serves until it is ended, or prints the unit.
+///
+/// # Errors
+/// It cannot be served: why, and what to do.
+pub fn run(args: &ServeArgs) -> Result<u8, String> {
+    if args.unit {
+        let program = std::env::current_exe().map_err(|error| format!("where guard lies cannot be told: {error}"))?;
+        let program = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$']));
+        let program = program.ok_or("guard lies at a path that no unit can name: install it elsewhere")?;
+        let program = if program.contains(' ') { format!("\"{program}\"") } else { program.to_owned() };
+        let written = io::stdout().write_all(UNIT.replace("@PROGRAM@", &program).as_bytes());
+        return exit::after(written, exit::ALLOW).map_err(|error| error.to_string());
+    }
+    House::open(&args.folder, args.socket.as_deref())?.serve()
+}

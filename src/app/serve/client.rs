@@ -1,0 +1,133 @@
+//! Speaking to the service that keeps the record.
+//!
+//! Whatever goes wrong here is an error of the record: it is said with its cause, and nothing is kept elsewhere instead.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::message::{Ask, Reply, Said, VERSION};
+use crate::config::Service;
+use crate::service::line::Lines;
+use crate::service::socket::{credentials, reach};
+use crate::store::StoreError;
+use crate::world::identity::Account;
+
+/// How long an answer may take: the record itself may be locked for less.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The way to the service. It is opened with the first question.
+#[derive(Debug)]
+pub struct Client {
+    service: Service,
+    lines: RefCell<Option<Lines>>,
+}
+
+impl Client {
+    /// The way to this service.
+    #[must_use]
+    pub const fn new(service: Service) -> Self {
+        Self { service, lines: RefCell::new(None) }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// Nobody is there who may be believed, or they say no.
+    pub fn ask<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, StoreError> {
+        let line = serde_json::to_vec(&Said { v: VERSION, ask }).map_err(|error| self.trouble(&error.to_string()))?;
+        let mut known = self.lines.borrow_mut();
+        // A connection over which nothing was said for long is closed there; then there is a new one.
+        let told = match known.as_mut().map(|lines| exchange(lines, line.clone())) {
+            Some(Ok(Some(told))) => told,
+            Some(Err(error)) if !matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {
+                *known = None;
+                return Err(self.trouble(&error.to_string()));
+            }
+            _ => {
+                let lines = known.insert(self.open()?);
+                match exchange(lines, line) {
+                    Ok(Some(told)) => told,
+                    other => {
+                        *known = None;
+                        let why = other.err().map_or_else(|| "it hung up".to_owned(), |error| error.to_string());
+                        return Err(self.trouble(&why));
+                    }
+                }
+            }
+        };
+        match serde_json::from_slice(&told) {
+            Ok(Reply::Ok(value)) => Ok(value),
+            Ok(Reply::Error(why)) => Err(StoreError::Elsewhere { why }),
+            Err(error) => {
+                *known = None;
+                Err(self.trouble(&format!("its answer is none ({error})")))
+            }
+        }
+    }
+
+    /// A pipe in which a byte comes whenever something happens to a request.
+    ///
+    /// # Errors
+    /// As those of [`Self::ask`].
+    pub fn listen(&self, id: &str) -> Result<File, StoreError> {
+        let lines = self.open()?;
+        let own = Self { service: self.service.clone(), lines: RefCell::new(Some(lines)) };
+        own.ask::<()>(Ask::Listen { id: id.to_owned() })?;
+        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it hung up"))?;
+        let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
+        let bounded = stream.set_read_timeout(None).and_then(|()| stream.set_nonblocking(true));
+        bounded.map_err(|error| self.trouble(&error.to_string()))?;
+        Ok(File::from(OwnedFd::from(stream)))
+    }
+
+    /// The connection itself, over which no more is asked.
+    pub(super) fn take_lines(&self) -> Option<Lines> {
+        self.lines.borrow_mut().take()
+    }
+
+    /// A connection to the account that the machine's configuration names, or to root.
+    pub(super) fn open(&self) -> Result<Lines, StoreError> {
+        if let Some(why) = &self.service.broken {
+            return Err(StoreError::Elsewhere { why: format!("which service keeps the record cannot be told: {why}") });
+        }
+        let name = &self.service.account;
+        let Some(account) = Account::named(name) else {
+            return Err(self.trouble(&format!("there is no account {name}")));
+        };
+        let stream = reach(&self.service.socket, PATIENCE).map_err(|error| self.trouble(&plain(&error)))?;
+        let other = credentials(&stream).map_err(|error| self.trouble(&plain(&error)))?;
+        if other.uid != account.uid && other.uid != 0 {
+            let found = Account::of(other.uid).name;
+            return Err(self.trouble(&format!("who listens there is {found}, and not {name}")));
+        }
+        Lines::new(stream).map_err(|error| self.trouble(&error.to_string()))
+    }
+
+    fn trouble(&self, why: &str) -> StoreError {
+        let socket = self.service.socket.display();
+        StoreError::Elsewhere { why: format!("guard's service at {socket} cannot be used: {why}") }
+    }
+}
+
+fn exchange(lines: &mut Lines, line: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+    lines.send(line)?;
+    lines.receive(Some(PATIENCE))
+}
+
+/// An error in words, without its number.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// An answer as a line.
+pub(super) fn line<T: Serialize>(reply: &Reply<T>) -> Vec<u8> {
+    // These types have only text keys, so that nothing can fail.
+    serde_json::to_vec(reply).unwrap_or_else(|_| br#"{"error":"the answer cannot be said"}"#.to_vec())
+}

@@ -1,0 +1,135 @@
+//! The table `[service]` of the machine's file: who keeps the record and the queue, and who may answer.
+//!
+//! Only root can say it. Where it is said and cannot be understood, there still is a service, and nothing is recorded
+//! elsewhere instead: a command that has to be recorded does not run then.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::errors::ConfigProblem;
+use super::keys::{Key, Kind, nearest};
+use super::layers::Layer;
+use super::schema::{Document, Spot};
+
+/// Where the service is spoken to, where the file names no other place.
+pub const SOCKET: &str = "/run/guard/guard.sock";
+
+/// A path must fit into the address of a socket.
+const MAX_SOCKET: usize = 100;
+
+/// The service of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// The name of the account that keeps the record.
+    pub account: String,
+    pub socket: PathBuf,
+    /// The names of the accounts that may answer.
+    pub approvers: Vec<String>,
+    /// An approver may answer what their own account asked for.
+    pub own_requests: bool,
+    /// Why it cannot be spoken to: the file does not say it as it should.
+    pub broken: Option<String>,
+}
+
+impl Service {
+    fn broken(why: String) -> Self {
+        Self { broken: Some(why), ..Self::default() }
+    }
+
+    /// Whether an account of this name may answer.
+    #[must_use]
+    pub fn approves(&self, account: &str) -> bool {
+        self.approvers.iter().any(|name| name == account)
+    }
+}
+
+/// The service of a file that is no TOML or may not be believed, where it speaks of one.
+pub(super) fn unread(text: &str) -> Option<Service> {
+    text.contains("service").then(|| Service::broken("the machine's configuration cannot be used".to_owned()))
+}
+
+/// The service of a file that is there and cannot be read.
+pub(super) fn unreadable(error: io::Error) -> Option<Service> {
+    // What is no text may say anything.
+    (error.kind() != io::ErrorKind::NotFound)
+        .then(|| Service::broken(format!("the machine's configuration cannot be read: {error}")))
+}
+
+/// Reads the table.
+pub(super) fn read(document: &mut Document, line: u32, value: &Spot<'_>, problems: &mut Vec<ConfigProblem>) {
+    let row = Key::Service.entry();
+    if document.layer != Layer::Machine {
+        let problem = document.problem(line, row.name, "only the machine's file can name the service");
+        problems.push(problem.with_remedy("take it out"));
+        return;
+    }
+    let before = problems.len();
+    let mut service = Service { socket: SOCKET.into(), ..Service::default() };
+    if let DeValue::Table(table) = value.get_ref() {
+        for (name, value) in table {
+            let full = format!("service.{}", name.get_ref());
+            let wrong = |expected: &str| document.wrong(&full, expected, value);
+            let problem = match (&**name.get_ref(), value.get_ref()) {
+                ("account", DeValue::String(account)) if is_name(account) => {
+                    service.account = account.to_string();
+                    continue;
+                }
+                ("account", _) => wrong("the name of an account"),
+                ("socket", DeValue::String(path)) if is_path(path) => {
+                    service.socket = PathBuf::from(&**path);
+                    continue;
+                }
+                ("socket", _) => wrong(&format!("an absolute path of at most {MAX_SOCKET} bytes")),
+                ("approvers", DeValue::Array(list)) => {
+                    for item in list {
+                        match item.get_ref() {
+                            DeValue::String(name) if is_name(name) => service.approvers.push(name.to_string()),
+                            _ => problems.push(document.wrong(&full, "the name of an account", item)),
+                        }
+                    }
+                    continue;
+                }
+                ("approvers", _) => wrong("a list of names of accounts"),
+                ("own_requests", DeValue::Boolean(flag)) => {
+                    service.own_requests = *flag;
+                    continue;
+                }
+                ("own_requests", _) => wrong("true or false"),
+                (unknown, _) => {
+                    let problem = document.problem(document.line(name.span().start), &full, "no such key");
+                    let fields = if let Kind::Table(fields) = row.kind { fields } else { &[] };
+                    match nearest(unknown, fields.iter().map(|field| field.name)) {
+                        Some(near) => problem.with_remedy(format!("did you mean {near}?")),
+                        None => problem.with_remedy("there are account, socket, approvers, own_requests"),
+                    }
+                }
+            };
+            problems.push(problem);
+        }
+        if service.account.is_empty() && problems.len() == before {
+            let problem = document.problem(line, row.name, "`account` is missing");
+            problems.push(problem.with_remedy("name the account that guard serve runs as"));
+        }
+        if service.approves(&service.account) {
+            let problem = document.problem(line, "service.approvers", "the account of the service approves nothing");
+            problems.push(problem.with_remedy("name people"));
+        }
+    } else {
+        problems.push(document.wrong(row.name, &row.expected(), value));
+    }
+    if let Some(problem) = problems.get(before) {
+        service.broken = Some(problem.to_string());
+    }
+    document.service = Some(service);
+}
+
+/// What may be the name of an account.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':' || c == '/')
+}
+
+fn is_path(path: &str) -> bool {
+    Path::new(path).is_absolute() && path.len() <= MAX_SOCKET && !path.contains('\0')
+}

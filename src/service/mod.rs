@@ -1,0 +1,12 @@
+//! Speaking to guard's own service and being spoken to: a Unix socket on which each side knows from the kernel who the
+//! other is, one message a line, bounded in size and in time.
+//!
+//! What may not enter: what the messages say, and who may say it.
+
+pub mod line;
+pub mod notify;
+pub mod pass;
+pub mod socket;
+
+/// The systemd unit, with `@PROGRAM@` where guard's own path belongs.
+pub const UNIT: &str = include_str!("guard.service");

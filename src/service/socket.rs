@@ -1,0 +1,68 @@
+//! The socket itself: where it stands, and whose process is at its other end.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, setsockopt, socket, sockopt};
+use nix::sys::time::{TimeVal, TimeValLike as _};
+
+/// A process, as the kernel knows it: the one that connected, or that began to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    pub pid: i32,
+    pub uid: u32,
+}
+
+/// Who is at the other end.
+///
+/// # Errors
+/// The system does not tell.
+#[cfg(target_os = "linux")]
+pub fn credentials(stream: &UnixStream) -> io::Result<Credentials> {
+    let found = nix::sys::socket::getsockopt(stream, sockopt::PeerCredentials)?;
+    Ok(Credentials { pid: found.pid(), uid: found.uid() })
+}
+
+/// Who is at the other end.
+///
+/// # Errors
+/// Always: what a process is can be told on Linux alone.
+#[cfg(not(target_os = "linux"))]
+pub fn credentials(_stream: &UnixStream) -> io::Result<Credentials> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Connects. A service that takes nobody in is waited for no longer than `patience`.
+///
+/// # Errors
+/// Nobody listens there, or nobody answers.
+pub fn reach(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let flags = if cfg!(target_os = "linux") { SockFlag::SOCK_CLOEXEC } else { SockFlag::empty() };
+    let end: OwnedFd = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    let time = TimeVal::milliseconds(i64::try_from(patience.as_millis()).unwrap_or(i64::MAX));
+    setsockopt(&end, sockopt::SendTimeout, &time)?;
+    connect(std::os::fd::AsRawFd::as_raw_fd(&end), &UnixAddr::new(path)?)?;
+    Ok(UnixStream::from(end))
+}
+
+/// Listens at a place where everybody may speak. What a service that ended left there is taken away.
+///
+/// # Errors
+/// Somebody listens there already, or the place cannot be used.
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    if UnixStream::connect(path).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there already"));
+    }
+    match std::fs::symlink_metadata(path) {
+        Ok(about) if std::os::unix::fs::FileTypeExt::is_socket(&about.file_type()) => std::fs::remove_file(path)?,
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else than a socket is there")),
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))?;
+    Ok(listener)
+}

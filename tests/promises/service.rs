@@ -1,0 +1,12 @@
+//! The record and the queue under an account of their own: agents ask, named people answer, and nobody else can.
+
+#[path = "service/answering.rs"]
+mod answering;
+#[path = "service/failing.rs"]
+mod failing;
+#[path = "service/lying.rs"]
+mod lying;
+#[path = "service/machine.rs"]
+pub mod machine;
+#[path = "service/standing_up.rs"]
+mod standing_up;

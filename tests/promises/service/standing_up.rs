@@ -1,0 +1,119 @@
+//! The service begins only where everything is as it must be, says so, and ends cleanly.
+
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::machine::{ADA, FLAGGED, Machine, uid, until};
+use crate::harness::home::Home;
+
+fn fails(machine: &Machine, account: &str, more: &[&str], why: &str) {
+    let output = machine.serve(account, more).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn it_does_not_begin_where_somebody_else_could_take_its_place() {
+    let Some(machine) = Machine::with(ADA) else { return };
+    let mode = |name: &str, mode: u32| {
+        std::fs::set_permissions(machine.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fails(&machine, "agent", &[], "this runs as agent, and /etc/guard/config.toml names guard");
+    fails(&machine, "root", &[], "this runs as root, and");
+    fails(&machine, "guard", &["--socket", "relative"], "the whole path");
+    mode("run", 0o777);
+    fails(&machine, "guard", &[], "can be written by others (mode 777): chmod go-w");
+    mode("run", 0o755);
+    chown(machine.path("run"), Some(uid("bob")), None).unwrap();
+    fails(&machine, "guard", &[], "belongs to bob, who could put another socket there");
+    chown(machine.path("run"), Some(uid("guard")), None).unwrap();
+    chown(machine.path("var/guard"), Some(0), None).unwrap();
+    fails(&machine, "guard", &[], "belongs to root: chown -R guard");
+    chown(machine.path("var/guard"), Some(uid("guard")), None).unwrap();
+    mode("var/guard", 0o750);
+    fails(&machine, "guard", &[], "can be used by others (mode 750): chmod 700");
+    mode("var/guard", 0o700);
+    std::fs::write(machine.path("run/guard.sock"), "").unwrap();
+    fails(&machine, "guard", &[], "something else than a socket is there");
+}
+
+#[test]
+fn it_does_not_begin_without_people_who_exist() {
+    for (lines, why) in [
+        ("", "names no approvers"),
+        ("approvers = [\"nobody-there\"]\n", "there is no account nobody-there"),
+        ("approvers = [\"guard\"]\n", "the account of the service approves nothing"),
+        ("approvers = [\"ada\"]\nfolder = \"/x\"\n", "no such key"),
+    ] {
+        let Some(machine) = Machine::with(lines) else { return };
+        fails(&machine, "guard", &[], why);
+    }
+}
+
+#[test]
+fn it_ends_when_it_is_told_to_and_leaves_no_socket() {
+    let Some(mut machine) = Machine::new() else { return };
+    let second = machine.serve("guard", &[]).output().unwrap();
+    assert!(String::from_utf8_lossy(&second.stderr).contains("somebody listens there already"), "{second:?}");
+    let pid = Pid::from_raw(machine.service().id().cast_signed());
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert_eq!(machine.service().wait().unwrap().code(), Some(0));
+    assert!(!machine.path("run/guard.sock").exists());
+    // A socket that a killed one left behind is taken away.
+    machine.start();
+    machine.kill();
+    assert!(machine.path("run/guard.sock").exists());
+    machine.start();
+    let asker = machine.asker("agent", &FLAGGED);
+    assert_eq!(machine.request(&asker.id).user, "agent");
+}
+
+#[test]
+fn approvers_read_the_record_and_the_service_prints_to_them() {
+    let Some(machine) = Machine::new() else { return };
+    machine.prints("agent", &["--", "git", "status"], 0);
+    let log = machine.prints("ada", &["log", "-n", "5"], 0);
+    assert!(log.contains("git status"), "{log}");
+    let row: serde_json::Value = serde_json::from_str(&machine.prints("ada", &["log", "show", "--json"], 0)).unwrap();
+    assert_eq!(row["user"], "agent");
+    assert!(machine.prints("ada", &["stats"], 0).contains("1 commands"));
+    machine.prints("ada", &["verify"], 0);
+    assert_eq!(machine.prints("ada", &["export"], 0).lines().count(), 1);
+    let pruned = machine.run("ada", &["log", "prune"]);
+    assert!(String::from_utf8_lossy(&pruned.stderr).contains("nothing is pruned"), "{pruned:?}");
+    let sent = machine.run("ada", &["export", "--deliver"]);
+    assert!(String::from_utf8_lossy(&sent.stderr).contains("pruned or sent"), "{sent:?}");
+    let folder = machine.path("var/guard");
+    let own = machine.prints("guard", &["serve", "--folder", folder.to_str().unwrap(), "--", "verify"], 0);
+    assert!(own.contains("1 row"), "{own}");
+    // Whoever goes on reading is heard to end.
+    let mut follows = machine.person("ada", &["log", "-f"]);
+    follows.wait_for("git status");
+    machine.prints("agent", &["--", "git", "fetch"], 0);
+    follows.wait_for("git fetch");
+    let pid = follows.pid();
+    kill(pid, Signal::SIGTERM).unwrap();
+    follows.wait_exit();
+    let reads = || {
+        let found = Command::new("pgrep").args(["-u", "4100", "-f", "-c", "folder .* log -f"]).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).trim() != "0"
+    };
+    until("the reader to end", || !reads());
+}
+
+#[test]
+fn the_unit_names_guard_itself_and_is_one_that_systemd_takes() {
+    let home = Home::new();
+    let unit = home.prints(&["serve", "--unit"], 0);
+    let program = env!("CARGO_BIN_EXE_guard");
+    assert!(unit.contains(&format!("ExecStart={program} serve --system\n")), "{unit}");
+    let file = home.path("guard.service");
+    std::fs::write(&file, unit.replace("User=guard", "User=root").replace("Group=guard", "Group=root")).unwrap();
+    let verified = Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success() && !said.contains("guard.service"), "{said}");
+}
