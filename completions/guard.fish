@@ -145,7 +145,7 @@ complete -c guard -n "__fish_guard_using_subcommand simulate" -l since -d 'Not b
 complete -c guard -n "__fish_guard_using_subcommand simulate" -l until -d 'Before this time' -r
 complete -c guard -n "__fish_guard_using_subcommand simulate" -l config -d 'A configuration to try in the place of your own config.toml; that of the machine and of projects hold as ever' -r -F
 complete -c guard -n "__fish_guard_using_subcommand simulate" -l patterns -d 'A folder of pattern files to try in the place of your own' -r -F
-complete -c guard -n "__fish_guard_using_subcommand simulate" -l list -d 'Name all commands whose decision changes, not the first twenty'
+complete -c guard -n "__fish_guard_using_subcommand simulate" -l list -d 'Name all commands whose decision changes, not the twenty most frequent'
 complete -c guard -n "__fish_guard_using_subcommand simulate" -l json -d 'Print one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand simulate" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand export" -l format -d 'The form: JSON Lines, CSV, Elastic Common Schema, Open Cybersecurity Schema, Common Event Format, or the logs of OpenTelemetry as its collector reads them from a file' -r -f -a "jsonl\t''

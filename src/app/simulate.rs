@@ -38,7 +38,7 @@ pub struct SimulateArgs {
     /// A folder of pattern files to try in the place of your own
     #[arg(long, value_name = "FOLDER")]
     patterns: Option<PathBuf>,
-    /// Name all commands whose decision changes, not the first twenty
+    /// Name all commands whose decision changes, not the twenty most frequent
     #[arg(long)]
     list: bool,
     /// Print one JSON object

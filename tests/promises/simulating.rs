@@ -66,8 +66,14 @@ fn other_thresholds_and_the_switch_decide_otherwise() {
     let told = simulated(&home, &["--config", &strict]);
     assert_eq!(counts(&told, "now"), [0, 5, 0]);
     assert_eq!(changes(&told), ["true: allow ask", "deploy staging: allow ask"]);
+    // The same command again is told once.
+    for _ in 0..3 {
+        home.run(&["true"]);
+    }
+    let words = home.prints(&["simulate", "--config", &strict], 0);
+    assert!(words.contains("5 decisions change, of 2 commands:\n      4 x  allow -> ask    true  ("), "{words}");
     let off = policy(&home, "off.toml", "mode = \"off\"\n");
-    assert_eq!(counts(&simulated(&home, &["--config", &off]), "now"), [5, 0, 0]);
+    assert_eq!(counts(&simulated(&home, &["--config", &off]), "now"), [8, 0, 0]);
 }
 
 #[test]
@@ -112,7 +118,7 @@ fn rules_that_are_new_are_held_against_what_was_recorded_and_rules_that_are_gone
     policy(&home, "new/own.toml", &rule("deny = true\n"));
     let told = simulated(&home, &["--patterns", &folder]);
     assert_eq!(changes(&told), ["deploy staging: allow deny"], "{told}");
-    assert!(home.prints(&["simulate", "--patterns", &folder], 0).contains("allow -> deny  deploy staging"));
+    assert!(home.prints(&["simulate", "--patterns", &folder], 0).contains("1 x  allow -> deny   deploy staging"));
 
     policy(&home, "home/.config/guard/patterns/own.toml", &rule(""));
     home.run(&["deploy", "production-like"]);

@@ -121,8 +121,9 @@ impl Report {
             })
         };
         let days = self.days.iter();
+        let path = |path: Option<&Path>| path.map(|path| path.display().to_string());
         json!({
-            "since": self.since, "until": self.until, "config": config, "patterns": patterns,
+            "since": self.since, "until": self.until, "config": path(config), "patterns": path(patterns),
             "commands": self.all(), "then": self.then.json(), "now": self.now.json(),
             "days": days.map(|(day, (then, now))| json!({ "day": day.to_string(), "then": then.json(), "now": now.json() }))
                 .collect::<Vec<_>>(),
@@ -171,23 +172,43 @@ impl Report {
             let (then, now) = (number(then.of(Word::Ask)), number(now.of(Word::Ask)));
             text.push_str(&format!("  {:25}{then:>5}{now:>7}\n", day.to_string()));
         }
-        let all = self.changes.len();
-        let count = counted(all as u64, "decision changes", "decisions change");
-        let first = if all > most { format!(", the first {most} of them (--list for all)") } else { String::new() };
+        let count = counted(self.changes.len() as u64, "decision changes", "decisions change");
+        let groups = self.groups();
+        let first = match groups.len() {
+            1 => ", of one command".to_owned(),
+            all if all > most => {
+                format!(", of {} commands, of which the first {most} (--list for all)", number(all as u64))
+            }
+            all => format!(", of {all} commands"),
+        };
         text.push_str(&format!("\n{count}{first}:\n"));
-        for Change { row, time, command, then, again } in self.changes.iter().take(most) {
-            let why = again.rule.as_deref().unwrap_or("score");
+        for (change, times) in groups.into_iter().take(most) {
+            let Change { row, time, command, then, again } = change;
+            let why = again.rule.as_deref().map_or_else(String::new, |rule| format!(", {}", visible::text(rule)));
             text.push_str(&format!(
-                "  row {row}  {}  {} -> {}  {}  (tier {}, score {}, {})\n",
-                moment::shown(*time, &self.zone),
+                "{:>7} x  {:5} -> {:5}  {}  (tier {}, score {}{why}; row {row}, {})\n",
+                number(times),
                 then.name(),
                 again.word.name(),
                 one_line(command),
                 again.tier.number(),
                 again.score,
-                visible::text(why),
+                moment::shown(*time, &self.zone),
             ));
         }
+    }
+
+    /// Changes of the same command in the same way together, the most frequent first; the newest stands for all.
+    fn groups(&self) -> Vec<(&Change, u64)> {
+        let mut groups: BTreeMap<(&str, &str, &str), (&Change, u64)> = BTreeMap::new();
+        for change in &self.changes {
+            let key = (change.command.as_str(), change.then.name(), change.again.word.name());
+            let group = groups.entry(key).or_insert((change, 0));
+            *group = (change, group.1 + 1);
+        }
+        let mut groups: Vec<_> = groups.into_values().collect();
+        groups.sort_by_key(|(change, times)| (std::cmp::Reverse(*times), change.row));
+        groups
     }
 
     /// What is taken from where, and what cannot be known.
