@@ -195,6 +195,60 @@ fn guards_that_write_at_once_leave_no_row_untold() {
     assert_eq!(reader.join().unwrap(), (1..=33).collect());
 }
 
+/// Takes entries until the one of this row is there; the rows in the order in which they came.
+fn until(socket: &UnixDatagram, last: i64) -> Vec<i64> {
+    let (mut all, mut bytes, since) = (Vec::new(), vec![0; 1 << 18], Instant::now());
+    while !all.contains(&last) && since.elapsed() < PATIENCE {
+        if let Ok(length) = socket.recv(&mut bytes) {
+            all.push(fields(&bytes[..length])["GUARD_ROW"].parse().unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn a_guard_that_is_killed_while_it_sends_leaves_no_row_untold() {
+    let home = Home::new();
+    let journal = Journal::of(&home);
+    home.run(&["true"]);
+    for step in 0..60 {
+        let mut child = home.guard(&["--", "true"]).stdout(Stdio::null()).spawn().unwrap();
+        // Never at the same place; whether it was done already does not matter.
+        std::thread::sleep(Duration::from_micros(step * 400));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if step % 8 == 7 {
+            std::fs::remove_file(&journal.path).unwrap();
+            home.run(&["true"]);
+            std::os::unix::fs::symlink(home.path("other"), &journal.path).unwrap();
+            home.run(&["true"]);
+            std::fs::remove_file(&journal.path).unwrap();
+            // The same socket at its place again.
+            let socket = Journal::new(&home);
+            drop(socket);
+        }
+    }
+    let journal = Journal::new(&home);
+    let last = i64::try_from(home.store().verify().unwrap().rows).unwrap();
+    let begun = home.prints(&["export", "--status"], 1);
+    let sent: i64 = begun.split("sent up to row ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let reader = std::thread::spawn(move || until(&journal.socket, last));
+    while home.guard(&["export", "--deliver"]).output().unwrap().status.code() == Some(1) {}
+    assert_eq!(reader.join().unwrap(), (sent + 1..=last).collect::<Vec<_>>());
+    assert_eq!(home.store().verify().unwrap().faults, []);
+}
+
+#[test]
+fn a_command_that_is_too_long_for_the_socket_is_cut_and_says_so() {
+    let home = Home::new();
+    let journal = Journal::of(&home);
+    let long = "x".repeat(120_000);
+    assert!(home.run(&["echo", &long, &long]).status.success());
+    let entries = journal.entries();
+    let (command, cut) = (&entries[0]["GUARD_COMMAND"], entries[0].get("GUARD_CUT").map(String::as_str));
+    assert!((command.len() == 240_006 && cut.is_none()) || (command.len() == 16 << 10 && cut == Some("1")), "{cut:?}");
+}
+
 #[test]
 fn syslog_gets_what_its_standard_says() {
     let home = Home::new();
@@ -216,10 +270,12 @@ fn syslog_gets_what_its_standard_says() {
 
     // At a socket of this machine, as /dev/log is one.
     let log = UnixDatagram::bind(home.path("log")).unwrap();
+    log.set_read_timeout(Some(PATIENCE)).unwrap();
     configure(&home, &format!("syslog:{}", home.path("log").display()));
     home.run(&["true"]);
-    let length = log.recv(&mut bytes).unwrap();
-    assert!(bytes[..length].starts_with(b"<86>1 "));
+    // What was written a moment before is told too, because it might have been written at once.
+    let allowed = |_| log.recv(&mut bytes).is_ok_and(|length| bytes[..length].starts_with(b"<86>1 "));
+    assert!((0..2).any(allowed));
 }
 
 #[test]
@@ -353,7 +409,7 @@ fn a_project_names_no_collector_and_takes_none_away_and_nothing_is_sent_unless_i
         assert!(said.contains("export.to") && said.contains("a project file may only tighten"), "{said}");
     }
     home.run(&["true"]);
-    assert_eq!(journal.entries().len(), 1);
+    assert!(rows(&journal.entries()).ends_with(&[2]));
     let wrong = home.guard(&["export", "--deliver", "otlp+https://x"]).output().unwrap();
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("no TLS"));
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 use sha2::{Digest as _, Sha256};
 
 use super::super::keeper::Keeper;
@@ -61,8 +61,7 @@ pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row:
         let Some(mut position) = Position::take(&place(folder, text), false).ok().flatten() else {
             continue;
         };
-        // One that is new begins here.
-        let after = position.told.row.unwrap_or(row - 1);
+        let after = position.told.row.unwrap_or_else(|| beginning(store, row));
         // Where nobody listens, nothing need be looked up.
         if let Err(why) = reach(&destination) {
             let _ = position.keep(Told { row: Some(after), trouble: Some(why), ..position.told.clone() });
@@ -70,6 +69,16 @@ pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row:
         }
         let _ = part(store, &destination, &mut position, after, AT_ONCE);
     }
+}
+
+/// After which row a destination begins that was told nothing yet: before this one, and before those that others wrote a
+/// moment ago, who may have come later to what is remembered.
+fn beginning(store: &Store, row: i64) -> i64 {
+    const MOMENT: SignedDuration = SignedDuration::from_secs(10);
+    let since = Timestamp::now().checked_sub(MOMENT).unwrap_or(Timestamp::MIN);
+    let earliest = row.saturating_sub(i64::try_from(AT_ONCE / 2).unwrap_or(0)).max(1);
+    let recent = |row: &i64| store.entry(*row).is_ok_and(|entry| entry.time >= since);
+    (earliest..row).rev().take_while(recent).last().unwrap_or(row) - 1
 }
 
 /// Whether somebody listens at a socket of this machine; elsewhere only sending shows.
