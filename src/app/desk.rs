@@ -5,13 +5,14 @@
 //! who did not ask. What may not enter: running anything.
 
 pub mod place;
+mod shown;
 
-use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use jiff::Timestamp;
 
 use self::place::{attempt, not_from_here};
+pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{self, Card, Offer};
 use super::exit;
@@ -20,17 +21,15 @@ use super::road::{Road, RoadError};
 use super::settle::folder_identity;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};
-use crate::judge::Judgment;
 use crate::judge::approver;
 use crate::judge::bindings::Bindings;
-use crate::judge::invocation::Digest;
-use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Outcome, Pending, State, Whole};
+use crate::store::queue::{Answer, Outcome, Pending, State};
 use crate::ui::pending::approvals;
-use crate::ui::style::{self, Line, Look, Style};
-use crate::ui::{card, visible, wrap};
+use crate::ui::style::{self, Look};
+use crate::ui::visible;
 use crate::world::identity::{Account, Caller, Process};
 use crate::world::terminal::Situation;
 
@@ -54,87 +53,6 @@ pub(super) struct Desk {
     verb: String,
     /// Who may be typing here.
     behind: Vec<Process>,
-}
-
-/// A request as it is shown, and what a yes would be bound to.
-pub(super) struct Shown {
-    pub whole: Whole,
-    road: Road,
-    pub judgment: Judgment,
-    digest: Digest,
-    bindings: Bindings,
-    waited_for: bool,
-    /// How many more of the same command wait.
-    more: usize,
-    /// How many different approvers it wants.
-    approvals: u8,
-    /// Those whose signature under it holds.
-    signed: Vec<String>,
-    /// Another account asked for it.
-    is_foreign: bool,
-}
-
-impl Shown {
-    pub fn id(&self) -> &str {
-        &self.whole.pending.id
-    }
-
-    /// The worse of what was filed and what is found now.
-    pub fn tier(&self) -> Tier {
-        self.whole.pending.tier.max(self.judgment.risk.tier)
-    }
-
-    /// Whether one question may be about it and others.
-    pub fn may_be_in_a_batch(&self) -> bool {
-        self.tier() <= Tier::Medium && self.approvals == 1
-    }
-
-    /// How the card asks about it.
-    fn prompt(&self) -> Prompt {
-        let timeouts = self.road.policy().timeouts;
-        let tier = self.tier();
-        let left = self.whole.pending.expires.duration_since(Timestamp::now()).as_secs();
-        let left = if self.waited_for { u32::try_from(left).unwrap_or(0).max(1) } else { u32::MAX };
-        let seconds = if tier == Tier::Critical { timeouts.critical } else { 300 };
-        Prompt {
-            tier,
-            seconds: seconds.min(left),
-            finish_seconds: timeouts.critical_finish.min(left),
-            word: tier == Tier::Critical,
-            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1,
-            approvals: self.approvals,
-        }
-    }
-
-    /// The card, with what is known of the request itself.
-    pub fn card(&self) -> (Card, Prompt) {
-        let prompt = self.prompt();
-        let mut card = ask::card(&self.road, &self.whole.invocation, &self.judgment, &prompt);
-        let pending = &self.whole.pending;
-        let waits = if self.waited_for {
-            format!("Request {} of session {}, which waits for the answer.", pending.id, pending.session)
-        } else {
-            format!(
-                "Request {} of session {}: nobody waits for it now. A yes lets the same command run once, within an hour.",
-                pending.id, pending.session
-            )
-        };
-        if self.more > 0 {
-            let (more, s) = (self.more, if self.more == 1 { "s" } else { "" });
-            card.view.evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
-        }
-        if let Some(approvals) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
-            card.view.evidence.insert(0, format!("{approvals}."));
-        }
-        if self.is_foreign {
-            let (user, tier) = (&pending.user, pending.tier.number());
-            let judged = format!("{user} asked for it, whose guard judged it as of tier {tier} ({}).", pending.why);
-            card.view.evidence.insert(0, judged);
-        }
-        card.view.evidence.insert(0, waits);
-        card.explained.card = card.view.clone();
-        (card, prompt)
-    }
 }
 
 impl Desk {
@@ -400,29 +318,6 @@ impl Desk {
     fn wake(&self, id: &str) {
         self.queue.wake(id);
     }
-}
-
-/// All commands of a batch in full, and what they touch together.
-pub(super) fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: &Look) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let mut touched = BTreeSet::new();
-    for one in batch.iter().map(std::borrow::Borrow::borrow) {
-        let (Card { view, .. }, _) = one.card();
-        lines.extend(card::plain(&view, false, columns, look));
-        lines.push(Line::new());
-        touched.extend(one.judgment.risk.findings.iter().flat_map(|finding| finding.touches.iter().cloned()));
-    }
-    if !touched.is_empty() {
-        let all = touched.into_iter().collect::<Vec<_>>().join(", ");
-        let all = Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all);
-        lines.extend(wrap::styled(&all, columns.saturating_sub(1).max(20)));
-    }
-    lines
-}
-
-/// What is asked about a batch.
-pub(super) fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
-    format!("{} commands waiting. Approve all?", batch.len())
 }
 
 /// Why nothing is approved once nobody waits.

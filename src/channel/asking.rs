@@ -389,6 +389,7 @@ impl<'a> Asking<'a> {
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
     fn settle(&mut self, answer: Result<&Answer, &Closed>) {
         let what = match answer {
+            Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
             Ok(Answer::Once) => Some("allowed once by you"),
             Ok(Answer::Session) => Some("allowed for this session by you"),
             Ok(Answer::Always) => Some("allowed always by you"),

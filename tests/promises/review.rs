@@ -104,13 +104,13 @@ fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not
     terminal.wait_for("not approved");
     terminal.wait_for("[x]");
     terminal.send("A");
-    terminal.wait_for("1 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("1 command waiting. Approve it? [y/N]");
     read(&mut terminal);
     terminal.send("\r");
     terminal.wait_for("not approved");
     assert_eq!(state(&home, &high.id), State::Waiting);
     terminal.send("A");
-    terminal.wait_for("Approve all? [y/N]");
+    terminal.wait_for("Approve it? [y/N]");
     read(&mut terminal);
     terminal.send("y");
     high.ran();
@@ -139,6 +139,8 @@ fn the_same_command_is_shown_once_and_each_of_it_needs_its_own_yes_or_one_for_al
     terminal.wait_for("[x]");
     terminal.send("A");
     terminal.wait_for("2 commands waiting. Approve all? [y/N]");
+    terminal.wait_for("› Requests ");
+    assert_eq!(terminal.screen().matches("npm install x").count(), 1, "{}", terminal.screen());
     read(&mut terminal);
     terminal.send("y");
     child.wait().unwrap();
@@ -209,7 +211,7 @@ fn pasted_keys_and_bursts_decide_nothing() {
     terminal.send("*");
     terminal.wait_for("1 marked");
     terminal.send("A");
-    terminal.wait_for("Approve all? [y/N]");
+    terminal.wait_for("Approve it? [y/N]");
     read(&mut terminal);
     terminal.send("yy");
     terminal.wait_for("not approved");
