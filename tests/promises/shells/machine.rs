@@ -55,6 +55,7 @@ fn the_machines_own_scripts_are_read_as_the_shell_reads_them() {
 #[test]
 fn the_machines_own_tools_say_the_same_of_themselves() {
     let shims = Shims::new(Home::that_asks_nobody());
+    let scripts = scripts();
     let mut tried = 0;
     for tool in [
         "zgrep",
@@ -86,13 +87,13 @@ fn the_machines_own_tools_say_the_same_of_themselves() {
     ] {
         let path = Path::new("/usr/bin").join(tool);
         let Some((name, path)) =
-            path.canonicalize().ok().and_then(|path| scripts().into_iter().find(|(_, other)| *other == path))
+            path.canonicalize().ok().and_then(|path| scripts.iter().find(|(_, other)| *other == path))
         else {
             continue;
         };
         for argument in ["--version", "--help", "--no-such-option"] {
             shims.alike(name, &format!("{tool} {argument}"), |mut command| {
-                command.arg(&path).arg(argument);
+                command.arg(path).arg(argument);
                 run(command)
             });
         }
