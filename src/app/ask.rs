@@ -66,9 +66,10 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
     // A service counts approvals itself, and none of the session that asked.
     let elsewhere = road.service().is_some() && prompt.approvals > 1;
     // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
-    let why = if elsewhere || !road.is_answered_here() {
-        let names = road.service().map(|service| service.approvers.join(", ")).unwrap_or_default();
-        format!("of this machine's accounts none but those of its approvers may answer ({names})")
+    let why = if let Some(why) = road.asked_elsewhere() {
+        why
+    } else if elsewhere {
+        ANOTHER.to_owned()
     } else if situation.is_person_here() || *situation == Situation::ForeignRawMode {
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
             return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });

@@ -128,7 +128,9 @@ impl Desk {
             return Ok(Err(settled(pending)));
         };
         let invocation = &whole.invocation;
-        let road = Road::of(Caller {
+        // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
+        let is_foreign = self.queue.is_shared() && invocation.uid != self.road.caller.account.uid;
+        let caller = Caller {
             cwd: invocation.cwd.clone(),
             env: invocation.env.clone(),
             account: Account::of(invocation.uid),
@@ -136,10 +138,9 @@ impl Desk {
             session: invocation.session.clone(),
             terminal: Situation::NoTerminal,
             ancestors: Vec::new(),
-        });
+        };
+        let road = if is_foreign { Road::of_a_stranger(caller) } else { Road::of(caller) };
         let judgment = road.judge(invocation).judgment;
-        // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
-        let is_foreign = self.queue.is_shared() && invocation.uid != self.road.caller.account.uid;
         let (digest, bindings) = if is_foreign {
             (whole.digest, whole.bindings.clone())
         } else {

@@ -92,6 +92,14 @@ impl Road {
         Self::under(caller, config)
     }
 
+    /// The road of a caller whose own files are closed to this account: under what the machine and the project say.
+    #[must_use]
+    pub fn of_a_stranger(caller: Caller) -> Self {
+        let roots = Roots::of(&caller.env, None, caller.account.uid, &caller.cwd);
+        let config = config::load(&Roots { named: None, ..roots });
+        Self::under(caller, config)
+    }
+
     /// The road of a caller under another configuration than their own.
     #[must_use]
     pub fn under(caller: Caller, mut config: Loaded) -> Self {
@@ -244,6 +252,13 @@ impl Road {
     pub fn is_answered_here(&self) -> bool {
         let may = |service: &Service| service.own_requests && service.approves(&self.caller.account.name);
         self.service().is_none_or(may)
+    }
+
+    /// Why nobody is asked here; `None` where they are.
+    #[must_use]
+    pub fn asked_elsewhere(&self) -> Option<String> {
+        let names = self.service().filter(|_| !self.is_answered_here())?.approvers.join(", ");
+        Some(format!("of this machine's accounts none but those of its approvers may answer ({names})"))
     }
 
     /// The record, opened when it is first needed.

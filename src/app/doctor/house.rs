@@ -27,6 +27,13 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
 fn record(ward: &Ward) -> Vec<Finding> {
     let road = ward.road;
     let remedy = "put right what is named; until then nothing that is flagged runs";
+    if let Some(service) = road.service() {
+        let (account, socket) = (&service.account, service.socket.display());
+        return vec![match road.requests().and_then(|requests| requests.list(Timestamp::now())) {
+            Ok(_) => Finding::ok("record", format!("it is kept by {account}, who answers at {socket}")),
+            Err(error) => Finding::fail("record", error.to_string(), "systemctl status guard says why it does not run"),
+        }];
+    }
     let paths = match road.paths() {
         Ok(paths) => paths,
         Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to a folder of your own")],
@@ -59,6 +66,9 @@ fn record(ward: &Ward) -> Vec<Finding> {
 
 /// Whether the collectors that are to be told of each row are. Nothing is said where there are none.
 fn exported(ward: &Ward) -> Vec<Finding> {
+    if ward.road.service().is_some() {
+        return Vec::new();
+    }
     let remedy = "see that it listens, then guard export --deliver; no command waits for it";
     match deliver::states(ward.road) {
         Ok(states) => states

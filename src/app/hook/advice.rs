@@ -138,6 +138,7 @@ fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait 
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&road.caller.env));
     let why = match prompt.tier {
+        _ if !road.is_answered_here() => road.asked_elsewhere().unwrap_or_default(),
         _ if prompt.approvals > 1 => {
             "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
         }

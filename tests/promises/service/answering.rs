@@ -1,9 +1,15 @@
 //! Agents ask, named people answer.
 
+use std::time::Duration;
+
+use guard::channel::terminal::READING;
+use guard::judge::approver::{Approver, Cost};
+use guard::store::Kind;
 use guard::store::queue::State;
 
 use super::machine::{FLAGGED, Machine};
-use crate::queue::stage::answer_card;
+use crate::harness::pty::Terminal;
+use crate::queue::stage::{MEDIUM, answer_card, apart};
 
 #[test]
 fn what_an_agent_asks_for_runs_once_a_named_person_says_yes() {
@@ -25,4 +31,101 @@ fn what_an_agent_asks_for_runs_once_a_named_person_says_yes() {
     assert!(rows[1].result.as_ref().is_some_and(|result| result.exit == Some(0)), "{rows:?}");
     assert_eq!(machine.store().verify().unwrap().faults, []);
     assert!(!machine.path("home/agent/.local").exists() && !machine.path("home/ada/.local").exists());
+}
+
+#[test]
+fn what_is_filed_without_waiting_is_used_once_by_the_account_that_asked() {
+    let Some(machine) = Machine::new() else { return };
+    let command = |account: &str| {
+        let mut command = machine.program(account, "sh");
+        command.args(["-c", "\"$0\" --no-wait -- \"$@\"; exit $?"]).arg(machine.path("bin/guard")).args(FLAGGED);
+        command.env_remove("GUARD_WAIT");
+        apart(command)
+    };
+    assert_eq!(command("agent").output().unwrap().status.code(), Some(75));
+    let id = machine.all().first().unwrap().id.clone();
+    let mut waits = machine.guard("agent", &["wait", &id]);
+    let mut waits = waits.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut review = machine.person("ada", &["review"]);
+    review.wait_for(&id);
+    review.send("\r");
+    answer_card(&mut review, "y");
+    review.wait_for("approved");
+    review.send("q");
+    review.wait_exit();
+    assert_eq!(waits.wait().unwrap().code(), Some(0));
+    assert_eq!(command("bob").output().unwrap().status.code(), Some(75));
+    assert_eq!(machine.ran(), 0);
+    assert_eq!(command("agent").output().unwrap().status.code(), Some(0));
+    assert_eq!((machine.ran(), machine.state(&id)), (1, State::Used));
+    assert_eq!(command("agent").output().unwrap().status.code(), Some(75));
+}
+
+#[test]
+fn a_grant_that_is_given_with_the_answer_holds_for_the_account_that_asked() {
+    let Some(machine) = Machine::new() else { return };
+    let asker = machine.asker("agent", &MEDIUM);
+    let mut ada = machine.person("ada", &["approve", &asker.id]);
+    answer_card(&mut ada, "a");
+    ada.wait_for("y allow always");
+    ada.settle(READING + Duration::from_millis(200));
+    ada.send("y");
+    ada.wait_exit();
+    asker.ran();
+    machine.prints("agent", &[&["--"], &MEDIUM[..]].concat(), 0);
+    assert_eq!(machine.ran(), 2);
+    let output = machine.run("bob", &[&["--"], &MEDIUM[..]].concat());
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+    let rows = machine.rows();
+    assert!(rows.iter().any(|row| row.settled_by.as_deref() == Some("grant") && row.user.as_deref() == Some("agent")));
+    let given = rows.iter().find(|row| row.kind == Kind::Grant).unwrap();
+    assert!(given.words.as_deref().unwrap().ends_with("(given by ada)"), "{given:?}");
+}
+
+#[test]
+fn no_terminal_prompt_or_word_of_the_one_who_asks_counts() {
+    let Some(machine) = Machine::new() else { return };
+    for words in [&["--"][..], &["--yes", "--"]] {
+        let mut terminal = machine.person("agent", &[words, &FLAGGED[..]].concat());
+        assert_eq!(terminal.wait_exit().code(), Some(126), "{}", terminal.screen());
+        assert!(terminal.screen().contains("may answer (ada)"), "{}", terminal.screen());
+    }
+    let call = serde_json::json!({ "session_id": "s", "cwd": machine.path("work"), "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": { "command": FLAGGED.join(" ") } });
+    std::fs::write(machine.path("marks/call"), call.to_string()).unwrap();
+    let mut hook = machine.guard("agent", &["hook", "--agent", "claude"]);
+    let output = hook.stdin(std::fs::File::open(machine.path("marks/call")).unwrap()).output().unwrap();
+    // Neither a word that would have the agent ask, nor an exit code that would let it go on.
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("may answer (ada)"), "{output:?}");
+    assert_eq!(machine.ran(), 0);
+}
+
+#[test]
+fn a_yes_that_an_approver_has_to_sign_is_checked_by_the_service_too() {
+    let Some(machine) = Machine::new() else { return };
+    let ada = Approver::with_passphrase("ada", "correct horse", [1; 16], Cost { memory: 64, passes: 1 }).unwrap();
+    let folder = machine.path("etc/guard/approvers");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("ada.toml"), toml::to_string(&ada).unwrap()).unwrap();
+    let asker = machine.asker("agent", &FLAGGED);
+    // Past guard, on a terminal of her own.
+    let script = "import socket,sys,json\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nf=s.makefile('r')\n\
+                  def a(q):\n s.sendall((json.dumps({'v':1,'ask':q})+'\\n').encode())\n return json.loads(f.readline())\n\
+                  p=a({'find':{'id':sys.argv[2]}})['ok']\n\
+                  y=[[7]*32,{'folder':None,'rests_on':[],'findings':[0]*16}]\n\
+                  print(a({'answer':{'shown':p,'yes':y,'words':None,'signatures':[],'approvals':1}}))\n";
+    let mut command = machine.program("ada", "python3");
+    command.args(["-c", script]).arg(machine.path("run/guard.sock")).arg(&asker.id);
+    let mut forged = Terminal::spawn(command);
+    forged.wait_exit();
+    assert!(forged.screen().contains("not signed by an approver"), "{}", forged.screen());
+    assert_eq!(machine.state(&asker.id), State::Waiting);
+    let mut terminal = machine.person("ada", &["approve", &asker.id]);
+    answer_card(&mut terminal, "y");
+    terminal.wait_for("Passphrase of ada");
+    terminal.send("correct horse\r");
+    terminal.wait_exit();
+    asker.ran();
+    assert_eq!(machine.ran(), 1);
 }

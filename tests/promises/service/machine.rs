@@ -59,6 +59,11 @@ impl Machine {
             ("var", uid("guard"), 0o755),
             ("work", uid("agent"), 0o755),
             ("home", 0, 0o755),
+            // What the unit has systemd make.
+            ("lib", 0, 0o755),
+            ("lib/guard", uid("guard"), 0o700),
+            ("runtime", 0, 0o755),
+            ("runtime/guard", uid("guard"), 0o755),
         ] {
             std::fs::create_dir(path(name)).unwrap();
             std::fs::set_permissions(path(name), std::fs::Permissions::from_mode(mode)).unwrap();
@@ -86,6 +91,7 @@ impl Machine {
         let script = "mount --make-rprivate / && cp -a /etc \"$1/etc\" && mkdir -p \"$1/etc/guard\" \
             && cat \"$1/passwd\" >> \"$1/etc/passwd\" && rm -rf \"$1/etc/guard\" && mkdir \"$1/etc/guard\" \
             && cp \"$1/config.toml\" \"$1/etc/guard/\" && chmod -R go-w \"$1/etc/guard\" \
+            && mount --bind \"$1/lib\" /var/lib && mount --bind \"$1/runtime\" /run \
             && mount --bind \"$1/etc\" /etc && mount --bind \"$2\" \"$1/bin/guard\" \
             && mount -o remount,bind,exec \"$1/bin/guard\"; echo $? > \"$1/ready\"; exec sleep 3600";
         let mut command = Command::new("unshare");
@@ -228,6 +234,10 @@ impl Machine {
 
     pub fn state(&self, id: &str) -> State {
         self.request(id).state
+    }
+
+    pub fn all(&self) -> Vec<Pending> {
+        Queue::open(&self.paths()).unwrap().list(jiff::Timestamp::now()).unwrap()
     }
 
     /// How often a stand-in ran.

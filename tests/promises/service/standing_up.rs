@@ -6,7 +6,7 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::machine::{ADA, FLAGGED, Machine, uid, until};
+use super::machine::{ADA, FLAGGED, Machine, Running, uid, until};
 use crate::harness::home::Home;
 
 fn fails(machine: &Machine, account: &str, more: &[&str], why: &str) {
@@ -116,4 +116,23 @@ fn the_unit_names_guard_itself_and_is_one_that_systemd_takes() {
     let verified = Command::new("systemd-analyze").arg("verify").arg("--man=no").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&verified.stderr);
     assert!(verified.status.success() && !said.contains("guard.service"), "{said}");
+}
+
+#[test]
+fn what_the_unit_starts_serves_where_the_configuration_says_nothing_else() {
+    let Some(machine) = Machine::with(ADA) else { return };
+    let config = "[service]\naccount = \"guard\"\napprovers = [\"ada\"]\n";
+    std::fs::write(machine.path("etc/guard/config.toml"), config).unwrap();
+    let unit = machine.prints("root", &["serve", "--unit"], 0);
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    let words: Vec<_> = start.split(' ').collect();
+    let mut command = machine.program("guard", words[0]);
+    let _service = Running::start(command.args(&words[1..]));
+    until("the socket", || machine.path("runtime/guard/guard.sock").exists());
+    machine.prints("agent", &["--", "git", "status"], 0);
+    assert!(machine.prints("ada", &["log"], 0).contains("git status"));
+    assert!(machine.path("lib/guard/guard.db").exists());
+    let doctor = machine.run("agent", &["doctor", "record"]);
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(said.contains("it is kept by guard, who answers at /run/guard/guard.sock"), "{said}");
 }
