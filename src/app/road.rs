@@ -233,9 +233,9 @@ impl Road {
         // Denials that were taken out by hand would be asked about again and again.
         if matches!(decision, Decision::Ask(_))
             && invocation.origin.is_guarded()
-            && let Some(row) = self.edited(invocation)
+            && let Some(refusal) = self.edited(invocation)
         {
-            decision = Decision::Refuse(Refusal::Edited { row });
+            decision = Decision::Refuse(refusal);
         }
         Judged { judgment, decision }
     }
@@ -315,10 +315,12 @@ impl Road {
         store.standing(&invocation.session.root, parent.as_deref(), Timestamp::now()).unwrap_or_default()
     }
 
-    /// A row that was edited by hand since the invocation's session was last let go on. What cannot be read is told by
-    /// whoever writes to the record, which has to be done before anything runs.
-    fn edited(&self, invocation: &Invocation) -> Option<i64> {
-        self.past()?.edited(&invocation.session.root).ok().flatten()
+    /// That a row was edited by hand since the invocation's session was last let go on, or that this cannot be told.
+    fn edited(&self, invocation: &Invocation) -> Option<Refusal> {
+        match self.past()?.edited(&invocation.session.root) {
+            Ok(row) => row.map(|row| Refusal::Edited { row }),
+            Err(error) => Some(Refusal::Unrecorded { why: error.to_string() }),
+        }
     }
 
     /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a

@@ -10,6 +10,7 @@ use super::{exit, road};
 use crate::channel::bell::{Bell, Heard};
 use crate::store::StoreError;
 use crate::store::queue::State;
+use crate::ui::pending::approvals;
 use crate::ui::visible;
 
 /// The arguments of `guard wait`.
@@ -60,7 +61,10 @@ pub fn run(args: &WaitArgs) -> Result<u8, WaitError> {
             State::Void => (format!("void{words}"), exit::REFUSED),
             State::Lapsed => ("not answered or not used in time".to_owned(), exit::REFUSED),
             State::Late if over || args.timeout.is_none() => ("not answered in time".to_owned(), exit::QUEUED),
-            State::Waiting if over => ("not answered yet".to_owned(), exit::QUEUED),
+            State::Waiting if over => {
+                let so_far = approvals(now.approvals, &now.approved_by).filter(|_| !now.approved_by.is_empty());
+                (so_far.unwrap_or_else(|| "not answered yet".to_owned()), exit::QUEUED)
+            }
             State::Waiting | State::Late => {
                 let listening = match &mut bell {
                     Some(listening) => listening,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::Store;
 use super::chain;
@@ -89,14 +89,17 @@ impl Store {
     pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
         let key = Key::read(&self.paths.key());
         self.persist(|connection| {
+            // One view of the record, or rows that are pruned meanwhile would seem to be missing.
+            let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
             let last = last_yes(connection, root)?;
             // Who let any session go on has looked at what was before.
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            let resumed: Option<(i64, String, Option<Vec<u8>>, i64)> =
+            let resumed: Option<(i64, Option<String>, Option<Vec<u8>>, i64)> =
                 connection.prepare(LAST_RESUMED)?.query_row([], read).optional()?;
             let looked = match resumed {
                 Some((row, root, seal, at)) => {
-                    let sealed = key.as_ref().is_ok_and(|key| seal == Some(resumption(key, &root, at).to_vec()));
+                    let wanted = key.as_ref().ok().zip(root).map(|(key, root)| resumption(key, &root, at).to_vec());
+                    let sealed = wanted.is_some() && seal == wanted;
                     if !sealed {
                         return Ok(Some(row));
                     }
@@ -117,7 +120,7 @@ impl Store {
         self.persist(|connection| {
             // The row with the highest number gives the others of its group.
             let sql = "SELECT root, coalesce(session, ''), at, max(id) FROM record INDEXED BY marked
-                WHERE mark IS NOT NULL GROUP BY root ORDER BY 4 DESC";
+                WHERE mark IS NOT NULL AND root IS NOT NULL GROUP BY root ORDER BY 4 DESC";
             let mut statement = connection.prepare(sql)?;
             let at = |ms| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH);
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, at(row.get(2)?))))?.collect()

@@ -10,6 +10,7 @@ use super::decisions::{ContextEntry, End, FindingEntry};
 use super::error::StoreError;
 use super::prune::{self, Pruned};
 use crate::judge::approved::{Place, Until, What};
+use crate::judge::approver::Signed;
 use crate::judge::risk::{Reversibility, Tier, Weight};
 
 /// What a row is.
@@ -126,6 +127,9 @@ pub struct Entry {
     pub provenance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer_ms: Option<i64>,
+    /// The approvers whose signatures stand under an answer. Who shows them has not checked them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signed_by: Vec<String>,
     /// What came of it, where guard waited.
     #[serde(flatten)]
     pub result: Option<ResultEntry>,
@@ -243,6 +247,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         words: text("words")?,
         provenance: text("provenance")?,
         answer_ms: row.get("answer_ms")?,
+        signed_by: signed_by(row),
         result: if kind == Kind::Result { Some(outcome(row)?) } else { None },
         what: text("what")?.filter(|_| kind != Kind::Pruned).map(|what| json(&what)).transpose()?,
         pruned: text("what")?.filter(|_| kind == Kind::Pruned).map(|what| json(&what)).transpose()?,
@@ -250,6 +255,13 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         until: text("until")?.map(|until| json(&until)).transpose()?,
         hash: Link(row.get("hash")?),
     })
+}
+
+/// Who signed an answer. A record of an older guard that cannot be brought up to date has no such column.
+fn signed_by(row: &Row<'_>) -> Vec<String> {
+    let text: Option<String> = row.get("signatures").unwrap_or_default();
+    let signed: Vec<Signed> = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    signed.into_iter().map(|signed| signed.approver).collect()
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Unclear> {

@@ -124,6 +124,7 @@ fn decision(entry: &Entry) -> (&str, Style) {
 
 fn settled(entry: &Entry) -> String {
     match (entry.settled_by.as_deref(), &entry.grant) {
+        _ if !entry.signed_by.is_empty() => entry.signed_by.join(" and "),
         _ if entry.kind == Kind::Answered => entry.user.clone().unwrap_or_default(),
         (Some("grant"), Some(grant)) => format!("grant {grant}"),
         // guard's own doctor answered itself.
@@ -219,6 +220,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     }
     let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
+    line("signed by", entry.signed_by.join(" and "));
     line("session", or(&entry.session));
     line("root", or(&entry.root));
     let about = match entry.kind {

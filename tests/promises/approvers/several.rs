@@ -91,6 +91,10 @@ fn two_sign_and_the_record_names_both() {
     says(&screen, "approved: git push");
     asker.ran();
     says(&home.prints(&["log", "show"], 0), "signed by ada and bob");
+    let log = home.prints(&["log", "--json"], 0);
+    for name in ["ada", "bob"] {
+        assert!(log.contains(&format!(r#""signed_by":["{name}"]"#)), "{log}");
+    }
     assert_eq!(request(&home, &id).decided_by.as_deref(), Some("ada and bob"));
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
@@ -481,6 +485,8 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     file();
     let id = crate::queue::stage::all(&home).remove(0).id;
     approve(&home, &id, Some("bob"));
+    let waited = home.guard(&["wait", &id, "--timeout", "0"]).output().unwrap();
+    says(&String::from_utf8_lossy(&waited.stderr), "1 of 2 approvals, by bob; one more wanted");
     // Asking again changes nothing.
     file();
     assert_eq!((crate::queue::stage::all(&home).len(), request(&home, &id).approved_by), (1, vec!["bob".to_owned()]));
@@ -488,6 +494,29 @@ fn filed_without_waiting_it_keeps_the_first_approval_until_the_second() {
     assert_eq!(home.ran(), 0);
     assert!(shell(&home, &[&["--"], &FLAGGED[..]].concat()).status().unwrap().success());
     assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));
+}
+
+#[test]
+fn of_tier_4_each_of_the_two_types_a_word() {
+    let home = house("approvals.tier_4 = 2\n", &["ada", "bob"]);
+    let asker = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
+    for who in [Some("ada"), None] {
+        let mut terminal = person(&home, &["approve", &asker.id]);
+        terminal.wait_for("to begin");
+        terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+        assert_eq!(home.ran(), 0);
+        let screen = terminal.screen();
+        let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        terminal.type_slowly(&word);
+        terminal.send("\r");
+        sign(&mut terminal, who);
+        terminal.wait_exit();
+    }
+    asker.ran();
+    assert_eq!(home.ran(), 1);
+    // It is not filed without somebody who waits.
+    let output = shell(&home, &["--no-wait", "--", "mkfs.ext4", "/dev/sda"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
 }
 
 #[test]

@@ -78,6 +78,9 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
         // A row of guard's own kind, which guard did not write: with a hash that is none, and with no seal.
         "INSERT INTO record(id, hash, kind, at, root, mark)
          SELECT max(id) + 1, zeroblob(32), 'resumed', 1, (SELECT root FROM record WHERE mark = 2), 5 FROM record",
+        "INSERT INTO record(id, hash, kind, at, root, mark)
+         SELECT max(id) + 1, zeroblob(32), 'resumed', 1, NULL, 5 FROM record;
+         UPDATE record SET mark = NULL WHERE mark = 2",
     ] {
         let home = home();
         let mut shell = asks(&home, 4);
