@@ -50,6 +50,12 @@ fn words(stats: &Stats, since: &str) -> String {
     if stats.handed_on > 0 {
         text.push_str(&format!("{} were left to an agent's own prompt.\n", stats.handed_on));
     }
+    if stats.unjudged > 0 {
+        text.push_str(&format!(
+            "{} calls of agents were refused unjudged (guard log --search unjudged).\n",
+            stats.unjudged
+        ));
+    }
     if stats.attempts > 0 {
         text.push_str(&format!(
             "{} answers came from where none may come (guard log --search attempt).\n",

@@ -9,7 +9,8 @@ const JOURNAL: &str = "/run/systemd/journal/socket";
 const LOG: &str = "/dev/log";
 /// Where a collector of OpenTelemetry listens, and for what.
 const OTLP_HOST: (&str, u16) = ("127.0.0.1", 4318);
-const OTLP_PATH: &str = "/v1/logs";
+/// What it takes logs at.
+pub const OTLP_PATH: &str = "/v1/logs";
 
 /// The forms of an entry, for messages.
 pub const FORMS: &str = "journald, syslog, syslog:/path/of/socket, syslog+udp://HOST:PORT, syslog+tcp://HOST:PORT, otlp, \

@@ -32,6 +32,8 @@ pub struct Stats {
     pub unanswered: u64,
     /// Left to a host's own prompt.
     pub handed_on: u64,
+    /// What an agent wanted and guard could not judge.
+    pub unjudged: u64,
     /// Answers that were not let in, because of where they came from.
     pub attempts: u64,
     /// Milliseconds to the answer: the middle, and what nine of ten stay below.
@@ -71,6 +73,10 @@ impl Store {
                     continue;
                 }
                 let (decision, settled) = (text(2).unwrap_or_default(), text(3).unwrap_or_default());
+                if settled == "unjudged" {
+                    stats.unjudged += 1;
+                    continue;
+                }
                 stats.commands += 1;
                 if decision == "ask" {
                     stats.handed_on += 1;

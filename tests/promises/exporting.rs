@@ -150,7 +150,7 @@ fn what_was_pruned_or_made_unreadable_before_it_was_sent_is_counted_and_the_rest
     home.run(&["true"]);
     assert_eq!(rows(&journal.entries()), [4, 6, 7, 8]);
     let told = home.prints(&["export", "--status"], 0);
-    assert!(told.contains("; 3 could not be sent"), "{told}");
+    assert!(told.contains("; 3 could not be told"), "{told}");
 }
 
 #[test]
@@ -323,7 +323,10 @@ fn answer(listener: &TcpListener, status: Option<&str>) -> Value {
         }
     };
     match status {
-        Some(status) => write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{{}}").unwrap(),
+        Some(status) => {
+            let (status, body) = status.split_once('|').unwrap_or((status, "{}"));
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        }
         None => drop(stream.read(&mut [0; 1])),
     }
     body
@@ -361,6 +364,11 @@ fn a_collector_of_opentelemetry_gets_what_it_did_not_take_once_more() {
     assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["1", "2"]);
     home.run(&["true"]);
     assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["3"]);
+    // What the collector does not keep is not sent again, and told.
+    home.run(&["true"]);
+    let partly = r#"200 OK|{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"no"}}"#;
+    assert_eq!(deliver(&[], Some(partly), 0).0, ["4"]);
+    assert!(home.prints(&["export", "--status"], 0).contains("; 1 could not be told"));
     // Killed before it was answered: it is told again.
     home.run(&["true"]);
     let mut killed = home.guard(&["export", "--deliver", "--follow"]).spawn().unwrap();
@@ -371,8 +379,8 @@ fn a_collector_of_opentelemetry_gets_what_it_did_not_take_once_more() {
         killed.wait().unwrap();
         waiting.join().unwrap()
     });
-    assert_eq!(told(&waiting), ["4"]);
-    assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["4"]);
+    assert_eq!(told(&waiting), ["5"]);
+    assert_eq!(deliver(&[], Some("200 OK"), 0).0, ["5"]);
     home.prints(&["export", "--deliver"], 0);
     drop(listener);
     home.run(&["true"]);

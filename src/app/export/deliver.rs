@@ -21,7 +21,7 @@ use super::super::{exit, moment};
 use super::{PACE, forms, messages};
 use crate::collector::position::Told;
 use crate::collector::{self, Datagrams, Position, http, syslog};
-use crate::config::destination::Destination;
+use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
 
@@ -130,10 +130,11 @@ fn part(
             Err(error) => return Err(error.to_string()),
         }
     }
-    let (taken, failed) = send(destination, &entries);
+    let Sent { taken, failed, rejected } = send(destination, &entries);
     let sent = taken.checked_sub(1).and_then(|at| entries.get(at));
     let reached = if failed.is_none() { last } else { sent.map_or(after, |entry| entry.id) };
     told.row = Some(reached);
+    told.lost += rejected;
     told.lost += missing.iter().filter(|row| **row <= reached).count() as u64;
     if let Some(entry) = sent {
         told.head = Some((entry.id, entry.hash.to_string()));
@@ -147,57 +148,78 @@ fn part(
     }
 }
 
-/// Sends rows in their order: how many were taken, and why the next was not.
-fn send(destination: &Destination, entries: &[Entry]) -> (usize, Option<String>) {
-    if entries.is_empty() {
-        return (0, None);
-    }
-    let all = |done: io::Result<()>| match done {
-        Ok(()) => (entries.len(), None),
-        Err(error) => (0, Some(error.to_string())),
-    };
-    let host = super::host();
-    match destination {
-        Destination::Journald(socket) => match collector::unix(socket) {
-            Ok(socket) => datagrams(&socket, entries, messages::journald),
-            Err(error) => (0, Some(format!("{}: {error}", socket.display()))),
-        },
-        Destination::SyslogUnix(socket) => match collector::unix(socket) {
-            Ok(socket) => datagrams(&socket, entries, |entry, _| messages::syslog(entry, &host)),
-            Err(error) => (0, Some(format!("{}: {error}", socket.display()))),
-        },
-        Destination::SyslogUdp(name, port) => match collector::udp(name, *port) {
-            Ok(socket) => datagrams(&socket, entries, |entry, _| messages::syslog(entry, &host)),
-            Err(error) => (0, Some(error.to_string())),
-        },
-        Destination::SyslogTcp(name, port) => {
-            let lines: Vec<Vec<u8>> = entries.iter().map(|entry| messages::syslog(entry, &host)).collect();
-            all(syslog::stream(name, *port, &lines))
-        }
-        Destination::OtlpHttp(name, port, path) => {
-            all(http::post(name, *port, path, forms::otlp(entries, &host).to_string().as_bytes()).map(drop))
-        }
-        Destination::OtlpUnix(socket) => {
-            all(http::post_unix(socket, "/v1/logs", forms::otlp(entries, &host).to_string().as_bytes()).map(drop))
-        }
+/// What became of rows that were sent.
+#[derive(Default)]
+struct Sent {
+    /// How many were taken, from the first on.
+    taken: usize,
+    /// Why the next was not.
+    failed: Option<String>,
+    /// How many of those that were taken the collector says that it does not keep.
+    rejected: u64,
+}
+
+impl Sent {
+    fn failed(taken: usize, why: impl ToString) -> Self {
+        Self { taken, failed: Some(why.to_string()), rejected: 0 }
     }
 }
 
-fn datagrams(
-    socket: &impl Datagrams,
-    entries: &[Entry],
-    message: impl Fn(&Entry, bool) -> Vec<u8>,
-) -> (usize, Option<String>) {
+/// Sends rows in their order.
+fn send(destination: &Destination, entries: &[Entry]) -> Sent {
+    if entries.is_empty() {
+        return Sent::default();
+    }
+    let host = super::host();
+    let nobody = |socket: &Path, error: io::Error| Sent::failed(0, format!("{}: {error}", socket.display()));
+    let line = |entry: &Entry, _: bool| messages::syslog(entry, &host);
+    let posted = |answer: io::Result<String>| match answer {
+        Ok(body) => Sent { taken: entries.len(), failed: None, rejected: rejected(&body) },
+        Err(error) => Sent::failed(0, error),
+    };
+    let logs = || forms::otlp(entries, &host).to_string();
+    match destination {
+        Destination::Journald(socket) => match collector::unix(socket) {
+            Ok(socket) => datagrams(&socket, entries, messages::journald),
+            Err(error) => nobody(socket, error),
+        },
+        Destination::SyslogUnix(socket) => match collector::unix(socket) {
+            Ok(socket) => datagrams(&socket, entries, line),
+            Err(error) => nobody(socket, error),
+        },
+        Destination::SyslogUdp(name, port) => match collector::udp(name, *port) {
+            Ok(socket) => datagrams(&socket, entries, line),
+            Err(error) => Sent::failed(0, error),
+        },
+        Destination::SyslogTcp(name, port) => {
+            let lines: Vec<Vec<u8>> = entries.iter().map(|entry| line(entry, false)).collect();
+            posted(syslog::stream(name, *port, &lines).map(|()| String::new()))
+        }
+        Destination::OtlpHttp(name, port, path) => posted(http::post(name, *port, path, logs().as_bytes())),
+        Destination::OtlpUnix(socket) => posted(http::post_unix(socket, OTLP_PATH, logs().as_bytes())),
+    }
+}
+
+/// How many log records a collector of OpenTelemetry did not keep, by its answer. They are not to be sent again.
+fn rejected(body: &str) -> u64 {
+    let json = body.find('{').zip(body.rfind('}')).and_then(|(from, to)| body.get(from..=to));
+    let answer: Option<serde_json::Value> = json.and_then(|json| serde_json::from_str(json).ok());
+    let count = answer.and_then(|answer| answer.pointer("/partialSuccess/rejectedLogRecords").cloned());
+    // OTLP writes whole numbers of 64 bits as strings.
+    count.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok())).unwrap_or(0)
+}
+
+fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry, bool) -> Vec<u8>) -> Sent {
     for (taken, entry) in entries.iter().enumerate() {
         let sent = match socket.send(&message(entry, false)) {
             Err(error) if collector::is_too_long(&error) => socket.send(&message(entry, true)),
             sent => sent,
         };
         if let Err(error) = sent {
-            return (taken, Some(error.to_string()));
+            return Sent::failed(taken, error);
         }
     }
-    (entries.len(), None)
+    Sent { taken: entries.len(), ..Sent::default() }
 }
 
 /// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is wanted.
@@ -300,7 +322,9 @@ pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, LogError> {
             says.push_str("; the record no longer holds that row as it was sent: see guard verify");
         }
         if lost > 0 {
-            says.push_str(&format!("; {lost} could not be sent: they were pruned or are unreadable"));
+            says.push_str(&format!(
+                "; {lost} could not be told: they were pruned, are unreadable or were not kept there"
+            ));
         }
         if let Some(why) = &trouble {
             says.push_str(&format!("; the next was not taken: {}", visible::text(why)));

@@ -66,6 +66,8 @@ fn what_was_denied_unjudged_is_in_the_record_and_the_input_is_not() {
     assert!(
         home.prints(&["log", "day"], 0).contains("What an agent wanted was refused unjudged: the command is longer")
     );
+    let stats = home.prints(&["stats"], 0);
+    assert!(stats.contains(": 0 commands.") && stats.contains("3 calls of agents were refused unjudged"), "{stats}");
     // It counts neither for nor against the session.
     assert_eq!(store.standing(rows[0].root.as_deref().unwrap(), jiff::Timestamp::now()).unwrap().denials_in_a_row, 0);
 }
