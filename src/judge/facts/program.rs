@@ -53,6 +53,11 @@ impl Walker<'_> {
             Some(program) => arguments::read(program, &words),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
+        // A program by its path is what lies there, whatever bears its name elsewhere.
+        let elsewhere = path.as_deref().is_some_and(|path| !is_installed(path));
+        if elsewhere {
+            reading.tier = reading.tier.max(Tier::Low);
+        }
         let named = described.and_then(|program| program.target.as_ref()).map(|target| target.env.as_slice());
         reading.target.extend(named.unwrap_or_default().iter().filter_map(|name| variable(state, env, name)));
         let mut there;
@@ -96,9 +101,9 @@ impl Walker<'_> {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
-            if described.is_none()
-                && reading.code.is_empty()
-                && let Some(path) = &path
+            if let Some(path) = &path
+                && (described.is_none() && reading.code.is_empty()
+                    || described.is_some() && (elsewhere || self.is_made_here(state, path)))
             {
                 self.executable(state, frame, id, path, args, env, span);
             }
@@ -325,6 +330,14 @@ impl Walker<'_> {
     pub fn script_frame(&self, frame: &Frame, path: &str, span: Span) -> Frame {
         Frame { source: Source::Script(path.to_owned()), ..frame.elsewhere(span) }
     }
+}
+
+/// Whether a path is of a place where programs are installed by name: what they do is known by it.
+fn is_installed(path: &str) -> bool {
+    const PLACES: [&str; 7] = ["/usr/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/", "/Library/"];
+    const FOLDERS: [&str; 6] = ["bin", "sbin", ".bin", "libexec", "shims", "Scripts"];
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).rsplit('/').next().unwrap_or_default();
+    PLACES.iter().any(|place| path.starts_with(place)) || FOLDERS.contains(&folder)
 }
 
 /// Whether arguments speak of starting something.

@@ -235,6 +235,12 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether the line itself wrote or fetched what a path names.
+    pub fn is_made_here(&self, state: &State, path: &str) -> bool {
+        self.content_of(state, &Value::text(path)).is_some()
+            || absolute(state, path).is_some_and(|path| self.is_fetched(&path))
+    }
+
     /// Whether an act before this one names the path, so that it may make it.
     fn is_spoken_of(&self, act: usize, path: &str) -> bool {
         let names = |value: &Value| value.is(path);
