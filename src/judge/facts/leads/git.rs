@@ -1,6 +1,6 @@
 //! git: aliases, of the repository's configuration and of the command's own.
 
-use crate::judge::facts::act::Value;
+use crate::judge::facts::act::{Value, Verb};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::builtins::within;
 use crate::judge::facts::command::Lookup;
@@ -67,7 +67,7 @@ impl Walker<'_> {
         self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
     }
 
-    /// An alias that the command itself brings: `-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`.
+    /// An alias that the command itself brings (`-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`) or the line before it.
     fn given_alias(
         &mut self,
         state: &State,
@@ -86,7 +86,18 @@ impl Walker<'_> {
                 _ => {}
             }
         }
-        self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value)
+        let brought = self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value);
+        brought.or_else(|| self.set_before(&is_key))
+    }
+
+    /// What a `git config` earlier in the line sets a key to.
+    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.facts.acts.iter().rev().find_map(|act| {
+            let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
+                && act.sub.first().is_some_and(|sub| sub == "config");
+            let [key, value] = act.operands.as_slice() else { return None };
+            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.known_text())?
+        })
     }
 
     /// The settings that `GIT_CONFIG_*` variables bring.
