@@ -152,6 +152,9 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     ) {
         return vec![call("session", Vec::new())];
     }
+    if let Some(calls) = made_when_it_runs(&verb, rest) {
+        return calls;
+    }
     let mut args = Vec::new();
     match verb.as_str() {
         "drop" | "create" | "alter" => {
@@ -238,6 +241,45 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         _ => return Vec::new(),
     }
     vec![call(&verb, args)]
+}
+
+/// Statements that run a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, and blocks of code that do. A
+/// text that is put together when it runs is told by `--unknown`.
+fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
+    /// Verbs that are looked for inside blocks.
+    const INSIDE: [&str; 7] = ["drop", "truncate", "delete", "update", "alter", "execute", "exec"];
+    let unknown = || vec![call("execute", vec![Value::text("--unknown")])];
+    let text = |tokens: &[Token]| match tokens.iter().find(|token| **token != Token::Mark('(')) {
+        // One text, with nothing joined to it.
+        Some(Token::Text(text)) if !tokens.iter().any(|token| matches!(token, Token::Mark('|' | '+'))) => read(text),
+        _ => unknown(),
+    };
+    let behind = |wanted: &str| {
+        let at = rest.iter().position(|token| word(Some(token)).is_some_and(|word| word == wanted))?;
+        rest.get(at + 1..)
+    };
+    let begins = word(rest.first());
+    match verb {
+        "prepare" => match (behind("from"), behind("as")) {
+            // One in another is no SQL, and would nest without end.
+            (_, Some(statement)) if word(statement.first()).is_some_and(|word| word != "prepare") => {
+                Some(read_statement(statement))
+            }
+            (Some(from), _) => Some(text(from)),
+            (None, _) => None,
+        },
+        "execute" | "exec" => match begins.as_deref() {
+            Some("immediate") => Some(text(rest.get(1..).unwrap_or_default())),
+            Some("sp_executesql") => Some(text(rest.get(1..).unwrap_or_default())),
+            None => Some(text(rest)),
+            Some(_) => None,
+        },
+        "do" => {
+            let at = rest.iter().position(|token| word(Some(token)).is_some_and(|it| INSIDE.contains(&it.as_str())))?;
+            Some(read_statement(rest.get(at..)?))
+        }
+        _ => None,
+    }
 }
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
