@@ -251,6 +251,7 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, AllowError>
         };
         return Ok(match rule.tier {
             Tier::Critical => Err(format!("{id} is of tier 4, and no grant covers that")),
+            _ if rule.approvals > 1 => Err(format!("{id} wants several approvers, and no grant covers that")),
             _ if rule.deny => Err(format!("{id} denies outright, and no grant covers that")),
             _ => Ok(What::Rule { rule: id.clone() }),
         });
@@ -261,6 +262,9 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, AllowError>
     let judgment = road.judge(&invocation).judgment;
     if judgment.risk.tier == Tier::Critical {
         return Ok(Err("this is of tier 4, and no grant covers that".to_owned()));
+    }
+    if road.policy().approvals.wanted(&judgment.risk) > 1 {
+        return Ok(Err("this wants several approvers, and no grant covers that".to_owned()));
     }
     if !judgment.may_grant {
         let why = "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood";

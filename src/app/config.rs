@@ -85,9 +85,13 @@ fn support(road: &Road) -> Vec<String> {
     for support in &road.config().policy.support {
         let request = Request::Argv(support.argv.iter().map(Into::into).collect());
         let invocation = road.caller.invocation(request);
-        let tier = judge_here(&invocation, &road.catalog, road.policy()).risk.tier;
+        let risk = judge_here(&invocation, &road.catalog, road.policy()).risk;
+        let (tier, command) = (risk.tier, invocation.display());
+        if let Some(finding) = risk.findings.iter().find(|finding| finding.approvals > 1) {
+            let (command, rule) = (command.escape_debug(), &finding.rule);
+            problems.push(format!("support: {rule} wants several approvers for {command}; it is asked about"));
+        }
         if tier > Tier::Medium {
-            let command = invocation.display();
             problems.push(format!(
                 "support: {} is of tier {}, and a support command is of tier 2 at most; it is asked about like any other",
                 command.escape_debug(),

@@ -93,18 +93,16 @@ impl Store {
             let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
             let last = last_yes(connection, root)?;
             // Who let any session go on has looked at what was before.
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            let resumed: Option<(i64, Option<String>, Option<Vec<u8>>, i64)> =
-                connection.prepare(LAST_RESUMED)?.query_row([], read).optional()?;
+            let read = |found: &Row<'_>| -> rusqlite::Result<(i64, bool)> {
+                let (root, seal): (Option<String>, Option<Vec<u8>>) = (found.get(1)?, found.get(2)?);
+                let at: i64 = found.get(3)?;
+                let wanted = key.as_ref().ok().zip(root).map(|(key, root)| resumption(key, &root, at).to_vec());
+                Ok((found.get(0)?, wanted.is_some() && seal == wanted))
+            };
+            let resumed = connection.prepare(LAST_RESUMED)?.query_row([], read).optional()?;
             let looked = match resumed {
-                Some((row, root, seal, at)) => {
-                    let wanted = key.as_ref().ok().zip(root).map(|(key, root)| resumption(key, &root, at).to_vec());
-                    let sealed = wanted.is_some() && seal == wanted;
-                    if !sealed {
-                        return Ok(Some(row));
-                    }
-                    row
-                }
+                Some((row, true)) => row,
+                Some((row, false)) => return Ok(Some(row)),
                 None => 0,
             };
             let from = last.max(looked);

@@ -297,6 +297,11 @@ fn no_grant_no_mode_no_trust_and_no_prompt_of_an_agent_lets_it_run() {
     };
     fs::write(&config, TWO).unwrap();
     refused("the grant");
+    for add in [["allow", "add", "git push --force origin main"], ["allow", "add", "git push --force"]] {
+        let mut terminal = person(&home, &add);
+        assert_eq!(ended(terminal.wait_exit()), "exit 126");
+        says(&terminal.screen(), "wants several approvers, and no grant covers that");
+    }
     fs::write(&config, format!("mode = \"off\"\n{TWO}")).unwrap();
     refused("the mode");
     let call = r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/","tool_name":"Bash","tool_input":{"command":"git push --force origin main"}}"#;
@@ -334,6 +339,13 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
     // In no batch, and switched off by nothing.
     fs::write(home.path("home/.config/guard/config.toml"), "disabled_rules = ['own.install']\n").unwrap();
     assert!(home.prints(&["config", "check"], 0).contains("own.install wants several approvers and stays"));
+    // Nor run as support, or covered by a grant.
+    let support = "[[support]]\nargv = ['npm', 'install', 'left-pad']\nwhy = 'x'\n";
+    fs::write(home.path("home/.config/guard/config.toml"), support).unwrap();
+    assert!(home.prints(&["config", "check"], 1).contains("support: own.install wants several approvers"));
+    let mut terminal = person(&home, &["allow", "add", "--rule", "own.install"]);
+    terminal.wait_exit();
+    says(&terminal.screen(), "own.install wants several approvers, and no grant covers that");
     let first = Asker::new(&home, &MEDIUM);
     approve(&home, &first.id, Some("bob"));
     let mut terminal = person(&home, &["approve", "--all"]);
