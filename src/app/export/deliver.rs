@@ -210,16 +210,20 @@ fn rejected(body: &str) -> u64 {
 }
 
 fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry, bool) -> Vec<u8>) -> Sent {
+    let mut rejected = 0;
     for (taken, entry) in entries.iter().enumerate() {
         let sent = match socket.send(&message(entry, false)) {
             Err(error) if collector::is_too_long(&error) => socket.send(&message(entry, true)),
             sent => sent,
         };
-        if let Err(error) = sent {
-            return Sent::failed(taken, error);
+        match sent {
+            Ok(()) => {}
+            // No later attempt would be any better, and the rows behind it must not wait for ever.
+            Err(error) if collector::is_too_long(&error) => rejected += 1,
+            Err(error) => return Sent { rejected, ..Sent::failed(taken, error) },
         }
     }
-    Sent { taken: entries.len(), ..Sent::default() }
+    Sent { taken: entries.len(), failed: None, rejected }
 }
 
 /// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is wanted.
