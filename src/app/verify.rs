@@ -29,8 +29,8 @@ const BROKEN: u8 = 1;
 
 /// What no reading of the record itself can show.
 const LIMITS: &str = "\
-This shows rows that were edited, removed or moved. It does not show a tail that was cut off, nor a chain that was
-rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and give it to guard verify --head.";
+This shows rows that were edited, removed or moved. It does not show a tail that was cut off (but for answers that the
+queue still knows of), nor a chain that was rebuilt to its end: for that, keep the head elsewhere (another machine, paper) and give it to guard verify --head.";
 
 /// Where heads are told.
 #[derive(Clone, Debug)]

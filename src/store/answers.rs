@@ -12,7 +12,8 @@ use super::behaviour;
 use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::key::Key;
-use super::queue::{Answer, Pending};
+use super::prune;
+use super::queue::{Answer, Pending, Queue};
 use super::redact::redact;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
@@ -127,6 +128,33 @@ impl Store {
                 chain::append(connection, &draft)?;
             }
             Ok(true)
+        })
+    }
+
+    /// The rows of answers since a time that the queue knows of and the record does not have any more: its end was cut
+    /// off, which the chain alone does not show.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub(super) fn lost_answers(&self, since: i64) -> Result<Vec<i64>, StoreError> {
+        // A queue that cannot be read tells nothing, and nobody is asked through it.
+        let known = Queue::existing(&self.paths).ok().flatten().and_then(|queue| queue.answered_since(since).ok());
+        let known = known.unwrap_or_default();
+        if known.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.persist(|connection| {
+            let first = prune::first_row(connection)?.unwrap_or(1);
+            let sql = "SELECT 1 FROM record WHERE id = ?1 AND kind = 'answered' AND scope = ?2";
+            let mut there = connection.prepare(sql)?;
+            let mut lost = Vec::new();
+            for (request, row) in known.iter().filter(|(_, row)| *row >= first) {
+                if !there.exists((row, scope(request)))? {
+                    lost.push(*row);
+                }
+            }
+            lost.sort_unstable();
+            Ok(lost)
         })
     }
 

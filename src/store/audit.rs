@@ -3,7 +3,7 @@
 //! What it proves and what it does not: a row edited, removed or moved within the chain is found, and so are rows that are
 //! gone from the old end unless a sealed row says that they were pruned ([`super::prune`]). A tail that was cut off,
 //! or a chain rebuilt from some row to its end, is a whole chain again: only somebody who kept the head (the last row's
-//! number and hash) elsewhere can tell.
+//! number and hash) elsewhere can tell, or the queue, for a week, where the tail held answers to its requests.
 
 use std::collections::BTreeMap;
 
@@ -27,6 +27,8 @@ pub enum Fault {
     NotPruned { row: i64, last: i64 },
     /// The rows from one number on, to another or to the end, cannot be read: the file is damaged there.
     Damaged { first: i64, last: Option<i64>, detail: String },
+    /// The row told of an answer that the queue still knows of, and is not there any more.
+    Lost { row: i64 },
     /// SQLite finds the file itself inconsistent.
     File { detail: String },
 }
@@ -53,6 +55,10 @@ impl std::fmt::Display for Fault {
             Self::Damaged { first, last: Some(last), detail } => {
                 write!(f, "the file is damaged: rows {first} to {last} cannot be read ({detail})")
             }
+            Self::Lost { row } => write!(
+                f,
+                "row {row} told of an answer that the queue still knows of, and is gone: the end of the record was cut off"
+            ),
             Self::File { detail } => write!(f, "the file is inconsistent: {detail}"),
         }
     }
@@ -87,7 +93,7 @@ pub struct PrunedEnd {
 pub const MAX_FAULTS: usize = 100;
 
 impl Audit {
-    fn fault(&mut self, fault: Fault) {
+    pub(super) fn fault(&mut self, fault: Fault) {
         if self.faults.len() < MAX_FAULTS {
             self.faults.push(fault);
         } else {

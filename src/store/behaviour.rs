@@ -81,33 +81,36 @@ impl Store {
     }
 
     /// A row that was edited, put in or taken out by hand since the session with this root was last let go on, so that
-    /// its denials cannot be counted; `None` where there is none among the last [`LOOKED_BACK`] rows. Whoever rebuilds
-    /// the whole chain behind an edited row, or cuts its end off, is found by the head that is kept elsewhere alone.
+    /// its denials cannot be counted; `None` where there is none among the last [`LOOKED_BACK`] rows. That the end was
+    /// cut off shows only in answers that the queue knows of; whoever rebuilds the whole chain behind an edited row is
+    /// found by the head that is kept elsewhere alone.
     ///
     /// # Errors
     /// The record cannot be read.
     pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
         let key = Key::read(&self.paths.key());
-        self.persist(|connection| {
+        let (edited, looked_at) = self.persist(|connection| {
             // One view of the record, or rows that are pruned meanwhile would seem to be missing.
             let _view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-            let last = last_yes(connection, root)?;
             // Who let any session go on has looked at what was before.
-            let read = |found: &Row<'_>| -> rusqlite::Result<(i64, bool)> {
+            let read = |found: &Row<'_>| -> rusqlite::Result<(i64, i64, bool)> {
                 let (root, seal): (Option<String>, Option<Vec<u8>>) = (found.get(1)?, found.get(2)?);
-                let at: i64 = found.get(3)?;
+                let at = found.get(3)?;
                 let wanted = key.as_ref().ok().zip(root).map(|(key, root)| resumption(key, &root, at).to_vec());
-                Ok((found.get(0)?, wanted.is_some() && seal == wanted))
+                Ok((found.get(0)?, at, wanted.is_some() && seal == wanted))
             };
-            let resumed = connection.prepare(LAST_RESUMED)?.query_row([], read).optional()?;
-            let looked = match resumed {
-                Some((row, true)) => row,
-                Some((row, false)) => return Ok(Some(row)),
-                None => 0,
+            let (looked, at) = match connection.prepare(LAST_RESUMED)?.query_row([], read).optional()? {
+                Some((row, at, true)) => (row, at),
+                Some((row, at, false)) => return Ok((Some(row), at)),
+                None => (0, 0),
             };
-            let from = last.max(looked);
-            chain::first_edited(connection, from, LOOKED_BACK)
-        })
+            let from = last_yes(connection, root)?.max(looked);
+            Ok((chain::first_edited(connection, from, LOOKED_BACK)?, at))
+        })?;
+        match edited {
+            Some(row) => Ok(Some(row)),
+            None => Ok(self.lost_answers(looked_at)?.first().copied()),
+        }
     }
 
     /// The sessions in which anything was asked or denied: root, last name, and when that last was. The newest first.

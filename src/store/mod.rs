@@ -90,7 +90,8 @@ impl Store {
     /// The record cannot be read to its end.
     pub fn verify(&self) -> Result<Audit, StoreError> {
         let key = Key::read(&self.paths.key());
-        let audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
+        let mut audit = self.persist(|connection| audit::read_through(connection, key.as_ref().ok()))?;
+        self.lost_answers(0)?.into_iter().for_each(|row| audit.fault(Fault::Lost { row }));
         let unsealed = audit.faults.iter().any(|fault| matches!(fault, Fault::Unsealed { .. }));
         // Without the key no seal can be proved; that the key is out of reach is another trouble than a false seal.
         match key {

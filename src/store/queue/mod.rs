@@ -347,6 +347,18 @@ impl Queue {
         Ok(found.map(|answered| answered.signatures))
     }
 
+    /// The newest answers that were given since a time, by request, and the rows of the record that tell of them.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub(super) fn answered_since(&self, since: i64) -> Result<Vec<(String, i64)>, StoreError> {
+        const ANSWERED: &str = "SELECT id, answer FROM request WHERE answer IS NOT NULL AND decided > ?1
+            ORDER BY decided DESC LIMIT 64";
+        self.read(|connection| {
+            connection.prepare(ANSWERED)?.query_map([since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+    }
+
     /// All that is shown, the oldest first. What has become too old is so from now on.
     ///
     /// # Errors

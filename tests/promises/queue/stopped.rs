@@ -75,6 +75,9 @@ fn who_takes_denials_out_of_the_record_is_not_asked_about_until_a_person_looked(
         "UPDATE record SET mark = 3 WHERE id = (SELECT max(id) FROM record WHERE mark = 2)",
         "DELETE FROM record WHERE mark = 2",
         "UPDATE record SET root = 'other' WHERE mark = 2",
+        // The end of the chain is cut off, all of it or from the first denial on.
+        "DELETE FROM record",
+        "DELETE FROM record WHERE id >= (SELECT min(id) FROM record WHERE mark = 2)",
         // A row of guard's own kind, which guard did not write: with a hash that is none, and with no seal.
         "INSERT INTO record(id, hash, kind, at, root, mark)
          SELECT max(id) + 1, zeroblob(32), 'resumed', 1, (SELECT root FROM record WHERE mark = 2), 5 FROM record",
