@@ -294,7 +294,7 @@ impl Placer {
         if path.everything {
             classes = classes.and(lists.classes(&format!("{text}/*"), &homes));
         }
-        if path.globbed && !path.dynamic {
+        if path.globbed {
             classes = classes.and(lists.aimed_at(|listed| aim::aims_at(listed, path, &homes)));
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {

@@ -11,8 +11,9 @@ const AIMED: usize = 2;
 
 /// Whether a live glob aims at what a glob of a path list covers.
 pub(super) fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
-    // What lies anywhere below a directory is found by the text alone.
-    if path.start != Start::Root || listed.ends_with("**") {
+    // What lies anywhere below a directory is found by the text alone. Of a place that is not known, only names that mean
+    // the same everywhere can be aimed at.
+    if listed.ends_with("**") || (path.start != Start::Root || path.dynamic) && listed.contains('/') {
         return false;
     }
     let whole = Component::everything();
