@@ -78,9 +78,25 @@ impl Walker<'_> {
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);
             }
+            "go" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "tcc" | "rustc" | "java" | "javac" | "kotlinc"
+            | "kotlin" | "swift" | "swiftc" | "zig" | "nim" | "crystal" | "dart" | "ghc" | "runghc" => {
+                self.source_of_the_line(state, frame, args, span);
+            }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
             _ => {}
+        }
+    }
+
+    /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
+    #[inline(never)]
+    fn source_of_the_line(&mut self, state: &State, frame: &Frame, args: &[Field], span: Span) {
+        let mut sources: Vec<Value> = args.iter().filter_map(|field| self.content_of(state, &field.value)).collect();
+        if args.iter().any(|field| field.value.is("-")) {
+            sources.push(self.stdin_of(state).0);
+        }
+        for text in sources.iter().filter(|text| !text.is_empty()) {
+            self.foreign(state, &frame.perhaps(), None, "other", text, span);
         }
     }
 
