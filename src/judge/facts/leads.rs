@@ -78,8 +78,8 @@ impl Walker<'_> {
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);
             }
-            "go" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "tcc" | "rustc" | "java" | "javac" | "kotlinc"
-            | "kotlin" | "swift" | "swiftc" | "zig" | "nim" | "crystal" | "dart" | "ghc" | "runghc" => {
+            "go" | "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "tcc" | "rustc" | "java" | "javac"
+            | "kotlinc" | "kotlin" | "swift" | "swiftc" | "zig" | "nim" | "crystal" | "dart" | "ghc" | "runghc" => {
                 self.source_of_the_line(state, frame, args, span);
             }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
