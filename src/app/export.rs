@@ -104,12 +104,13 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
     let host = host();
     let paths = road::paths()?;
     let mut filter = filter;
+    let mut damage = None;
     loop {
         // Opened for each look: who keeps the record open slows down everybody who writes.
         if let Some(store) = Store::open_existing(&paths)? {
             let newest = store.head()?.map(|head| head.row);
             // No further than to where the record ended then, or somebody who writes could keep it from ever ending.
-            while let Some(last) = rows(&store, &filter, args.format, &host, &mut out)? {
+            while let Some(last) = rows(&store, &filter, args.format, &host, &mut out, &mut damage)? {
                 filter.after = Some(last);
                 if Some(last) >= newest {
                     break;
@@ -119,7 +120,8 @@ fn export(args: &ExportArgs) -> Result<u8, LogError> {
         }
         out.flush()?;
         if !args.follow {
-            return Ok(exit::ALLOW);
+            // What could be read was written; that it is not all must not go unsaid.
+            return damage.map_or(Ok(exit::ALLOW), |damage| Err(damage.into()));
         }
         std::thread::sleep(PACE);
     }
@@ -129,6 +131,34 @@ fn host() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_default()
 }
 
+/// The next rows that a filter lets through. Where the file is damaged, one by one up to there, and then from where it can
+/// be read again.
+enum Part {
+    Rows(Vec<i64>),
+    /// The row from which it can be read again, and what is wrong before.
+    Damaged(Option<i64>, StoreError),
+}
+
+impl Part {
+    fn next(store: &Store, filter: &Filter) -> Result<Self, StoreError> {
+        let found = store.find_oldest(filter).or_else(|error| match error {
+            StoreError::Corrupt { .. } => store.find_oldest(&Filter { limit: Some(1), ..filter.clone() }),
+            error => Err(error),
+        });
+        match found {
+            Ok(found) => Ok(Self::Rows(found)),
+            Err(error @ StoreError::Corrupt { .. }) => {
+                let from = filter.after.unwrap_or(0).saturating_add(1);
+                let next = store.next_readable(from).ok().flatten();
+                let to = next.map_or_else(|| "the end".to_owned(), |next| next.saturating_sub(1).to_string());
+                let _ = writeln!(io::stderr(), "guard: rows {from} to {to} cannot be read");
+                Ok(Self::Damaged(next, error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// Writes the rows that a filter lets through, part by part, and returns the number of the last.
 fn rows(
     store: &Store,
@@ -136,8 +166,15 @@ fn rows(
     format: Form,
     host: &str,
     out: &mut impl Write,
+    damage: &mut Option<StoreError>,
 ) -> Result<Option<i64>, LogError> {
-    let found = store.find_oldest(filter)?;
+    let found = match Part::next(store, filter)? {
+        Part::Rows(found) => found,
+        Part::Damaged(next, error) => {
+            *damage = Some(error);
+            return Ok(next.map(|next| next.saturating_sub(1)));
+        }
+    };
     let last = found.last().copied();
     for id in found {
         let entry = match store.entry(id) {

@@ -181,7 +181,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 }
 
 /// The first row that can be read from some row on, behind a page that cannot; `None` when none can.
-fn next_readable(connection: &Connection, from: i64) -> rusqlite::Result<Option<i64>> {
+pub(super) fn next_readable(connection: &Connection, from: i64) -> rusqlite::Result<Option<i64>> {
     let mut probe = connection.prepare("SELECT id, length(hash) FROM record WHERE id >= ?1 ORDER BY id LIMIT 1")?;
     let mut look = |from: i64| match probe.query_row([from], |row| row.get::<_, i64>(0)).optional() {
         Err(error) if is_damage(&error) => Ok(None),

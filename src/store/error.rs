@@ -102,8 +102,8 @@ impl fmt::Display for StoreError {
                 let path = path.display();
                 write!(
                     f,
-                    "{path} is damaged ({detail}): guard verify says which rows can still be read; move it and {path}-wal \
-                     away to begin a new record"
+                    "{path} is damaged ({detail}): guard verify says which rows can still be read, and guard export \
+                     prints them; move it and {path}-wal away to begin a new record"
                 )
             }
             Self::NotARecord { path } => {

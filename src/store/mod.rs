@@ -117,6 +117,14 @@ impl Store {
         self.persist(prune::first_row)
     }
 
+    /// The first row that can be read from some row on, in a damaged file; `None` when none can.
+    ///
+    /// # Errors
+    /// The record cannot be read at all.
+    pub fn next_readable(&self, from: i64) -> Result<Option<i64>, StoreError> {
+        self.persist(|connection| audit::next_readable(connection, from))
+    }
+
     /// The end of the chain; `None` while the record is empty.
     ///
     /// # Errors

@@ -79,6 +79,11 @@ fn a_damaged_page_in_the_middle_is_told_by_its_rows_and_what_comes_after_is_reco
         !all.status.success() && said.contains("is damaged (") && said.contains("guard verify says which"),
         "{said}"
     );
+    // What can be read is had, and what cannot is told.
+    let export = home.guard(&["export"]).output().unwrap();
+    let (out, said) = (String::from_utf8_lossy(&export.stdout), String::from_utf8_lossy(&export.stderr));
+    assert_eq!(u64::try_from(out.lines().count()).unwrap(), audit.rows + 1);
+    assert!(!export.status.success() && said.contains(&format!("rows {first} to {last} cannot be read")), "{said}");
     // A row that was edited behind the damage is named as ever.
     home.sql("UPDATE record SET cwd = '/elsewhere' WHERE id = 180");
     assert!(home.store().verify().unwrap().faults.contains(&Fault::Broken { row: 180 }));
