@@ -84,6 +84,13 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         let program = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$']));
         let program = program.ok_or("guard lies at a path that no unit can name: install it elsewhere")?;
         let program = if program.contains(' ') { format!("\"{program}\"") } else { program.to_owned() };
+        if ["/home/", "/root/", "/tmp/", "/run/user/"]
+            .iter()
+            .any(|hidden| program.trim_start_matches('"').starts_with(hidden))
+        {
+            let text = "guard: this guard lies where the unit cannot see it: copy it to /usr/local/bin first\n";
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
         let written = io::stdout().write_all(UNIT.replace("@PROGRAM@", &program).as_bytes());
         return exit::after(written, exit::ALLOW).map_err(|error| error.to_string());
     }

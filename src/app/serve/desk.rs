@@ -4,7 +4,7 @@
 //! their own command alone: nobody names another account, another's request, or a person who was not there.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -53,8 +53,8 @@ pub(super) struct Talk<'a> {
     peer: Peer,
     store: OnceCell<Store>,
     queue: OnceCell<Queue>,
-    /// Commands for which a yes was taken over this connection.
-    taken: HashSet<Digest>,
+    /// Commands for which a yes was taken over this connection, and whose it was.
+    taken: HashMap<Digest, String>,
     /// Requests that were filed over this connection, to be waited for.
     filed: Vec<String>,
     /// Grants of which this connection was told.
@@ -75,7 +75,7 @@ fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
 impl<'a> Talk<'a> {
     pub fn new(house: &'a House, peer: Peer) -> Self {
         let (store, queue) = (OnceCell::new(), OnceCell::new());
-        Self { house, peer, store, queue, taken: HashSet::new(), filed: Vec::new(), granted: HashSet::new() }
+        Self { house, peer, store, queue, taken: HashMap::new(), filed: Vec::new(), granted: HashSet::new() }
     }
 
     /// Answers until the other end has nothing more to say, or says what is none.
@@ -231,7 +231,10 @@ impl<'a> Talk<'a> {
         };
         let holds = match (&row.settled, basis) {
             // A person's yes is one that was taken from the queue, or of those who may answer themselves.
-            (_, Some(Basis::Person)) => self.taken.contains(&row.digest) || self.is_answered_here(),
+            (_, Some(Basis::Person)) => match self.taken.get(&row.digest) {
+                Some(by) => row.words.as_ref().is_some_and(|words| words.starts_with(by)),
+                None => self.is_answered_here(),
+            },
             (_, Some(Basis::YesInAdvance)) | (SettledBy::Asked, _) => self.is_answered_here(),
             (_, Some(Basis::Host)) => row.handed.is_some() && !row.advised,
             (_, Some(Basis::Above(number))) => {
@@ -286,6 +289,11 @@ impl<'a> Talk<'a> {
             (Some(handed), false) => told(store.intent_of_handed(&written, handed)),
         }?;
         let number = receipt.and_then(Receipt::row);
+        if matches!(row.settled, SettledBy::Allowed(Basis::Person)) {
+            // One yes is one row.
+            let _ = self.taken.remove(&row.digest);
+        }
+        let store = self.store()?;
         self.deliver(store, number);
         if matches!(row.settled, SettledBy::Refused(_)) {
             self.keep_to_policy(store);
@@ -382,8 +390,9 @@ impl<'a> Talk<'a> {
     fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Found> {
         self.own(id)?;
         let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
-        if matches!(found, Found::Yes(_)) {
-            self.taken.insert(*digest);
+        if let Found::Yes(answered) = &found {
+            let by = format!("request {id}, approved by {} in row {}", answered.by, answered.row);
+            self.taken.insert(*digest, by);
         }
         Ok(found)
     }

@@ -44,6 +44,8 @@ pub(super) struct House {
     pub paths: Paths,
     roots: Roots,
     socket: PathBuf,
+    /// The numbers of those who may answer.
+    approvers: Vec<u32>,
     accounts: Mutex<HashMap<u32, Use>>,
     /// Who listens for what happens to a request.
     bells: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
@@ -89,8 +91,12 @@ impl House {
         if service.approvers.is_empty() {
             return Err(format!("{} names no approvers, so that nobody could answer", file.display()));
         }
-        if let Some(stranger) = service.approvers.iter().find(|name| Account::named(name).is_none()) {
-            return Err(format!("there is no account {stranger}, which {} names as an approver", file.display()));
+        let mut approvers = Vec::new();
+        for name in &service.approvers {
+            let Some(approver) = Account::named(name) else {
+                return Err(format!("there is no account {name}, which {} names as an approver", file.display()));
+            };
+            approvers.push(approver.uid);
         }
         check_folder(folder, uid)?;
         let socket = socket.unwrap_or(&service.socket).to_owned();
@@ -104,6 +110,7 @@ impl House {
             paths,
             roots,
             socket,
+            approvers,
             accounts: Mutex::default(),
             bells: Mutex::default(),
         }))
@@ -164,7 +171,9 @@ impl House {
         let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         let together: u32 = accounts.values().map(|one| one.connections).sum();
         let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
-        if own.connections >= MAX_OF_ACCOUNT || together >= MAX_TOGETHER {
+        // Those who answer find room, however many others there are.
+        let may_wait = uid != 0 && !self.approvers.contains(&uid);
+        if own.connections >= MAX_OF_ACCOUNT || (may_wait && together >= MAX_TOGETHER) {
             return None;
         }
         own.connections += 1;
