@@ -1,13 +1,17 @@
 //! What comes from a submitter is hostile: it speaks for its own commands and for nobody else.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use guard::store::queue::State;
+use base64ct::{Base64, Encoding as _};
+use guard::judge::Judgment;
+use guard::judge::bindings::Bindings;
+use guard::store::queue::{State, pack};
 use serde_json::{Value, json};
 
 use super::machine::{FLAGGED, Machine, Running, uid, until};
-use crate::queue::stage::answer_card;
+use crate::queue::stage::{answer_card, apart};
 
 /// A connection to the service by an account, which says what it likes.
 struct Mouth {
@@ -25,6 +29,10 @@ impl Mouth {
     fn new(machine: &Machine, account: &str) -> Self {
         let mut command = machine.program(account, "python3");
         command.args(["-c", TALK]).arg(machine.path("run/guard.sock"));
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, to, from }
@@ -312,4 +320,79 @@ fn as_many_of_an_account_wait_as_root_lets_wait_whatever_their_sessions() {
     for asker in [first, second, other] {
         assert_eq!(machine.state(&asker.id), State::Waiting);
     }
+}
+
+#[test]
+fn one_yes_is_one_row_and_in_the_words_of_the_answer() {
+    let Some(machine) = Machine::new() else { return };
+    let words: Vec<&str> = FLAGGED.to_vec();
+    let command = crate::harness::home::invocation(&words);
+    let (digest, bindings) = (command.digest(&BTreeSet::new()), Bindings::of(&Judgment::default(), None));
+    let exact = Base64::encode_string(&pack(&command, &digest, &bindings, &[]));
+    let risk = json!({ "tier": 3, "score": 300, "reversibility": "hard", "findings": [], "context": [] });
+    let mut mouth = Mouth::new(&machine, "agent");
+    let filed = mouth.ask(json!({ "file": { "exact": exact, "risk": risk, "waits": false, "approvals": 1,
+        "expires": "2100-01-01T00:00:00Z" } }));
+    let id = filed["ok"]["Waits"]["id"].as_str().unwrap().to_owned();
+    // This test stands above both; whoever answers must not.
+    let mut ada = machine.person("ada", &["approve", &id]);
+    ada.wait_exit();
+    assert!(ada.screen().contains("stands above"), "{}", ada.screen());
+    drop(mouth);
+
+    let mut command = machine.program("agent", "sh");
+    command.args(["-c", "python3 -c \"$1\" \"$2\"; exit $?", "sh", TALK]).arg(machine.path("run/guard.sock"));
+    let mut mouth = Mouth::start(apart(command));
+    let filed = mouth.ask(json!({ "file": { "exact": exact, "risk": risk, "waits": false, "approvals": 1,
+        "expires": "2100-01-01T00:00:00Z" } }));
+    let id = filed["ok"]["Waits"]["id"].as_str().unwrap().to_owned();
+    let mut ada = machine.person("ada", &["approve", &id]);
+    answer_card(&mut ada, "y");
+    ada.wait_exit();
+    let take = json!({ "take": { "id": id, "digest": digest, "bindings": bindings } });
+    let row_of_it = mouth.ask(take.clone())["ok"]["Yes"]["row"].as_i64().unwrap();
+    let yes = |words: String| {
+        row(|row| {
+            row["settled"] = json!({ "allowed": "Person" });
+            (row["digest"], row["words"]) = (json!(digest), words.into());
+        })
+    };
+    let right = format!("request {id}, approved by ada in row {row_of_it}");
+    for wrong in ["request x, approved by root in row 1".to_owned(), String::new()] {
+        assert!(mouth.ask(yes(wrong))["error"].is_string());
+    }
+    assert!(mouth.ask(yes(right.clone()))["ok"].is_i64());
+    assert!(mouth.ask(yes(right))["error"].is_string());
+    let again = mouth.ask(take).to_string();
+    assert!(again.contains("used up"), "{again}");
+}
+
+#[test]
+fn a_session_that_was_stopped_is_let_go_on_by_an_approver_alone() {
+    let Some(machine) = Machine::new() else { return };
+    let mut command = machine.program("agent", "sh");
+    let script = "for i in 1 2 3 4 5; do \"$0\" -- \"$@\"; while [ $i = 4 ] && ! [ -e $GO ]; do sleep 0.05; done; done";
+    command.args(["-c", script]).arg(machine.path("bin/guard")).args(FLAGGED);
+    command.env("GUARD_WAIT", "60").env("GO", machine.path("marks/go"));
+    command.stderr(std::fs::File::create(machine.path("marks/said")).unwrap());
+    let _agent = Running::start(&mut apart(command));
+    let said = || std::fs::read_to_string(machine.path("marks/said")).unwrap();
+    let waiting = || machine.all().into_iter().find(|one| one.state == State::Waiting);
+    for _ in 0..3 {
+        until("a request", || waiting().is_some());
+        let id = waiting().unwrap().id;
+        machine.person("ada", &["deny", &id]).wait_exit();
+        until("the no", || waiting().is_none_or(|one| one.id != id));
+    }
+    until("the breaker", || said().contains("3 denials in a row"));
+    assert!(machine.prints("ada", &["session"], 0).contains("stopped"));
+    let resume = ["session", "resume", "--reason", "looked at it"];
+    for account in ["bob", "agent"] {
+        assert_eq!(machine.person(account, &resume).wait_exit().code(), Some(126), "{account}");
+        assert_eq!(machine.run(account, &["session"]).status.code(), Some(125), "{account}");
+    }
+    let mut ada = machine.person("ada", &resume);
+    assert_eq!(ada.wait_exit().code(), Some(0), "{}", ada.screen());
+    std::fs::write(machine.path("marks/go"), "").unwrap();
+    until("the request after it", || waiting().is_some());
 }
