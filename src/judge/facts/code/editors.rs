@@ -115,6 +115,25 @@ pub fn m4(text: &str) -> Vec<Call> {
     text.match_indices("syscmd(").filter_map(command).collect()
 }
 
+/// `do shell script "…"`, and `do script "…"` of the Terminal, in AppleScript and in JavaScript for Automation.
+pub fn applescript(text: &str) -> Vec<Call> {
+    let tokens = tokens("other", text);
+    let words = |at: usize, wanted: &[&str]| {
+        wanted.iter().enumerate().all(|(index, word)| {
+            matches!(tokens.get(at + index), Some(Token::Name(name)) if name.eq_ignore_ascii_case(word))
+        })
+    };
+    let text_behind = |at: usize| {
+        tokens.iter().skip(at).take(2).find_map(|token| match token {
+            Token::Text(text) => Some(call("exec", text)),
+            _ => None,
+        })
+    };
+    let starts: [&[&str]; 4] = [&["do", "shell", "script"], &["do", "script"], &["doShellScript"], &["doScript"]];
+    let begins = |at: usize| starts.into_iter().find(|start| words(at, start));
+    (0..tokens.len()).filter_map(|at| text_behind(at + begins(at)?.len())).collect()
+}
+
 /// Python with lines for the shell: `!cmd`, `%sx cmd`, `%%bash`.
 pub fn ipython(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();

@@ -83,6 +83,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
         "ipython" => editors::ipython(text),
         "tcl" => tcl::read(text),
         "m4" => editors::m4(text),
+        "applescript" => editors::applescript(text),
         "other" => other::read(text, world),
         _ => Vec::new(),
     };

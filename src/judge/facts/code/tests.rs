@@ -161,6 +161,9 @@ fn editors_debuggers_and_consoles_run_commands() {
     has("gdb", "python import os", "python(import os)");
     has("ipython", "!rm x\nprint(1)", "exec(rm x)");
     has("m4", "syscmd(rm -rf x)", "exec(rm -rf x)");
+    has("applescript", "do shell script \"rm x\" with administrator privileges", "exec(rm x)");
+    has("applescript", "tell app \"Terminal\" to do script \"rm x\"", "exec(rm x)");
+    has("applescript", "a.doShellScript('rm x')", "exec(rm x)");
     has("tcl", "spawn rm -rf x; interact", "exec(rm, -rf, x)");
     has("tcl", "if {1} { file delete -force x }", "delete(x)");
     has("other", "Sys.command \"rm x\"", "command(rm x)");
