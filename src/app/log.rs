@@ -251,15 +251,32 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Lo
     Ok(newest)
 }
 
+/// A session for a person: who, which process, and in brackets the name that --session takes.
+fn in_words(session: &str, agent: Option<&str>) -> String {
+    if let Some((who, process)) = session.split_once('@')
+        && let [pid, _, _] = process.split('.').collect::<Vec<_>>().as_slice()
+        && pid.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        let who = if who == "process" { String::new() } else { format!("{who}, ") };
+        return format!("{who}process {pid} ({session})");
+    }
+    match agent.filter(|agent| !session.starts_with(agent)) {
+        Some(agent) => format!("{session} ({agent})"),
+        None => session.to_owned(),
+    }
+}
+
 /// Rows by the session that they are of, in the order in which the sessions come up.
 #[derive(Default)]
 struct Sessions(Vec<(String, Vec<Line>)>);
 
 impl Sessions {
     fn take(&mut self, entry: &Entry, row: Line) {
-        let agent = entry.agent.as_deref().map_or(String::new(), |agent| format!(" ({agent})"));
-        let name =
-            entry.session.as_deref().map_or_else(|| "no session".to_owned(), |name| format!("session {name}{agent}"));
+        let session = entry.session.as_deref();
+        let name = session.map_or_else(
+            || "no session".to_owned(),
+            |name| format!("session {}", in_words(name, entry.agent.as_deref())),
+        );
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, rows)) => rows.push(row),
             None => self.0.push((name, vec![row])),
@@ -381,6 +398,18 @@ mod tests {
         assert_eq!(found, wanted);
         let wrong = filter(&parse(&["--since", "soon"]).unwrap().filters, &now).unwrap_err();
         assert!(wrong.to_string().starts_with("--since: \"soon\" is no time"), "{wrong}");
+    }
+
+    #[test]
+    fn a_session_is_told_by_its_process_where_it_has_one() {
+        for (session, agent, said) in [
+            ("claude@12.34.ab", Some("claude"), "claude, process 12 (claude@12.34.ab)"),
+            ("process@12.34.ab", None, "process 12 (process@12.34.ab)"),
+            ("claude:s1", Some("claude"), "claude:s1"),
+            ("me@example.org", Some("codex"), "me@example.org (codex)"),
+        ] {
+            assert_eq!(in_words(session, agent), said);
+        }
     }
 
     #[test]

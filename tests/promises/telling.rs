@@ -122,7 +122,8 @@ fn rows_of_one_session_are_shown_together_under_its_name() {
     for session in sessions {
         let rows = all.iter().filter(|row| row["session"] == session).count();
         let count = if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") };
-        let of = |head: &&&str| head.split([',', ' ']).nth(1) == Some(session);
+        let of =
+            |head: &&&str| head.contains(&format!("({session}), ")) || head.contains(&format!("session {session}, "));
         assert!(heads.iter().find(of).is_some_and(|head| head.ends_with(&count)), "{session} {count}: {log}");
     }
     assert_eq!(log.matches("npm install left-pad").count(), 2);

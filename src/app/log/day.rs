@@ -75,7 +75,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, LogError> {
     )?;
     for chapter in &chapters {
         let clock = |time: Option<Timestamp>| time.map_or_else(String::new, |time| clock(time, zone));
-        let agent = chapter.agent.as_deref().map_or(String::new(), |agent| format!(" ({agent})"));
+        let name = super::in_words(&chapter.session, chapter.agent.as_deref());
         let (first, last) = (clock(chapter.first), clock(chapter.last));
         let plain = match chapter.plain {
             0 => String::new(),
@@ -83,7 +83,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, LogError> {
             some => format!(", {some} of them plain and unasked"),
         };
         let commands = plural(chapter.commands, "command");
-        let head = format!("Session {}{agent}, {first} to {last}: {commands}{plain}.", chapter.session);
+        let head = format!("Session {name}, {first} to {last}: {commands}{plain}.");
         writeln!(out, "\n{}", visible::text(&head))?;
         for sentence in &chapter.sentences {
             writeln!(out, "  {}", visible::text(sentence))?;
