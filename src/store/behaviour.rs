@@ -88,6 +88,12 @@ impl Store {
     /// # Errors
     /// The record cannot be read.
     pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
+        // Of many commands that are only judged, each would read the same rows.
+        let head = self.persist(chain::head)?;
+        let known = head.map(|head| Box::new((root.to_owned(), head)));
+        if known.is_some() && *self.whole.borrow() == known {
+            return Ok(None);
+        }
         let key = Key::read(&self.paths.key());
         let (edited, looked_at) = self.persist(|connection| {
             // One view of the record, or rows that are pruned meanwhile would seem to be missing.
@@ -107,10 +113,14 @@ impl Store {
             let from = last_yes(connection, root)?.max(looked);
             Ok((chain::first_edited(connection, from, LOOKED_BACK)?, at))
         })?;
-        match edited {
-            Some(row) => Ok(Some(row)),
-            None => Ok(self.lost_answers(looked_at)?.first().copied()),
+        let edited = match edited {
+            Some(row) => Some(row),
+            None => self.lost_answers(looked_at)?.first().copied(),
+        };
+        if edited.is_none() {
+            *self.whole.borrow_mut() = known;
         }
+        Ok(edited)
     }
 
     /// The sessions in which anything was asked or denied: root, last name, and when that last was. The newest first.

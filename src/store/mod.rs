@@ -55,7 +55,7 @@ mod rows;
 mod sample;
 mod stats;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use self::key::Key;
 
@@ -81,6 +81,8 @@ pub struct Store {
     log: bool,
     /// Opened when it is first needed.
     shared: OnceCell<rusqlite::Connection>,
+    /// For which session the record was last found as it was written, and its head then.
+    whole: RefCell<Option<Box<(String, Head)>>>,
 }
 
 impl Store {

@@ -3,7 +3,7 @@
 //! Making it, bringing an old one up to date and opening one that is ready are one road: whatever was left half done by a
 //! process that was killed is completed by the next.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ impl Store {
             paths.make()?;
         }
         let log = !filesystem::is_shared(paths.folder());
-        Ok(Self { paths: paths.clone(), log, shared: OnceCell::new() })
+        Ok(Self { paths: paths.clone(), log, shared: OnceCell::new(), whole: RefCell::default() })
     }
 
     /// Opens the record where there is one, and makes none.
@@ -291,7 +291,7 @@ mod tests {
         local.write_alone(|connection| chain::append(connection, &row())).unwrap();
         assert_eq!(journal(local.connection().unwrap()), "wal");
         drop(local);
-        let shared = Store { paths: paths.clone(), log: false, shared: OnceCell::new() };
+        let shared = Store { paths: paths.clone(), log: false, shared: OnceCell::new(), whole: RefCell::default() };
         shared.write_alone(|connection| chain::append(connection, &row())).unwrap();
         shared.write_durably(|connection| chain::append(connection, &row())).unwrap();
         assert_eq!(journal(shared.connection().unwrap()), "truncate");
