@@ -58,6 +58,10 @@ fn verb_section(verb: &clap::Command, page: &mut Vec<u8>) {
     man.render_options_section(&mut options).unwrap();
     let options = String::from_utf8(options).unwrap();
     page.extend(options.replace(".SH OPTIONS\n", ".PP\n").into_bytes());
+    if let Some(after) = verb.get_after_help() {
+        let after = after.to_string().replace('\\', "\\e").replace('-', "\\-");
+        page.extend(format!(".PP\n.nf\n{after}\n.fi\n").into_bytes());
+    }
 }
 
 const EXIT_STATUS: &str = ".SH \"EXIT STATUS\"

@@ -209,8 +209,11 @@ fn an_account_that_nobody_lists_runs_commands_too() {
         eprintln!("skipped: only root can be another account");
         return;
     }
-    let mut command = home.program("setpriv");
-    command.args(["--reuid", "3999999", "--regid", "3999999", "--clear-groups"]).arg(env!("CARGO_BIN_EXE_guard"));
-    let output = command.args(["-c", "echo ran"]).current_dir("/").output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{output:?}");
+    for unset in ["nothing", "HOME"] {
+        let mut command = home.program("setpriv");
+        command.args(["--reuid", "3999999", "--regid", "3999999", "--clear-groups"]).arg(env!("CARGO_BIN_EXE_guard"));
+        command.env_remove(unset);
+        let output = command.args(["-c", "echo ran"]).current_dir("/").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "without {unset}: {output:?}");
+    }
 }

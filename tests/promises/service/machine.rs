@@ -88,12 +88,10 @@ impl Machine {
             std::fs::set_permissions(&stand_in, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
         std::fs::write(path("bin/guard"), "").unwrap();
-        let script = "mount --make-rprivate / && cp -a /etc \"$1/etc\" && mkdir -p \"$1/etc/guard\" \
-            && cat \"$1/passwd\" >> \"$1/etc/passwd\" && rm -rf \"$1/etc/guard\" && mkdir \"$1/etc/guard\" \
+        let script = "mount --make-rprivate / && cp -a /etc \"$1/etc\" && cat \"$1/passwd\" >> \"$1/etc/passwd\" && rm -rf \"$1/etc/guard\" && mkdir \"$1/etc/guard\" \
             && cp \"$1/config.toml\" \"$1/etc/guard/\" && chmod -R go-w \"$1/etc/guard\" \
             && mount --bind \"$1/lib\" /var/lib && mount --bind \"$1/runtime\" /run \
-            && mount --bind \"$1/etc\" /etc && mount --bind \"$2\" \"$1/bin/guard\" \
-            && mount -o remount,bind,exec \"$1/bin/guard\"; echo $? > \"$1/ready\"; exec sleep 3600";
+            && mount --bind \"$1/etc\" /etc && mount --bind \"$2\" \"$1/bin/guard\"; echo $? > \"$1/ready\"; exec sleep 3600";
         let mut command = Command::new("unshare");
         command.args(["-m", "sh", "-c", script, "sh"]).arg(folder.path()).arg(env!("CARGO_BIN_EXE_guard"));
         let holder = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
