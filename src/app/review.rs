@@ -120,6 +120,8 @@ struct Sitting<'a> {
     status: String,
     /// Words that go with a no.
     entry: Option<String>,
+    /// What that no is for.
+    refused: Vec<Pending>,
     results: Vec<String>,
 }
 
@@ -133,6 +135,7 @@ impl<'a> Sitting<'a> {
             cards: HashMap::new(),
             status: String::new(),
             entry: None,
+            refused: Vec::new(),
             results: Vec::new(),
         }
     }
@@ -212,6 +215,7 @@ impl<'a> Sitting<'a> {
 
     fn view(&mut self, columns: usize) -> Result<ReviewView, AnswerError> {
         let look = self.look;
+        self.list.hold();
         let card = match self.list.here() {
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
@@ -257,19 +261,24 @@ impl<'a> Sitting<'a> {
         }
     }
 
+    /// What is marked and shown is to be refused, or where nothing is the one that the cursor is on.
     fn begin_to_deny(&mut self) {
-        if self.list.here().is_some() {
+        self.refused = self.list.chosen();
+        if self.refused.is_empty() {
+            self.refused.extend(self.list.here());
+        }
+        if !self.refused.is_empty() {
             self.entry = Some(String::new());
         }
     }
 
-    /// Refuses what is marked and shown, or where nothing is the one that the cursor is on.
+    /// Refuses it, as far as it still waits: not what stands in its place by now.
     fn deny(&mut self) -> Result<(), AnswerError> {
         let words = self.entry.take().unwrap_or_default();
         let words = Some(words.trim()).filter(|words| !words.is_empty());
-        let mut chosen = self.list.chosen();
+        let chosen = self.list.left_of(&std::mem::take(&mut self.refused));
         if chosen.is_empty() {
-            chosen.extend(self.list.here());
+            self.status = "it has gone from the queue meanwhile: nothing was refused".to_owned();
         }
         let mut report = Report::default();
         for one in chosen {

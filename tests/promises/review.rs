@@ -302,6 +302,38 @@ fn stopped_and_brought_back_it_goes_on() {
 }
 
 #[test]
+fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
+    let home = home();
+    let askers: Vec<Asker> =
+        ["one", "two", "three", "four"].iter().map(|name| Asker::new(&home, &["npm", "install", name])).collect();
+    let mut terminal = review(&home, 100, 30, &[]);
+    terminal.wait_for("4 commands wait");
+    terminal.send("j");
+    terminal.wait_for(&format!("> [ ] {}", askers[1].id));
+    terminal.send("d");
+    terminal.wait_for("Why not?");
+    terminal.send("\r");
+    terminal.wait_for("3 commands wait");
+    terminal.wait_for(&format!("> [ ] {}", askers[2].id));
+    // While a no to it is being worded, somebody else answers it.
+    terminal.send("d");
+    terminal.wait_for("Why not?");
+    person(&home, &["deny", &askers[2].id]).wait_exit();
+    terminal.wait_for("2 commands wait");
+    terminal.send("\r");
+    terminal.wait_for("nothing was refused");
+    for (number, expected) in [State::Waiting, State::Denied, State::Denied, State::Waiting].into_iter().enumerate() {
+        assert_eq!(state(&home, &askers[number].id), expected, "{number}");
+    }
+    terminal.send("q");
+    terminal.wait_exit();
+    for asker in askers {
+        person(&home, &["deny", &asker.id]).wait_exit();
+        asker.refused("denied by a person");
+    }
+}
+
+#[test]
 fn where_the_cursor_cannot_be_moved_each_is_asked_about_in_lines() {
     let home = home();
     let first = Asker::new(&home, &["npm", "install", "left-pad"]);

@@ -27,6 +27,8 @@ pub struct List {
     all: Vec<Pending>,
     /// The request that the cursor is on.
     at: Option<String>,
+    /// Where it was when it was last shown: it stays there when its request goes.
+    stood: usize,
     marked: HashSet<Name>,
     opened: HashSet<Name>,
     /// Only this session.
@@ -106,7 +108,14 @@ impl List {
     /// The place of the cursor among what is shown.
     pub fn place(&self) -> usize {
         let shown = self.shown();
-        self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at)).unwrap_or(0)
+        let at = self.at.as_ref().and_then(|at| shown.iter().position(|one| one.id == *at));
+        at.unwrap_or_else(|| self.stood.min(shown.len().saturating_sub(1)))
+    }
+
+    /// Keeps the cursor on the request that it is shown on, whatever comes and goes around it.
+    pub fn hold(&mut self) {
+        self.stood = self.place();
+        self.at = self.here().map(|one| one.id);
     }
 
     pub fn here(&self) -> Option<Pending> {
@@ -146,6 +155,12 @@ impl List {
             None => tiers.first().copied(),
             Some(now) => tiers.into_iter().find(|tier| *tier > now),
         };
+    }
+
+    /// Those of these that are still there.
+    pub fn left_of(&self, chosen: &[Pending]) -> Vec<Pending> {
+        let is_chosen = |one: &&Pending| chosen.iter().any(|other| (&other.id, other.filed) == (&one.id, one.filed));
+        self.all.iter().filter(is_chosen).cloned().collect()
     }
 
     /// What is marked, among what is shown.
