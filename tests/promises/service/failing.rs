@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::UnixListener;
 
 use super::machine::{ADA, FLAGGED, Machine, Running, uid};
+use crate::harness::home::Home;
 
 /// A socket in the place of the service's, which answers each line with this.
 fn stand_in(machine: &Machine, answer: &'static str) {
@@ -111,4 +112,16 @@ fn a_service_that_comes_back_goes_on_with_what_waits() {
     ada.wait_exit();
     asker.ran();
     assert_eq!(machine.ran(), 1);
+}
+
+#[test]
+fn without_other_accounts_too_a_service_that_is_down_lets_nothing_flagged_through() {
+    let home = Home::new();
+    let script = "etc=\"$HOME/etc\" && mkdir \"$etc\" && { cp -r /etc/. \"$etc\" 2>/dev/null || true; } && rm -rf \"$etc/guard\" && mkdir \"$etc/guard\" \
+        && printf '[service]\\naccount = \"root\"\\nsocket = \"/nowhere/guard.sock\"\\n' > \"$etc/guard/config.toml\" \
+        && chmod -R go-w \"$etc/guard\" && mount --bind \"$etc\" /etc && shift; \
+        GUARD_WAIT=5 exec \"$0\" -- \"$@\"";
+    let Some(output) = home.in_a_namespace(script) else { return };
+    home.holds_back(&output, "guard's service at /nowhere/guard.sock cannot be used: no such file or directory");
+    assert!(!home.data().exists());
 }
