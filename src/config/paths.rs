@@ -199,7 +199,7 @@ impl<'a> Finder<'a> {
             self.report(folder, format!("holds {} pattern files; at most {MAX_PATTERN_FILES} are read", files.len()));
             files.clear();
         }
-        files.sort();
+        files.sort_unstable();
         if self.layer == Layer::Machine {
             files.retain(|path| self.is_trusted(path));
         } else if self.layer != Layer::Project {

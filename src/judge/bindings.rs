@@ -31,7 +31,7 @@ impl Bindings {
             .iter()
             .map(|finding| (&finding.rule, finding.tier, finding.span.start, finding.span.end, &finding.touches))
             .collect();
-        findings.sort();
+        findings.sort_unstable();
         Self { folder, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
     }
 

@@ -117,7 +117,7 @@ impl Judgment {
                 .iter()
                 .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
                 .collect();
-            findings.sort();
+            findings.sort_unstable();
             findings
         };
         if key(self) != key(fresh) {

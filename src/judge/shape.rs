@@ -33,7 +33,7 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
         let mut words = vec![name.clone()];
         words.extend(act.sub.iter().cloned());
         let mut flags: Vec<_> = act.flags.iter().map(|flag| flag.name.clone()).collect();
-        flags.sort();
+        flags.sort_unstable();
         flags.dedup();
         words.extend(flags);
         shapes.push(words.join(" "));

@@ -175,7 +175,7 @@ pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Op
     };
     let about = about.map(|row| ("about", Cell::Integer(row)));
     let mut columns: Vec<&(&'static str, Cell<'_>)> = draft.0.iter().chain(&about).collect();
-    columns.sort_by_key(|(name, _)| *name);
+    columns.sort_unstable_by_key(|(name, _)| *name);
     let hash = link(before, row, columns.iter().map(|(name, cell)| (*name, cell.value())));
 
     let mut sql = String::from("INSERT INTO record(id,hash");

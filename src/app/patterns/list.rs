@@ -17,7 +17,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
             && (!args.own || !built_in())
     };
     let mut rules: Vec<&Rule> = catalog.all_rules().filter(fits).collect();
-    rules.sort_by(|left, right| left.id.cmp(&right.id));
+    rules.sort_unstable_by(|left, right| left.id.cmp(&right.id));
     if args.json {
         for rule in rules {
             out.json(&as_json(rule, catalog, None))?;

@@ -41,7 +41,7 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(&'static str, PathBuf)> {
     let mut add = |agent: &'static str, folder: &Path, wanted: &dyn Fn(&Path) -> bool| {
         let mut files = Vec::new();
         walk(folder, 0, wanted, &mut files);
-        files.sort();
+        files.sort_unstable();
         found.extend(files.into_iter().map(|file| (agent, file)));
     };
     let ends = |path: &Path, end: &str| path.extension().is_some_and(|extension| extension == end);

@@ -139,7 +139,7 @@ impl List {
 
     pub fn next_session(&mut self) {
         let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
-        sessions.sort();
+        sessions.sort_unstable();
         sessions.dedup();
         self.session = match &self.session {
             None => sessions.first().cloned(),
@@ -149,7 +149,7 @@ impl List {
 
     pub fn next_tier(&mut self) {
         let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
-        tiers.sort();
+        tiers.sort_unstable();
         tiers.dedup();
         self.tier = match self.tier {
             None => tiers.first().copied(),

@@ -207,7 +207,7 @@ impl Report {
             *group = (change, group.1 + 1);
         }
         let mut groups: Vec<_> = groups.into_values().collect();
-        groups.sort_by_key(|(change, times)| (std::cmp::Reverse(*times), change.row));
+        groups.sort_unstable_by_key(|(change, times)| (std::cmp::Reverse(*times), change.row));
         groups
     }
 

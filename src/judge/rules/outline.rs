@@ -254,7 +254,7 @@ mod tests {
 
     fn names(text: &str) -> Option<Vec<String>> {
         let mut names: Vec<String> = Outline::of(text)?.names.iter().map(ToString::to_string).collect();
-        names.sort();
+        names.sort_unstable();
         Some(names)
     }
 

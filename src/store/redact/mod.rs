@@ -67,7 +67,7 @@ impl Secrets<'_> {
         if self.spans.is_empty() {
             return (self.text.to_owned(), false);
         }
-        self.spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        self.spans.sort_unstable_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
         let mut out = String::with_capacity(self.text.len());
         let mut at = 0;
         let mut covered = 0;

@@ -91,7 +91,7 @@ pub(super) fn clean(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act)
             }
         }
     }
-    doomed.sort();
+    doomed.sort_unstable();
     if doomed.is_empty() {
         return Ok(());
     }

@@ -238,6 +238,6 @@ fn expand(look: &mut Look<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>>
             found.push(dir.join(&name));
         }
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }

@@ -276,7 +276,7 @@ impl Check<'_> {
                 }
             }
         }
-        subs.sort();
+        subs.sort_unstable();
         subs.dedup();
         subs
     }
