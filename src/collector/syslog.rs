@@ -1,7 +1,7 @@
 //! Syslog as RFC 5424 has it, in datagrams or, by RFC 6587, with its length in front in a stream.
 
 use std::io::{self, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::time::Duration;
 
 /// Security and authorization messages, for private readers.
@@ -87,8 +87,8 @@ pub fn stream(host: &str, port: u16, messages: &[Vec<u8>]) -> io::Result<()> {
 
 /// A stream to a host, which may not keep us waiting.
 pub(super) fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
-    for address in (host, port).to_socket_addrs()? {
+    let mut last = super::unknown(host);
+    for address in super::addresses(host, port)? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(stream) => {
                 stream.set_read_timeout(Some(PATIENCE))?;

@@ -54,8 +54,7 @@ impl Paths {
             let data = data.or_else(|| home.map(|home| home.join(DATA))).ok_or(StoreError::NoHome)?;
             return Ok(Self::new(data.join("guard")));
         }
-        let directories = directories::BaseDirs::new().ok_or(StoreError::NoHome)?;
-        Ok(Self::new(directories.data_dir().join("guard")))
+        Ok(Self::new(data_folder().ok_or(StoreError::NoHome)?.join("guard")))
     }
 
     /// The folder.
@@ -94,4 +93,15 @@ impl Paths {
             _ => Ok(()),
         }
     }
+}
+/// Where programs keep what is theirs, by the XDG base directory specification.
+#[cfg(target_os = "linux")]
+fn data_folder() -> Option<PathBuf> {
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
+    data.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(DATA)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn data_folder() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|directories| directories.data_dir().to_owned())
 }
