@@ -363,6 +363,29 @@ fn a_temp_directory_that_no_variable_names_may_be_no_place_at_all() {
 }
 
 #[test]
+fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() {
+    for (line, expected) in [
+        ("find . -name __pycache__ -prune -o -type f -delete", Tier::High),
+        ("find . ! -name '*.pyc' -delete", Tier::High),
+        ("find . -name '*.pyc' -o -delete", Tier::High),
+        ("find . \\( -name '*.pyc' -o -name notes.txt \\) -delete", Tier::Medium),
+        ("find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete", Tier::Low),
+        ("find . -name node_modules -prune -o -name '*.pyc' -delete", Tier::Low),
+        ("find . -not -path './.git/*' -name '*.orig' -delete", Tier::Low),
+        ("find . -name __pycache__ -prune -o -type f -print", Tier::Safe),
+    ] {
+        assert_eq!(tier(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_for_both_is_written() {
+    assert_eq!(tier("echo x 1<>~/.config/guard/config.toml"), Tier::Critical);
+    assert_eq!(tier("cat x 1<>/dev/sda"), Tier::Critical);
+    assert!(tier("exec 3<>/tmp/fifo") <= Tier::Low);
+}
+
+#[test]
 fn what_is_written_through_a_link_is_judged_by_where_the_link_leads() {
     let scene = Scene::repository();
     std::fs::write(scene.top().join("home/.bashrc"), "").unwrap();

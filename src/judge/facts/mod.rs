@@ -39,6 +39,7 @@ pub mod question;
 mod recipes;
 mod redirect;
 mod scripts;
+mod search;
 mod shells;
 mod split;
 mod state;

@@ -6,6 +6,7 @@ use super::builtins::Builtin;
 use super::expand::Field;
 use super::frame::Frame;
 use super::paths::names_sink;
+use super::search;
 use super::state::{Bound, Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -73,6 +74,14 @@ impl Walker<'_> {
         let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
         let id = self.program_act(state, frame, verb, &words, &reading, env, span, disguise);
         self.effects(state, frame, &reading, id, span);
+        if let (Some(program), "find" | "gfind" | "bfs") = (described, name) {
+            for part in search::alternatives(&words).unwrap_or_default() {
+                let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
+                let reading = arguments::read(program, &part);
+                let id = self.program_act(state, frame, verb, &part, &reading, env, span, disguise);
+                self.effects(state, frame, &reading, id, span);
+            }
+        }
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
             self.perhaps_empty(state, frame, (name, path.as_deref()), described, &words, env, span, disguise);
         }

@@ -86,7 +86,15 @@ impl Walker<'_> {
                     Stream::Text(Rc::new(fetched))
                 } else {
                     effects.push((Effect::Load, operand()));
-                    self.read_from(state, &operand())
+                    // Opened for both, it is written over from its beginning and not cut off.
+                    if redirect.op == RedirectOp::ReadWrite {
+                        effects.push((Effect::Append, operand()));
+                    }
+                    if redirect.op == RedirectOp::ReadWrite && fd != 0 {
+                        self.written_to(state, frame, &operand(), true)
+                    } else {
+                        self.read_from(state, &operand())
+                    }
                 };
                 state.streams.set(fd, stream);
             }

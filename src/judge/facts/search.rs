@@ -1,0 +1,184 @@
+//! What `find … -delete` deletes: its expression, as the alternatives under which a file goes.
+//!
+//! `find . -name '*.pyc' -o -delete` deletes what is not named so. Rules speak of the tests that stand in a command; here
+//! the tests that do not narrow the deletion are taken out, and each alternative becomes a command of its own.
+
+use super::arguments::Arg;
+
+/// More alternatives than this are taken for a deletion without tests.
+const MAX_ALTERNATIVES: usize = 16;
+
+/// How deep brackets may nest before the deletion is taken for one without tests.
+const MAX_DEPTH: usize = 16;
+
+/// Options of the whole search, with how many words follow. They narrow nothing and stay where they are.
+const GLOBAL: [(&str, usize); 16] = [
+    ("-H", 0),
+    ("-L", 0),
+    ("-P", 0),
+    ("-maxdepth", 1),
+    ("-mindepth", 1),
+    ("-d", 0),
+    ("-depth", 0),
+    ("-xdev", 0),
+    ("-x", 0),
+    ("-mount", 0),
+    ("-daystart", 0),
+    ("-follow", 0),
+    ("-noleaf", 0),
+    ("-warn", 0),
+    ("-nowarn", 0),
+    ("-regextype", 1),
+];
+
+/// Actions, and tests that every file may pass.
+const IDLE: [(&str, usize); 13] = [
+    ("-prune", 0),
+    ("-print", 0),
+    ("-print0", 0),
+    ("-ls", 0),
+    ("-quit", 0),
+    ("-true", 0),
+    ("-type", 1),
+    ("-xtype", 1),
+    ("-printf", 1),
+    ("-fprint", 1),
+    ("-fprint0", 1),
+    ("-fls", 1),
+    ("-fprintf", 2),
+];
+
+/// Tests without a value.
+const BARE: [&str; 7] = ["-empty", "-executable", "-readable", "-writable", "-nouser", "-nogroup", "-false"];
+
+/// The tests, as places in the words, that must all hold for a file to go.
+type Narrow = Vec<usize>;
+
+/// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
+pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
+    let text: Vec<Option<String>> = words.iter().map(|word| word.value.known().map(std::borrow::Cow::into_owned)).collect();
+    let is =
+        |at: usize, wanted: &[&str]| text.get(at).and_then(Option::as_deref).is_some_and(|word| wanted.contains(&word));
+    let joins = ["-o", "-or", ",", "!", "-not", "-prune"];
+    let deletes = (0..words.len()).any(|at| is(at, &["-delete"]));
+    if !deletes || !(0..words.len()).any(|at| is(at, &joins)) {
+        return None;
+    }
+    let first = (0..words.len()).find(|at| {
+        text.get(*at)
+            .and_then(Option::as_deref)
+            .is_some_and(|word| word.starts_with(['-', '(', '!']) && !GLOBAL[..3].iter().any(|(name, _)| *name == word))
+    })?;
+    let mut reader = Reader { text: &text, at: first, global: Vec::new(), deleted: Vec::new() };
+    let whole = reader.list(&[Vec::new()], MAX_DEPTH).is_some() && reader.at == words.len();
+    let mut ways = reader.deleted;
+    if !whole || ways.is_empty() || ways.len() > MAX_ALTERNATIVES || ways.iter().any(Vec::is_empty) {
+        ways = vec![Vec::new()];
+    }
+    let kept = |way: &Narrow| {
+        let stays = |at: usize| at < first || reader.global.contains(&at) || way.contains(&at) || is(at, &["-delete"]);
+        words.iter().enumerate().filter(|(at, _)| stays(*at)).map(|(_, word)| word.clone()).collect()
+    };
+    Some(ways.iter().map(kept).collect())
+}
+
+struct Reader<'a> {
+    text: &'a [Option<String>],
+    at: usize,
+    /// The places of options of the whole search.
+    global: Vec<usize>,
+    /// The alternatives under which something was deleted.
+    deleted: Vec<Narrow>,
+}
+
+impl Reader<'_> {
+    fn word(&self) -> Option<&str> {
+        self.text.get(self.at)?.as_deref()
+    }
+
+    /// Alternatives up to a closing bracket or the end, each beginning with what `under` demands; what a file must have
+    /// passed behind them. `None`: it could not be read.
+    fn list(&mut self, under: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
+        let mut all = Vec::new();
+        loop {
+            all.extend(self.terms(under, depth)?);
+            match self.word() {
+                Some("-o" | "-or" | ",") => self.at += 1,
+                _ => break,
+            }
+        }
+        (all.len() <= MAX_ALTERNATIVES).then_some(all)
+    }
+
+    /// Terms that must all hold.
+    fn terms(&mut self, under: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
+        let mut held: Vec<Narrow> = under.to_vec();
+        while self.at < self.text.len() {
+            let before = self.at;
+            match self.word() {
+                Some("-o" | "-or" | "," | ")") => break,
+                Some("-a" | "-and") => self.at += 1,
+                Some("!" | "-not") => {
+                    self.at += 1;
+                    // What must not hold narrows nothing that can be named.
+                    let deleted = self.deleted.len();
+                    self.term(&[Vec::new()], depth)?;
+                    if self.deleted.len() > deleted {
+                        return None;
+                    }
+                }
+                _ => held = self.term(&held, depth)?,
+            }
+            if self.at == before {
+                return None;
+            }
+        }
+        Some(held)
+    }
+
+    fn term(&mut self, held: &[Narrow], depth: usize) -> Option<Vec<Narrow>> {
+        let begin = self.at;
+        let arity =
+            |list: &[(&str, usize)], word: &str| list.iter().find(|(name, _)| *name == word).map(|(_, count)| *count);
+        let word = self.word()?.to_owned();
+        if matches!(word.as_str(), "!" | "-not") {
+            self.at += 1;
+            return self.term(held, depth);
+        }
+        if word == "(" {
+            self.at += 1;
+            let inside = self.list(held, depth.checked_sub(1)?)?;
+            return (self.word() == Some(")")).then(|| {
+                self.at += 1;
+                inside
+            });
+        }
+        if word == "-delete" {
+            self.at += 1;
+            self.deleted.extend_from_slice(held);
+            return Some(held.to_vec());
+        }
+        if matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+            while !matches!(self.word(), Some(";" | "+")) {
+                self.at += 1;
+                if self.at >= self.text.len() {
+                    return None;
+                }
+            }
+            self.at += 1;
+            return Some(held.to_vec());
+        }
+        if let Some(count) = arity(&GLOBAL, &word) {
+            self.at += 1 + count;
+            self.global.extend(begin..self.at);
+            return Some(held.to_vec());
+        }
+        if let Some(count) = arity(&IDLE, &word) {
+            self.at += 1 + count;
+            return Some(held.to_vec());
+        }
+        self.at += if BARE.contains(&word.as_str()) { 1 } else { 2 };
+        let test = begin..self.at;
+        Some(held.iter().map(|way| way.iter().copied().chain(test.clone()).collect()).collect())
+    }
+}
