@@ -364,6 +364,7 @@ fn a_temp_directory_that_no_variable_names_may_be_no_place_at_all() {
 
 #[test]
 fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() {
+    let scene = project();
     for (line, expected) in [
         ("find . -name __pycache__ -prune -o -type f -delete", Tier::High),
         ("find . ! -name '*.pyc' -delete", Tier::High),
@@ -374,7 +375,20 @@ fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() 
         ("find . -not -path './.git/*' -name '*.orig' -delete", Tier::Low),
         ("find . -name __pycache__ -prune -o -type f -print", Tier::Safe),
     ] {
-        assert_eq!(tier(line), expected, "{line}");
+        assert_eq!(tier_in(&scene, line), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_is_doubled_again_and_again_is_followed_only_so_far() {
+    let doubled = |start: &str, step: &str, end: &str| format!("{start};{}{end}", format!("{step};").repeat(40));
+    for (line, least) in [
+        (doubled("x=a", "x=$x$x", "echo hi"), Tier::Safe),
+        (doubled("x=\"$U-\"", "x=$x$x", "eval \"$x\""), Tier::High),
+        (doubled("a=(1 2)", "a=(\"${a[@]}\" \"${a[@]}\")", "rm -rf \"${a[@]}\""), Tier::High),
+        (doubled("set -- a", "set -- \"$@\" \"$@\"", "\"$@\""), Tier::High),
+    ] {
+        assert!(tier(&line) >= least, "{line}");
     }
 }
 

@@ -32,6 +32,9 @@ impl Field {
     }
 }
 
+/// So many words are followed that one becomes (`"$@"`, `${list[@]}`).
+const MAX_FIELDS: usize = 1024;
+
 impl Walker<'_> {
     /// Expands a word to arguments and appends them.
     pub fn fields(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
@@ -72,7 +75,12 @@ impl Walker<'_> {
         let mut atoms = Vec::new();
         self.atoms(state, frame, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
         let ifs = self.separators(state);
-        out.extend(split(atoms, &ifs, !state.noglob).into_iter().map(|value| Field { value, span, disguise }));
+        let mut values = split(atoms, &ifs, !state.noglob);
+        if values.len() > MAX_FIELDS {
+            self.limit(span, "too many words to analyse");
+            values.truncate(MAX_FIELDS);
+        }
+        out.extend(values.into_iter().map(|value| Field { value, span, disguise }));
     }
 
     /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.

@@ -56,7 +56,8 @@ type Narrow = Vec<usize>;
 
 /// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
 pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
-    let text: Vec<Option<String>> = words.iter().map(|word| word.value.known().map(std::borrow::Cow::into_owned)).collect();
+    let text: Vec<Option<String>> =
+        words.iter().map(|word| word.value.known().map(std::borrow::Cow::into_owned)).collect();
     let is =
         |at: usize, wanted: &[&str]| text.get(at).and_then(Option::as_deref).is_some_and(|word| wanted.contains(&word));
     let joins = ["-o", "-or", ",", "!", "-not", "-prune"];

@@ -19,6 +19,9 @@ const MAX_DIRECTORIES: usize = 3;
 /// The longest text that a value is followed with, in bytes.
 pub(super) const MAX_TEXT: usize = 64 * 1024;
 
+/// So many pieces of a value are followed.
+const MAX_PIECES: usize = 1024;
+
 /// What a variable holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Bound {
@@ -334,7 +337,7 @@ pub(super) trait Build {
 
 impl Build for Value {
     fn push_text(&mut self, text: &str) {
-        if text.is_empty() {
+        if text.is_empty() || is_cut(self) {
             return;
         }
         if let Some(Piece::Text(last)) = self.pieces.last_mut() {
@@ -353,6 +356,7 @@ impl Build for Value {
     fn push_piece(&mut self, piece: &Piece) {
         match piece {
             Piece::Text(text) => self.push_text(text),
+            _ if is_cut(self) => {}
             // A run of the same unknown says no more than one of it, and would grow without end.
             other if self.pieces.last() == Some(other) && matches!(other, Piece::Unknown(_)) => {}
             other => self.pieces.push(other.clone()),
@@ -375,6 +379,15 @@ impl Build for Value {
     fn known_text(&self) -> Option<String> {
         self.known().map(std::borrow::Cow::into_owned)
     }
+}
+
+/// Whether nothing more is to be added: a variable that is doubled again and again would grow without end.
+fn is_cut(value: &mut Value) -> bool {
+    if value.pieces.len() >= MAX_PIECES {
+        value.pieces.truncate(MAX_PIECES - 1);
+        value.pieces.push(too_long());
+    }
+    value.pieces.last() == Some(&too_long())
 }
 
 fn too_long() -> Piece {

@@ -247,7 +247,7 @@ impl<'a> Walker<'a> {
     }
 
     #[inline(never)]
-    fn limit(&mut self, span: Span, detail: &str) {
+    pub fn limit(&mut self, span: Span, detail: &str) {
         if !std::mem::replace(&mut self.limited, true) {
             self.opaque(OpaqueReason::Limit, detail, span);
         }
