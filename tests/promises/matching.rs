@@ -373,7 +373,7 @@ fn a_search_deletes_what_its_expression_says_and_not_what_one_test_in_it_says() 
         ("find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete", Tier::Low),
         ("find . -name node_modules -prune -o -name '*.pyc' -delete", Tier::Low),
         ("find . -not -path './.git/*' -name '*.orig' -delete", Tier::Low),
-        ("find . -name __pycache__ -prune -o -type f -print", Tier::Safe),
+        ("find . -name __pycache__ -prune -o -type f -delete -print", Tier::High),
     ] {
         assert_eq!(tier_in(&scene, line), expected, "{line}");
     }
