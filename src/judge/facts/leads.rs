@@ -91,7 +91,11 @@ impl Walker<'_> {
     /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
     #[inline(never)]
     fn source_of_the_line(&mut self, state: &State, frame: &Frame, args: &[Field], span: Span) {
-        let mut sources: Vec<Value> = args.iter().filter_map(|field| self.content_of(state, &field.value)).collect();
+        // What it is told to write is no source.
+        let mut sources: Vec<Value> = (0..args.len())
+            .filter(|&at| at == 0 || !args[at - 1].value.is("-o"))
+            .filter_map(|at| self.content_of(state, &args[at].value))
+            .collect();
         if args.iter().any(|field| field.value.is("-")) {
             sources.push(self.stdin_of(state).0);
         }
