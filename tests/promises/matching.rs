@@ -427,3 +427,58 @@ fn guards_own_verbs_are_a_persons_to_type_and_nobody_elses() {
     let typed = Invocation { origin: Origin::Cli, ..invocation("pkill guard", "/nonexistent", "/nonexistent/home") };
     assert_eq!(findings_of(typed).0.first().map(|finding| finding.tier), Some(Tier::Critical));
 }
+
+#[test]
+fn what_is_put_into_a_directory_is_judged_by_where_it_comes_to_lie() {
+    for (line, expected) in [
+        ("mv guard ~/.config/", Tier::Critical),
+        ("rsync -a guard ~/.config/", Tier::Critical),
+        ("cp --parents guard/config.toml ~/.config/", Tier::Critical),
+        ("cp .bashrc ~", Tier::High),
+        ("cp a dot/.bashrc ~", Tier::High),
+        ("cp -t ~ .bashrc", Tier::High),
+        ("mv .ssh ~", Tier::High),
+        ("install .bashrc ~", Tier::High),
+        ("ln -sf /srv/dot/.bashrc ~/", Tier::High),
+        ("cp -r other/.git .", Tier::High),
+        ("cp other/.envrc .", Tier::High),
+        ("cp -r dot/. ~/", Tier::Medium),
+        ("rsync -a dot/ ~/", Tier::Medium),
+        ("cp -rT x ~/.config", Tier::Medium),
+        ("find dot -type f -exec cp {} ~ \\;", Tier::Medium),
+        ("cp -r workflows .github/", Tier::Medium),
+        ("cp a.txt ~/notes/", Tier::Low),
+        ("cp a.txt *.log ~", Tier::Low),
+        ("cp -r src ~", Tier::Low),
+        ("cp -r src /tmp/x", Tier::Low),
+        ("cp *.log /tmp", Tier::Low),
+        ("cp -r src/. build/", Tier::Low),
+        ("rsync -a src/ ~/backup/", Tier::Low),
+        ("mv build ../old", Tier::Low),
+        ("for f in *.txt; do cp \"$f\" ~/notes/; done", Tier::Low),
+    ] {
+        assert_eq!(tier(line), expected, "{line}");
+    }
+    let scene = project();
+    scene.write(".github/a", "");
+    assert_eq!(tier_in(&scene, "cp -r workflows .github"), Tier::Medium, "a directory that is there");
+}
+
+#[test]
+fn who_moves_or_relinks_what_holds_guards_files_touches_them() {
+    for line in [
+        "mv ~/.config ~/.config2",
+        "mv ~/.local /tmp/x",
+        "mv ~/.conf* /tmp",
+        "mv -T x ~/.config",
+        "ln -sfn /tmp/evil ~/.config",
+        "ln -sfT /tmp/evil ~/.local/share",
+    ] {
+        assert_eq!(tier(line), Tier::Critical, "{line}");
+    }
+    for line in
+        ["mv ~/notes ~/old", "mv ~/.cache /tmp/x", "ln -sfn build current", "ln -s ~/src/x ~/x", "cp x ~/.config/app"]
+    {
+        assert!(tier(line) <= Tier::Low, "{line}");
+    }
+}

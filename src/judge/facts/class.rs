@@ -62,6 +62,8 @@ pub enum PathClass {
     Dynamic,
     /// On another host (`host:path`).
     Remote,
+    /// A name that is not known at the top of a home, or in a folder there that keeps settings.
+    HomeUnnamed,
 }
 
 /// A set of [`PathClass`].

@@ -26,6 +26,7 @@ mod function;
 mod guessed;
 pub mod hosts;
 mod input;
+mod landing;
 mod leads;
 mod lists;
 mod looks;

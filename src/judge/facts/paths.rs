@@ -169,6 +169,7 @@ impl Placer {
             add(PathClass::Sink, system::is_sink(path));
             add(PathClass::Kernel, system::is_kernel(path));
             add(PathClass::Home, home);
+            add(PathClass::HomeUnnamed, path.dynamic && self.homes.iter().any(|home| is_unnamed(path, home)));
             add(PathClass::InHome, self.homes.iter().any(|home| path.relation(home) == Relation::Below));
             add(PathClass::Temp, temp);
             let lies = self.lies(path, inquiry);
@@ -284,6 +285,25 @@ impl Placer {
         configured || socket
     }
 
+    /// Whether a value names a directory that holds guard's configuration or its data. A home is more than that.
+    #[must_use]
+    pub fn holds_own(&self, value: &Value, cwd: Option<&str>) -> bool {
+        self.path(value, cwd).is_some_and(|path| self.is_above_own(&path))
+    }
+
+    /// Whether a path is an ancestor of guard's configuration or data, below a home or one of the directories that
+    /// the environment names.
+    #[must_use]
+    pub fn is_above_own(&self, path: &NormalPath) -> bool {
+        const KEPT: [&str; 4] =
+            [".config/guard", ".local/share/guard", ".local/state/guard", "Library/Application Support/guard"];
+        let below_home = self.homes.iter().any(|home| {
+            path.relation(home) == Relation::Below
+                && KEPT.iter().any(|kept| path.relation(&format!("{home}/{kept}")) == Relation::Above)
+        });
+        below_home || self.bases.iter().any(|base| path.relation(base) == Relation::Same && !self.is_home(path))
+    }
+
     /// The classes that the catalog's lists give to it, to what it would be without the glob at its end, and, for what
     /// is generated, to the directories above it.
     fn listed(&self, path: &NormalPath, catalog: &Catalog) -> PathClasses {
@@ -321,6 +341,20 @@ const BINARIES: [&str; 2] = ["guard", "guard-sh"];
 
 /// How many directories above a path are looked at.
 const MAX_ABOVE: usize = 12;
+
+/// Whether the first unknown name of a path is all of a name, at the top of a home or in a folder there that keeps
+/// settings.
+fn is_unnamed(path: &NormalPath, home: &str) -> bool {
+    const SETTINGS: [&str; 5] = [".config", ".local", ".ssh", ".local/share", ".local/bin"];
+    if path.found || path.relation(home) != Relation::Below {
+        return false;
+    }
+    let Some(below) = path.components.get(normal::names(home).count()..) else { return false };
+    let Some(at) = below.iter().position(|component| component.unknown) else { return false };
+    let above: Vec<&str> = below.iter().take(at).map(|component| component.text.as_str()).collect();
+    let whole = below.get(at).is_some_and(|component| component.text.chars().all(|c| c == HOLE));
+    whole && (above.is_empty() || SETTINGS.contains(&above.join("/").as_str()))
+}
 
 /// Whether `path` is `directory` or lies below it, both normal.
 fn is_within(path: &str, directory: &str) -> bool {

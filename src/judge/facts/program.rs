@@ -253,6 +253,7 @@ impl Walker<'_> {
                 self.written_by(state, frame, derived, reading, parent);
             }
         }
+        self.landings(state, frame, reading, parent, span);
     }
 
     /// Adds an effect act.

@@ -134,7 +134,7 @@ pub(super) struct Walker<'a> {
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
-    placer: std::cell::OnceCell<Placer>,
+    pub placer: std::cell::OnceCell<Placer>,
     steps: u32,
     depth: u32,
     pub limited: bool,

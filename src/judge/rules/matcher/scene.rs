@@ -160,7 +160,13 @@ impl<'a> Seen<'a> {
             let scene = view.scene;
             let cwd = view.act.cwd.as_deref();
             let classes = scene.placer.classes(&self.operand.value, cwd, scene.catalog, scene.inquiry);
-            classes.and(self.behind_links(view).unwrap_or_default())
+            let classes = classes.and(self.behind_links(view).unwrap_or_default());
+            // Taken away with the directory that holds them, guard's own files are gone as well.
+            let takes = view.act.verb == Verb::Effect(Effect::Move) && view.act.remote.is_none();
+            if takes && self.path(view).is_some_and(|path| scene.placer.is_above_own(path)) {
+                return classes.with(PathClass::Guard);
+            }
+            classes
         })
     }
 
