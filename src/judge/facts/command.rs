@@ -81,11 +81,15 @@ impl Walker<'_> {
         };
         let readers = std::mem::replace(&mut self.readers, outer_readers);
         self.redirect_acts(state, frame, effects, act, simple.words.is_empty());
-        self.read_back(state, frame, readers);
-        if let Some(outer) = outer
-            && !(fields.len() == 1 && fields.first().is_some_and(|field| field.value.is("exec")))
-        {
-            state.streams = outer;
+        if let Some(outer) = outer {
+            if keeps_streams(&fields) {
+                self.read_at_the_end(state, outer, frame, readers);
+            } else {
+                self.read_back(state, frame, readers);
+                state.streams = outer;
+            }
+        } else {
+            self.read_back(state, frame, readers);
         }
         state.last_argument = fields.pop().map(|field| field.value);
         self.pipes = outer_pipes;
@@ -294,6 +298,16 @@ impl Walker<'_> {
         }
         filled
     }
+}
+
+/// Whether this is `exec` without a command, whose redirections stay.
+fn keeps_streams(fields: &[Field]) -> bool {
+    let mut words = fields.iter().map(|field| field.value.known()).filter(|word| word.as_deref() != Some("--"));
+    let mut word = words.next();
+    while matches!(word, Some(Some(ref name)) if matches!(name.as_ref(), "command" | "builtin")) {
+        word = words.next();
+    }
+    matches!(word, Some(Some(ref name)) if name == "exec") && words.next().is_none()
 }
 
 /// The text of a word that is one unquoted piece.

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::act::{Output, Taint, UnknownReason};
+use super::act::{Output, Taint, UnknownReason, Value};
 use super::frame::Frame;
-use super::state::{Defined, State, unknown};
-use super::streams::Stream;
+use super::state::{Bound, Defined, State, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script};
 
@@ -92,7 +92,7 @@ impl Walker<'_> {
         }
     }
 
-    fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
+    pub fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
         match command {
             Command::Simple(simple) => self.simple(state, frame, simple),
             Command::Compound(compound) => self.compound(state, frame, compound),
@@ -107,12 +107,21 @@ impl Walker<'_> {
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
+        let reads = Reads::Coprocess(coprocess.body.clone());
+        self.waiting.push(Waiting { state: child.fork(), frame: frame.perhaps(), reads, sink: into });
         if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
             self.command(&mut child, frame, &coprocess.body);
             self.leave(depth::BODY);
         }
         let name = coprocess.name.as_deref().unwrap_or("COPROC");
-        state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
+        // What it prints depends on what it will be given.
+        if let Some(out) = self.sinks.get_mut(out) {
+            out.write(&unknown(UnknownReason::CommandOutput, Taint::default()), Taint::default(), false);
+        }
+        state.streams.set(COPROCESS_OUT, Stream::Sink(out, Output::Pipe));
+        state.streams.set(COPROCESS_IN, Stream::Sink(into, Output::Pipe));
+        let number = |at: u32, fd: u32| (at.to_string(), Value::text(fd.to_string()));
+        state.set(name, Bound::Array(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)]));
     }
 
     #[inline(never)]

@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
+use super::command::plain_text;
 use super::frame::Frame;
-use super::state::{Build as _, State, unknown};
-use super::streams::Stream;
+use super::state::{Bound, Build as _, State, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
 use super::walk::{Walker, Written};
-use crate::judge::syntax::tree::{Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
+use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
 
 impl Walker<'_> {
     /// Evaluates one redirection.
@@ -31,10 +32,7 @@ impl Walker<'_> {
         let fd = match &redirect.fd {
             RedirectFd::Default => u32::from(!reads),
             RedirectFd::Number(number) => *number,
-            RedirectFd::Variable(name) => {
-                state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
-                u32::MAX
-            }
+            RedirectFd::Variable(name) => self.named_descriptor(state, redirect, name),
         };
         let word = match &redirect.target {
             RedirectTarget::Heredoc(heredoc) => {
@@ -65,9 +63,20 @@ impl Walker<'_> {
                         let from = state.streams.get(number.parse().unwrap_or(u32::MAX));
                         state.streams.set(fd, from);
                     }
+                    // zsh's name for its coprocess.
+                    Some("p") if frame.dialect == Dialect::Zsh => {
+                        let from = state.streams.get(if reads { COPROCESS_OUT } else { COPROCESS_IN });
+                        state.streams.set(fd, from);
+                    }
                     _ if redirect.op == RedirectOp::DuplicateOut && redirect.fd == RedirectFd::Default => {
-                        let stream = self.written_to(state, frame, &operand(), false);
-                        effects.push((Effect::Write, operand()));
+                        let stream = if self.readers.len() > readers
+                            && let Some((_, sink)) = self.readers.last()
+                        {
+                            Stream::Sink(*sink, Output::Pipe)
+                        } else {
+                            effects.push((Effect::Write, operand()));
+                            self.written_to(state, frame, &operand(), false)
+                        };
                         state.streams.set(1, stream.clone());
                         state.streams.set(2, stream);
                     }
@@ -125,12 +134,32 @@ impl Walker<'_> {
         }
     }
 
+    /// The number that a shell puts into the variable for a new descriptor, or finds there to close it.
+    fn named_descriptor(&mut self, state: &mut State, redirect: &Redirect, name: &str) -> u32 {
+        let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
+            && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
+        if closes {
+            return match self.lookup(state, name) {
+                Bound::Scalar(value) => value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX),
+                _ => u32::MAX,
+            };
+        }
+        let number = state.streams.unused();
+        state.set_scalar(name, Value::text(number.to_string()));
+        number
+    }
+
     /// A descriptor that reads this file.
     fn read_from(&self, state: &State, operand: &Operand) -> Stream {
         match operand.value.known().as_deref() {
             Some("/dev/null") => Stream::Nothing,
             Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => state.streams.stdin.clone(),
-            _ => {
+            known => {
+                let number =
+                    ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| known?.strip_prefix(dir)?.parse().ok());
+                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
+                    return stream;
+                }
                 let written = self.file_key(state, &operand.value).and_then(|key| self.files.get(&key));
                 match written.and_then(|written| written.contents.last()) {
                     Some(sink) => Stream::Sink(*sink, Output::File),
@@ -148,7 +177,13 @@ impl Walker<'_> {
             Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
             Some("/dev/stderr" | "/dev/fd/2") => return state.streams.stderr.clone(),
             Some("/dev/tty") => return Stream::Inherited,
-            _ => {}
+            Some(path) => {
+                let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| path.strip_prefix(dir)?.parse().ok());
+                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
+                    return stream;
+                }
+            }
+            None => {}
         }
         let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(frame, key, append));
         Stream::File(Rc::new(operand.clone()), sink)
@@ -252,6 +287,37 @@ impl Walker<'_> {
             "cat" => !act.operands.is_empty() && act.operands.iter().all(|operand| operand.value.is("/dev/null")),
             "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
             _ => false,
+        }
+    }
+
+    /// Keeps the process substitutions that read what the commands from here on write.
+    #[inline(never)]
+    pub fn read_at_the_end(&mut self, state: &State, outer: Streams, frame: &Frame, readers: Vec<(Script, usize)>) {
+        for (script, sink) in readers {
+            let mut state = state.fork();
+            state.streams = outer.clone();
+            self.waiting.push(Waiting { state, frame: frame.perhaps(), reads: Reads::Script(script), sink });
+        }
+    }
+
+    /// Walks what reads from descriptors that stayed open, now that all of it is written.
+    #[inline(never)]
+    pub fn read_what_was_written(&mut self) {
+        // One that waits may open another.
+        while !self.waiting.is_empty() {
+            for waiting in std::mem::take(&mut self.waiting) {
+                let Waiting { mut state, frame, reads, sink } = waiting;
+                state.streams.stdin = Stream::Sink(sink, Output::Pipe);
+                match reads {
+                    Reads::Script(script) => self.script(&mut state, &frame, &script),
+                    // It was walked where it started; only what it was given since is new.
+                    Reads::Coprocess(command) => {
+                        if self.sinks.get(sink).is_some_and(|sink| !sink.text.is_empty() || !sink.writers.is_empty()) {
+                            self.command(&mut state, &frame, &command);
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use super::act::{ActId, Input, Operand, Output, Taint, Value};
-use super::state::Build as _;
+use super::frame::Frame;
+use super::state::{Build as _, State};
+use crate::judge::syntax::tree::{Command, Script};
 
 /// Index of a [`Sink`] in the walker.
 pub(super) type SinkId = usize;
@@ -80,6 +82,28 @@ impl Stream {
     }
 }
 
+/// The number of the descriptor from which a shell reads what its coprocess prints.
+pub(super) const COPROCESS_OUT: u32 = 63;
+
+/// The number of the descriptor through which a shell writes to its coprocess.
+pub(super) const COPROCESS_IN: u32 = 60;
+
+/// What reads from a descriptor.
+#[derive(Debug)]
+pub(super) enum Reads {
+    Script(Script),
+    Coprocess(Box<Command>),
+}
+
+/// Commands that read what later commands of the line write.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub state: Box<State>,
+    pub frame: Frame,
+    pub reads: Reads,
+    pub sink: SinkId,
+}
+
 /// The descriptors of a shell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
@@ -101,6 +125,16 @@ impl Streams {
         }
     }
 
+    /// The descriptor of this number, where the line opened it beside the first three.
+    pub fn opened(&self, fd: u32) -> Option<Stream> {
+        self.others.iter().find(|(number, _)| *number == fd).map(|(_, stream)| stream.clone())
+    }
+
+    /// A number that is free for a descriptor that names itself.
+    pub fn unused(&self) -> u32 {
+        (10..COPROCESS_IN).find(|fd| self.opened(*fd).is_none()).unwrap_or(u32::MAX)
+    }
+
     /// Makes this number that descriptor.
     pub fn set(&mut self, fd: u32, stream: Stream) {
         match fd {
@@ -112,5 +146,59 @@ impl Streams {
                 self.others.push((fd, stream));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::act::OpaqueReason;
+    use super::super::testing::{dump, facts, telling};
+
+    #[track_caller]
+    fn removes(line: &str, expected: &[&str]) {
+        let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();
+        assert_eq!(removed, expected, "\n{line}\n{}", dump(&facts(line)));
+    }
+
+    #[test]
+    fn what_exec_opens_reads_what_the_rest_of_the_line_writes() {
+        removes("exec > >(sh); echo 'rm x'", &["rm x"]);
+        removes("exec >& >(sh); echo 'rm x'", &["rm x"]);
+        removes("exec 3> >(sh); echo 'rm x' >&3", &["rm x"]);
+        removes("exec 3> >(sh); echo 'rm x' > /dev/fd/3", &["rm x"]);
+        removes("exec {fd}> >(sh); echo 'rm x' >&$fd", &["rm x"]);
+        removes("command exec > >(sh); echo 'rm x'", &["rm x"]);
+        removes("f() { exec 3> >(sh); }; f; echo 'rm x' >&3", &["rm x"]);
+        removes("(exec > >(tee >(sh)); echo 'rm x')", &["rm x"]);
+    }
+
+    #[test]
+    fn what_exec_opens_reads_nothing_else() {
+        removes("exec 3> >(sh); echo 'rm x'", &[]);
+        removes("exec 3> >(sh); exec 3>&-; echo 'rm x' >&3", &[]);
+        removes("exec > >(cat); echo 'rm x'", &[]);
+        assert!(facts("exec > >(tee log); make").opaque.is_empty());
+        assert!(facts("exec {fd}> >(sh); exec {fd}>&-; make").opaque.is_empty());
+    }
+
+    #[test]
+    fn a_coprocess_reads_what_the_line_writes_to_it() {
+        removes("coproc sh; echo 'rm x' >&${COPROC[1]}", &["rm x"]);
+        removes("coproc P { sh; }; echo 'rm x' >&\"${P[1]}\"", &["rm x"]);
+        removes("coproc sh; exec 3>&${COPROC[1]}; echo 'rm x' >&3", &["rm x"]);
+        removes("coproc rm x; echo y >&${COPROC[0]}", &["rm x"]);
+    }
+
+    #[test]
+    fn what_a_coprocess_prints_is_not_known() {
+        for line in [
+            "coproc cat; echo 'rm x' >&${COPROC[1]}; sh <&${COPROC[0]}",
+            "coproc P { cat f; }; sh <&${P[0]}",
+            "exec 3> >(sh); cat f >&3",
+        ] {
+            let facts = facts(line);
+            assert!(facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Code), "{line}\n{}", dump(&facts));
+        }
+        assert!(facts("coproc make; cat <&${COPROC[0]}").opaque.is_empty());
     }
 }

@@ -15,7 +15,7 @@ use super::frame::{Frame, Spans};
 use super::paths::{PathClass, Placer};
 use super::question::Inquiry;
 use super::state::{Defined, State};
-use super::streams::{Sink, SinkId, Stream};
+use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax;
@@ -84,6 +84,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             let first = walker.facts.acts.len();
             walker.sinks.clear();
             walker.files.clear();
+            walker.waiting.clear();
             if !line.before.is_empty() {
                 walker.what_came_before(&mut state, &frame, &line.before);
             }
@@ -127,6 +128,8 @@ pub(super) struct Walker<'a> {
     pub pipes: Vec<SinkId>,
     /// Process substitutions that read what the command writes, to be walked after it.
     pub readers: Vec<(Script, SinkId)>,
+    /// What reads from descriptors that stay open.
+    pub waiting: Vec<Waiting>,
     /// Unknown parts of texts that are read as code; a private character stands for each.
     pub holes: Vec<Unknown>,
     /// Functions that were called.
@@ -157,6 +160,7 @@ impl<'a> Walker<'a> {
             seen: Vec::new(),
             pipes: Vec::new(),
             readers: Vec::new(),
+            waiting: Vec::new(),
             holes: Vec::new(),
             called: BTreeSet::new(),
             includes: 0,
@@ -291,6 +295,12 @@ impl<'a> Walker<'a> {
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
         self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
         self.sinks.iter_mut().for_each(|sink| sink.writers.clear());
+        // What is read there was judged before.
+        for waiting in &self.waiting {
+            if let Some(sink) = self.sinks.get_mut(waiting.sink) {
+                *sink = Sink::default();
+            }
+        }
     }
 
     #[inline(never)]
@@ -334,6 +344,7 @@ impl<'a> Walker<'a> {
 
     /// Walks what was only defined, where something that is not understood could call it.
     fn finish(&mut self, state: &State) {
+        self.read_what_was_written();
         if self.facts.opaque.is_empty() {
             return;
         }
