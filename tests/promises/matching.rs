@@ -393,6 +393,14 @@ fn what_is_doubled_again_and_again_is_followed_only_so_far() {
 }
 
 #[test]
+fn what_an_editor_puts_into_a_script_is_judged_where_the_script_runs() {
+    for editor in ["sed -i", "perl -pi -e"] {
+        assert_eq!(tier(&format!("{editor} 's/echo hi/rm -rf ~/' run.sh; sh run.sh")), Tier::Critical, "{editor}");
+        assert!(tier(&format!("{editor} 's/1.0/1.1/' run.sh && sh run.sh")) <= Tier::Low, "{editor}");
+    }
+}
+
+#[test]
 fn a_file_that_is_opened_for_both_is_written() {
     assert_eq!(tier("echo x 1<>~/.config/guard/config.toml"), Tier::Critical);
     assert_eq!(tier("cat x 1<>/dev/sda"), Tier::Critical);

@@ -1,6 +1,6 @@
 //! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
 
-use super::act::{Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::frame::Frame;
 use super::leads::COMPILERS;
@@ -8,6 +8,27 @@ use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::OutputTaint;
+
+/// Programs that replace text in a file where it lies.
+const EDITORS: [&str; 3] = ["sed", "gsed", "perl"];
+
+/// What the substitutions among the arguments of an editor put in, each on a line of its own.
+fn replacements(act: &Act) -> String {
+    let mut all = String::new();
+    for script in act.args.iter().filter_map(Value::known) {
+        for command in script.split(['\n', ';']) {
+            let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
+            let Some(rest) = command.strip_prefix('s') else { continue };
+            let Some(mark) = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\') else {
+                continue;
+            };
+            let Some(put_in) = rest.split(mark).nth(2) else { continue };
+            all.push_str(put_in);
+            all.push('\n');
+        }
+    }
+    all
+}
 
 impl Walker<'_> {
     /// Remembers what a program wrote to the files that it names.
@@ -35,7 +56,10 @@ impl Walker<'_> {
         let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
+        // What is edited where it lies says what it said, and what is put in.
+        let edits = self.facts.acts.get(parent).filter(|act| EDITORS.contains(&act.verb.key())).map(replacements);
         let text = match sources.as_slice() {
+            _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A filter with a file to write.
             [] if copies => self.stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.
@@ -79,6 +103,7 @@ impl Walker<'_> {
                 let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
                 if let Some(sink) = self.sinks.get_mut(sink) {
                     sink.write(&text, taint, false);
+                    sink.older |= edits.is_some();
                 }
             }
         }
