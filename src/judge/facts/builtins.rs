@@ -255,14 +255,23 @@ impl Walker<'_> {
     fn trap(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
         let rest = after_options(args, "");
         let [action, signals @ ..] = rest else { return };
-        if signals.is_empty() || action.value.is("-") || action.value.is_empty() {
+        let names: Vec<Value> = signals.iter().map(|field| field.value.clone()).collect();
+        if names.is_empty() {
+            self.set_traps(state, frame, None, std::slice::from_ref(&action.value), span);
             return;
         }
-        // It runs later, in whatever state the shell then is; what is known now is what there is to say.
+        if action.value.is("-") || action.value.is_empty() {
+            self.set_traps(state, frame, None, &names, span);
+            return;
+        }
+        // It may run at once, in the state that the shell has now, and in each that follows.
         let mut later = state.fork();
         let spans = self.spans_of(frame, action.span, &action.value);
-        let frame = Frame { spans, ..within(&frame.perhaps(), "trap") };
-        self.read_value(&mut later, &frame, &action.value, span);
+        let first = self.facts.acts.len();
+        let inside = Frame { spans, conditional: frame.conditional, ..within(frame, "trap") };
+        self.read_value(&mut later, &inside.perhaps(), &action.value, span);
+        self.interrupted(state, &later, &names, &action.value, span);
+        self.set_traps(state, &inside, Some((&action.value, first)), &names, span);
     }
 
     /// Walks a value that a shell reads as code, in this shell: parts that are not known stay so.

@@ -50,8 +50,9 @@ impl Walker<'_> {
         match kind {
             CompoundKind::Group(script) => self.script(state, frame, script),
             CompoundKind::Subshell(script) => {
-                let mut child = state.fork();
+                let mut child = state.subshell();
                 self.script(&mut child, frame, script);
+                self.end_of_shell(&mut child);
             }
             CompoundKind::Arithmetic(arithmetic) => {
                 self.arithmetic(state, frame, arithmetic);
@@ -161,9 +162,13 @@ impl Walker<'_> {
         let mut again = state.fork();
         body(self, &mut again, &inner);
         state.join(&again);
-        // The second round is kept only where it does something else than the first.
-        let (old, new) = self.facts.acts.split_at(second);
-        let same = old.len() - first == new.len()
+        self.forget_repetition(first, second);
+    }
+
+    /// What was walked a second time is kept only where it does something else than the first time.
+    pub fn forget_repetition(&mut self, first: usize, second: usize) {
+        let Some((old, new)) = self.facts.acts.split_at_checked(second) else { return };
+        let same = old.len().checked_sub(first) == Some(new.len())
             && old.iter().skip(first).zip(new).all(|(a, b)| {
                 a.verb == b.verb && a.args == b.args && a.cwd == b.cwd && a.env == b.env && a.code == b.code
             });

@@ -17,8 +17,9 @@ impl Walker<'_> {
         }
         for item in &script.items {
             if item.background {
-                let mut child = state.fork();
+                let mut child = state.subshell();
                 self.chain(&mut child, &frame.forked(), item);
+                self.end_of_shell(&mut child);
             } else {
                 self.chain(state, frame, item);
             }
@@ -81,13 +82,14 @@ impl Walker<'_> {
                 state.streams.stdin = outer;
                 return;
             }
-            let mut child = state.fork();
+            let mut child = state.subshell();
             child.streams.stdin = stdin;
             let sink = self.new_sink();
             if index < last {
                 child.streams.stdout = Stream::Sink(sink, Output::Pipe);
             }
             self.command(&mut child, &forked, command);
+            self.end_of_shell(&mut child);
             stdin = Stream::Sink(sink, Output::Pipe);
         }
     }
@@ -103,7 +105,7 @@ impl Walker<'_> {
 
     #[inline(never)]
     fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
-        let mut child = state.fork();
+        let mut child = state.subshell();
         let (into, out) = (self.new_sink(), self.new_sink());
         child.streams.stdin = Stream::Sink(into, Output::Pipe);
         child.streams.stdout = Stream::Sink(out, Output::Pipe);
@@ -111,6 +113,7 @@ impl Walker<'_> {
         self.waiting.push(Waiting { state: child.fork(), frame: frame.perhaps(), reads, sink: into });
         if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
             self.command(&mut child, frame, &coprocess.body);
+            self.end_of_shell(&mut child);
             self.leave(depth::BODY);
         }
         let name = coprocess.name.as_deref().unwrap_or("COPROC");

@@ -49,6 +49,7 @@ mod substitution;
 #[cfg(test)]
 mod testing;
 mod transform;
+mod traps;
 pub mod value;
 mod walk;
 mod windows;

@@ -294,7 +294,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn read_at_the_end(&mut self, state: &State, outer: Streams, frame: &Frame, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
-            let mut state = state.fork();
+            let mut state = state.subshell();
             state.streams = outer.clone();
             self.waiting.push(Waiting { state, frame: frame.perhaps(), reads: Reads::Script(script), sink });
         }
@@ -317,6 +317,7 @@ impl Walker<'_> {
                         }
                     }
                 }
+                self.end_of_shell(&mut state);
             }
         }
     }
@@ -325,9 +326,10 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn read_back(&mut self, state: &State, frame: &Frame, readers: Vec<(Script, usize)>) {
         for (script, sink) in readers {
-            let mut child = state.fork();
+            let mut child = state.subshell();
             child.streams.stdin = Stream::Sink(sink, Output::Pipe);
             self.script(&mut child, frame, &script);
+            self.end_of_shell(&mut child);
         }
     }
 }

@@ -231,6 +231,7 @@ impl Walker<'_> {
             // A binary says nothing here; its name is judged.
             if !bytes.contains(&0) {
                 self.script_bytes(&mut child, &frame, &path, &bytes, span, Some(act));
+                self.end_of_shell(&mut child);
             }
         }
     }

@@ -99,6 +99,7 @@ impl Walker<'_> {
                 self.stdin_code(&mut child, &inside, span);
             }
         }
+        self.end_of_shell(&mut child);
     }
 
     /// The file that a shell reads before anything else, where the line names it.

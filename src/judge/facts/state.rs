@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use super::frame::Frame;
 use super::streams::Streams;
+use super::traps::Trap;
 use crate::judge::syntax::tree;
 
 /// The most values one variable is followed with; beyond it the variable is unknown.
@@ -95,6 +96,8 @@ pub(super) struct State {
     pub stack: Vec<Option<String>>,
     pub last_argument: Option<Value>,
     pub streams: Streams,
+    /// What it runs when a signal comes, or when it ends.
+    pub traps: Vec<Rc<Trap>>,
     /// What `local` hid, by function call, to be put back.
     pub scopes: Vec<Vec<(String, Option<Variable>)>>,
     /// Which of several values is looked at now, by variable.
@@ -114,6 +117,13 @@ impl State {
     #[inline(never)]
     pub fn fork(&self) -> Box<Self> {
         Box::new(self.clone())
+    }
+
+    /// A copy for a process beside this one, which does not run this one's traps.
+    pub fn subshell(&self) -> Box<Self> {
+        let mut child = self.fork();
+        child.traps.clear();
+        child
     }
 
     /// Sets a variable to one value, keeping what it was declared to be.
@@ -296,6 +306,11 @@ impl State {
         }
         for (name, text) in &other.aliases {
             self.aliases.entry(name.clone()).or_insert_with(|| text.clone());
+        }
+        for trap in &other.traps {
+            if !self.traps.iter().any(|known| Rc::ptr_eq(known, trap)) {
+                self.traps.push(Rc::clone(trap));
+            }
         }
         for dir in std::iter::once(&other.cwd).chain(&other.also) {
             if *dir != self.cwd && !self.also.contains(dir) {

@@ -22,9 +22,10 @@ impl Walker<'_> {
             self.script(state, frame, &substitution.script);
             state.streams.stdout = outer;
         } else {
-            let mut child = state.fork();
+            let mut child = state.subshell();
             child.streams.stdout = stdout;
             self.script(&mut child, frame, &substitution.script);
+            self.end_of_shell(&mut child);
         }
         self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;
@@ -52,9 +53,10 @@ impl Walker<'_> {
         }
         let outer_pipes = std::mem::take(&mut self.pipes);
         let outer_readers = std::mem::take(&mut self.readers);
-        let mut child = state.fork();
+        let mut child = state.subshell();
         child.streams.stdout = Stream::Sink(sink, Output::Pipe);
         self.script(&mut child, frame, &substitution.script);
+        self.end_of_shell(&mut child);
         self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;
         self.readers = outer_readers;

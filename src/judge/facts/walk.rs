@@ -295,6 +295,8 @@ impl<'a> Walker<'a> {
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
         self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
         self.sinks.iter_mut().for_each(|sink| sink.writers.clear());
+        // What its traps do when it ends was judged when they were set.
+        state.traps.clear();
         // What is read there was judged before.
         for waiting in &self.waiting {
             if let Some(sink) = self.sinks.get_mut(waiting.sink) {
@@ -344,6 +346,7 @@ impl<'a> Walker<'a> {
 
     /// Walks what was only defined, where something that is not understood could call it.
     fn finish(&mut self, state: &State) {
+        self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
         if self.facts.opaque.is_empty() {
             return;

@@ -117,11 +117,13 @@ impl Walker<'_> {
                 within.spans = self.spans_of(frame, *at, &line);
                 within.dialect = Dialect::Bash;
                 self.read_value(&mut child, &within, &line, *at);
+                self.end_of_shell(&mut child);
             }
             InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, &set, span, |_, _| true),
             InnerText::BareShell => {
                 within.dialect = Dialect::Bash;
                 self.stdin_code(&mut child, &within, span);
+                self.end_of_shell(&mut child);
             }
         }
     }
