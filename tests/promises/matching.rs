@@ -490,3 +490,27 @@ fn who_moves_or_relinks_what_holds_guards_files_touches_them() {
         assert!(tier(line) <= Tier::Low, "{line}");
     }
 }
+
+#[test]
+fn a_glob_that_is_written_to_is_held_against_what_it_may_stand_for() {
+    for (line, expected) in [
+        ("echo > ~/.config/g*/config.toml", Tier::Critical),
+        ("echo > ~/.config/guar?/config.toml", Tier::Critical),
+        ("mv x ~/.config/g*/config.toml", Tier::Critical),
+        ("echo x >> ~/.ss*/authorized_keys", Tier::High),
+        ("echo > ~/.bashr?", Tier::High),
+        ("tee -a ~/.[b]ashrc < x", Tier::High),
+        ("echo x &> ~/.config/fi*/config.fish", Tier::High),
+        ("echo x >> ~/$NAME", Tier::Medium),
+        ("echo > ~/.config/$NAME/config.toml", Tier::Medium),
+        ("ls ~/.config | while read d; do echo > ~/.config/$d/config.toml; done", Tier::Medium),
+        ("echo x > '/home/a/.bashr?'", Tier::Low),
+        ("echo x > src/[id].tsx", Tier::Low),
+        ("echo x > ~/notes/*.txt", Tier::Low),
+        ("echo x > ~/notes/$NAME.txt", Tier::Low),
+        ("echo x > ~/.cache/app/$NAME", Tier::Low),
+        ("echo x >> out-*.log", Tier::Low),
+    ] {
+        assert_eq!(tier(line), expected, "{line}");
+    }
+}

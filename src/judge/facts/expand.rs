@@ -88,6 +88,14 @@ impl Walker<'_> {
         self.joined(state, frame, &word.parts, Tilde::Start)
     }
 
+    /// As [`Self::single`], with its globs live: the target of a redirection, which a shell expands where one name fits.
+    pub fn target(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        // No separators: it stays one word.
+        split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
+    }
+
     /// As [`Self::single`], with a tilde also after each colon.
     pub fn assigned_value(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
         self.joined(state, frame, &word.parts, Tilde::Colons)

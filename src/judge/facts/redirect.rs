@@ -44,7 +44,10 @@ impl Walker<'_> {
         };
         let pipes = self.pipes.len();
         let readers = self.readers.len();
-        let value = self.single(state, frame, word);
+        let value = match redirect.op {
+            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, frame, word),
+            _ => self.target(state, frame, word),
+        };
         let value = self.filled(value);
         let text = value.known_text();
         let operand = || Operand { value: value.clone(), span };
@@ -235,9 +238,9 @@ impl Walker<'_> {
         }
     }
 
-    /// The name by which a file is remembered: its path, or the one unknown that names it.
+    /// The name by which a file is remembered: its path, a glob as it is written, or the one unknown that names it.
     pub fn file_key(&self, state: &State, value: &Value) -> Option<String> {
-        match value.known() {
+        match value.pattern() {
             Some(text) => absolute(state, &text),
             None => {
                 let named = value.pieces.iter().any(|piece| {

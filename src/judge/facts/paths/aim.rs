@@ -11,13 +11,21 @@ const AIMED: usize = 2;
 
 /// Whether a live glob aims at what a glob of a path list covers.
 pub(super) fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
-    // What lies anywhere below a directory is found by the text alone. Of a place that is not known, only names that mean
-    // the same everywhere can be aimed at.
-    if listed.ends_with("**") || (path.start != Start::Root || path.dynamic) && listed.contains('/') {
+    // Of a place that is not known, only names that mean the same everywhere can be aimed at.
+    if (path.start != Start::Root || path.dynamic) && listed.contains('/') {
         return false;
     }
     let whole = Component::everything();
     let names: Vec<&Component> = path.components.iter().chain(path.everything.then_some(&whole)).collect();
+    if let Some(directory) = listed.strip_suffix("/**") {
+        return match directory.strip_prefix("~/") {
+            Some(rest) => below_homes(&names, homes).any(|names| lies_below(rest, names)),
+            None => directory.strip_prefix('/').is_some_and(|rest| lies_below(rest, &names)),
+        };
+    }
+    if listed.ends_with("**") {
+        return false;
+    }
     if let Some(rest) = listed.strip_prefix("~/") {
         return below_homes(&names, homes).any(|names| same_place(rest, names));
     }
@@ -54,7 +62,29 @@ fn same_place(listed: &str, names: &[&Component]) -> bool {
     parts.len() == names.len()
         && parts.iter().zip(names).all(|(listed, component)| meets(listed, component))
         && (names.iter().any(|component| component.glob.is_none())
-            || parts.iter().zip(names).any(|(listed, component)| begins_alike(listed, component)))
+            || parts
+                .iter()
+                .zip(names)
+                .any(|(listed, component)| begins_alike(listed, component) || is_narrow(component)))
+}
+
+/// Whether the path lies below a listed directory, each glob on the way beginning as the name there does.
+fn lies_below(listed: &str, names: &[&Component]) -> bool {
+    let parts: Vec<&str> = listed.split('/').collect();
+    let aims = |(listed, component): (&&str, &&Component)| {
+        meets(listed, component)
+            && (component.glob.is_none() || begins_alike(listed, component) || is_narrow(component))
+    };
+    // Where no glob stands on the way, the text alone says it.
+    let globbed = names.iter().take(parts.len()).any(|component| component.glob.is_some());
+    globbed && parts.len() < names.len() && parts.iter().zip(names).all(aims)
+}
+
+/// Whether a glob leaves open no more than single letters of a name.
+fn is_narrow(component: &Component) -> bool {
+    let Some(pattern) = component.glob.as_deref().filter(|pattern| !pattern.contains('*')) else { return false };
+    let elements = elements(pattern);
+    elements.iter().filter(|element| matches!(element, Element::Letter(letter) if *letter != '.')).count() >= AIMED
 }
 
 /// Whether a listed name and a name of the path begin with the same letters, enough of them.
@@ -211,6 +241,9 @@ mod tests {
             ("/etc/shadow", "/etc/s?adow"),
             (".env", ".env*"),
             (".env.*", ".en?.local"),
+            ("~/.bashrc", "~/.?ashrc"),
+            ("~/.ssh/**", "~/.ss*/x"),
+            ("~/.config/fish/**", "~/.config/fi*/config.fish"),
             ("**/credentials.json", "cred*"),
         ] {
             assert!(aims_at(listed, &path(text), &homes), "{text} aims at {listed}");
@@ -229,6 +262,9 @@ mod tests {
             ("id_rsa", "i*"),
             ("~/.ssh/id_*", "~/*"),
             ("~/.netrc", "~/*"),
+            ("~/.config/fish/**", "~/.config/*/x"),
+            ("~/.claude/**", "~/.*/x"),
+            ("/etc/ssl/private/**", "/etc/*/*/x"),
         ] {
             assert!(!aims_at(listed, &path(text), &homes), "{text} does not aim at {listed}");
         }
