@@ -6,8 +6,9 @@ use super::declare::{assignment, set, unset};
 use super::expand::Field;
 use super::frame::Frame;
 use super::output;
+use super::question::PathKind;
 use super::redirect::absolute;
-use super::state::{Build as _, State, unknown};
+use super::state::{Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
@@ -31,6 +32,7 @@ pub(super) enum Builtin {
     Command,
     Trap,
     Alias,
+    Enable,
     Unalias,
     Read,
     Mapfile,
@@ -59,6 +61,7 @@ impl Builtin {
             "command" | "builtin" | "noglob" | "nocorrect" | "-" => Self::Command,
             "trap" => Self::Trap,
             "alias" => Self::Alias,
+            "enable" => Self::Enable,
             "unalias" => Self::Unalias,
             "read" | "getopts" | "vared" => Self::Read,
             "mapfile" | "readarray" => Self::Mapfile,
@@ -114,15 +117,8 @@ impl Walker<'_> {
         }
         match builtin {
             Builtin::Cd => self.cd(state, args),
-            Builtin::Pushd => {
-                let old = state.cwd.clone();
-                self.cd(state, args);
-                state.stack.push(old);
-            }
-            Builtin::Popd => {
-                let dir = state.stack.pop().flatten();
-                state.move_to(dir);
-            }
+            Builtin::Pushd => self.pushd(state, args),
+            Builtin::Popd => popd(state, args),
             Builtin::Declare | Builtin::Export => self.declare(state, frame, name, args),
             Builtin::Unset => unset(state, args),
             Builtin::Set => set(state, args),
@@ -148,6 +144,13 @@ impl Walker<'_> {
                     if let Some((name, _, value)) = assignment(&field.value) {
                         state.aliases.insert(name, value);
                     }
+                }
+            }
+            Builtin::Enable => {
+                // What is switched off does nothing; another program of the name may.
+                if args.iter().any(|field| field.value.is("-n")) {
+                    let names = operands(args).filter_map(|field| field.value.known_text());
+                    state.aliases.extend(names.map(|name| (name, Value::text(":"))));
                 }
             }
             Builtin::Unalias => {
@@ -221,7 +224,33 @@ impl Walker<'_> {
     }
 
     #[inline(never)]
+    fn pushd(&mut self, state: &mut State, args: &[Field]) {
+        let old = state.cwd.clone();
+        if args.iter().any(|field| field.value.is("-n")) {
+            // It goes on the stack and the shell nowhere.
+            let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
+            let mut there = state.fork();
+            self.cd(&mut there, &rest);
+            state.stack.push(there.cwd);
+        } else if args.is_empty() {
+            if let Some(dir) = state.stack.pop() {
+                state.move_to(dir);
+                state.stack.push(old);
+            }
+        } else if rotates(args) {
+            state.move_to(None);
+            state.stack.push(old);
+        } else {
+            self.cd(state, args);
+            state.stack.push(old);
+        }
+    }
+
+    #[inline(never)]
     fn cd(&mut self, state: &mut State, args: &[Field]) {
+        if state.doubt.is_empty() {
+            state.fails = false;
+        }
         let target = operands(args).next().or_else(|| args.iter().find(|field| field.value.is("-")));
         let old = state.cwd.clone();
         let dir = match target {
@@ -248,7 +277,29 @@ impl Walker<'_> {
         state.move_to(dir);
         state.doubt = doubt;
         state.also = also;
+        state.fails |= cannot_change(args);
+        if let Some(text) = target.and_then(|field| field.value.known_text())
+            && state.variables.contains_key("CDPATH")
+            && !text.starts_with(['/', '.', '-'])
+        {
+            let searched = self.searched(state, &text);
+            state.also.extend(searched);
+        }
         state.forget_many_directories();
+    }
+
+    /// The directories of this name that `CDPATH` leads to.
+    #[inline(never)]
+    fn searched(&mut self, state: &State, name: &str) -> Vec<Option<String>> {
+        let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
+        let Some(path) = value.known() else { return vec![None] };
+        let from = State { cwd: state.previous.clone(), ..State::default() };
+        let is_there = |dir: &Option<String>| {
+            let facts = dir.as_deref().and_then(|dir| self.inquiry.path(dir));
+            facts.is_none_or(|facts| facts.kind == PathKind::Directory)
+        };
+        let entries = path.split(':').filter(|entry| !entry.is_empty());
+        entries.map(|entry| absolute(&from, &format!("{entry}/{name}"))).filter(is_there).collect()
     }
 
     #[inline(never)]
@@ -318,6 +369,36 @@ impl Walker<'_> {
     }
 }
 
+/// Whether a shell refuses to change its directory for these words.
+fn cannot_change(args: &[Field]) -> bool {
+    let is_option = |text: &str| text.starts_with('-') && text.len() > 1 && text != "--";
+    let mut options = args.iter().map_while(|field| field.value.known()).take_while(|text| is_option(text));
+    operands(args).count() > 1 || options.any(|text| text.chars().skip(1).any(|letter| !"LPe@qs".contains(letter)))
+}
+
+/// Whether the words name an entry of the directory stack by its number.
+fn rotates(args: &[Field]) -> bool {
+    let is_number = |text: &str| {
+        text.strip_prefix(['+', '-']).is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    args.iter().any(|field| field.value.known().is_some_and(|text| is_number(&text)))
+}
+
+/// Takes an entry off the directory stack, and goes there unless it was another one that was taken off.
+fn popd(state: &mut State, args: &[Field]) {
+    if args.iter().any(|field| field.value.is("-n")) {
+        state.stack.pop();
+    } else if rotates(args) && !args.iter().any(|field| field.value.is("+0")) {
+        let from = state.cwd.clone();
+        let to = state.stack.pop().flatten();
+        state.move_to(to);
+        state.also.push(from);
+    } else {
+        let dir = state.stack.pop().flatten();
+        state.move_to(dir);
+    }
+}
+
 /// The frame inside a wrapper of this name.
 pub(super) fn within(frame: &Frame, wrapper: &str) -> Frame {
     let mut frame = frame.clone();
@@ -375,4 +456,57 @@ pub(super) fn temporary(value: &Value) -> Option<String> {
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{dump, facts};
+
+    /// Where the line's `rm` may run.
+    #[track_caller]
+    fn stands(line: &str, expected: &[&str]) {
+        let facts = facts(line);
+        let mut dirs: Vec<String> = Vec::new();
+        for act in &facts.acts {
+            let is_rm = matches!(&act.verb, super::super::act::Verb::Program { name, .. } if name == "rm");
+            let dir = act.cwd.clone().unwrap_or("?".to_owned());
+            if is_rm && !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+        assert_eq!(dirs, expected, "\n{line}\n{}", dump(&facts));
+    }
+
+    const HERE: &str = "/home/dev/project";
+
+    #[test]
+    fn what_does_not_change_the_directory_leaves_it() {
+        stands("pushd -n /x; rm y", &[HERE]);
+        stands("pushd -n /x; popd; rm y", &["/x"]);
+        stands("pushd /x; pushd -n /z; popd -n; popd; rm y", &[HERE]);
+        stands("pushd /x; pushd; rm y", &[HERE]);
+        stands("pushd +1; rm y", &["?"]);
+    }
+
+    #[test]
+    fn a_change_that_fails_leaves_the_directory_in_doubt() {
+        stands("cd /x extra; rm y", &["/x", HERE]);
+        stands("cd -z /x; rm y", &["/x", HERE]);
+        stands("cd /x >/nowhere/z; rm y", &["/x", HERE]);
+        stands("cd /x extra && rm y", &["/x"]);
+        stands("cd /x >/nowhere/z && rm y", &["/x"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_looked_for_may_be_elsewhere() {
+        stands("CDPATH=$(cat f); cd x && rm y", &["/home/dev/project/x", "?"]);
+        stands("CDPATH=..; cd ./x && rm y", &["/home/dev/project/x"]);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_from_cd_may_go_nowhere() {
+        stands("alias cd=true; cd /x && rm y", &["/x", HERE]);
+        stands("enable -n cd; cd /x && rm y", &["/x", HERE]);
+        stands("alias ll='ls -l'; ll; cd /x && rm y", &["/x"]);
+    }
 }

@@ -77,7 +77,14 @@ impl Walker<'_> {
             self.bare_redirects(state, simple);
             None
         } else {
-            self.run(state, frame, fields.clone(), env, span, Lookup::Shell)
+            let from = state.cwd.clone();
+            let act = self.run(state, frame, fields.clone(), env, span, Lookup::Shell);
+            // Where a file cannot be opened, nothing changes the directory.
+            if state.cwd != from && !state.doubt.is_empty() {
+                state.fails |=
+                    effects.iter().any(|(_, on)| !on.value.known().is_some_and(|to| to.starts_with("/dev/")));
+            }
+            act
         };
         let readers = std::mem::replace(&mut self.readers, outer_readers);
         self.redirect_acts(state, frame, effects, act, simple.words.is_empty());
@@ -247,12 +254,15 @@ impl Walker<'_> {
         disguise: Option<Disguise>,
     ) -> Option<usize> {
         let by_shell = lookup != Lookup::Programs && path.is_none();
+        let mut alias = None;
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
                 && !frame.calls.iter().any(|call| call.strip_prefix("alias ") == Some(name))
             {
-                self.alias(state, frame, name, &text, args, span);
+                let mut replaced = state.fork();
+                self.alias(&mut replaced, frame, name, &text, args, span);
+                alias = Some(replaced);
             }
             if lookup == Lookup::Shell
                 && let Some(function) = state.functions.get(name).cloned()
@@ -260,11 +270,14 @@ impl Walker<'_> {
                 let outer = Self::set_for(state, env);
                 self.call(state, frame, &function, args, span);
                 Self::put_back(state, outer);
+                alias.iter().for_each(|replaced| state.join(replaced));
                 return None;
             }
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(frame.disguise);
-        self.program(state, frame, (name, path), args, env, span, by_shell, disguise)
+        let act = self.program(state, frame, (name, path), args, env, span, by_shell, disguise);
+        alias.iter().for_each(|replaced| state.join(replaced));
+        act
     }
 
     /// Replaces the private characters that stand for unknown parts of a text.

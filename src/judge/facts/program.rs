@@ -213,7 +213,7 @@ impl Walker<'_> {
         let mut dirs = state.also.clone();
         if !state.errexit && !state.doubt.is_empty() {
             let there = state.cwd.as_deref().and_then(|dir| self.inquiry.path(dir));
-            if there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
+            if state.fails || there.is_none_or(|facts| facts.kind != super::question::PathKind::Directory) {
                 dirs.extend(state.doubt.iter().filter(|dir| !state.also.contains(dir)).cloned());
             }
         }

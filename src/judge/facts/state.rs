@@ -90,6 +90,8 @@ pub(super) struct State {
     pub cwd: Option<String>,
     /// Where the shell stands instead when an unguarded `cd` failed.
     pub doubt: Vec<Option<String>>,
+    /// The last `cd` does not succeed even where the directory is there.
+    pub fails: bool,
     /// Where else the shell may stand, because ways through the line differ.
     pub also: Vec<Option<String>>,
     pub previous: Option<String>,
@@ -192,6 +194,7 @@ impl State {
             exported_functions: self.exported_functions.clone(),
             cwd: self.cwd.clone(),
             doubt: self.doubt.clone(),
+            fails: self.fails,
             also: self.also.clone(),
             previous: self.previous.clone(),
             streams: self.streams.clone(),
@@ -322,6 +325,7 @@ impl State {
                 self.doubt.push(dir.clone());
             }
         }
+        self.fails |= other.fails;
         self.forget_many_directories();
         if self.last_argument != other.last_argument {
             self.last_argument = None;
