@@ -355,7 +355,7 @@ fn the_environment_arrives_in_its_order() {
     let place = Place::new();
     // Under a name of its own: printing the whole environment is asked about.
     let prints = place.file("prints");
-    fs::copy("/usr/bin/env", &prints).unwrap();
+    crate::harness::program::copy("/usr/bin/env", &prints);
     let what = argv(&[prints.to_str().unwrap()]);
     let run = |way| {
         let mut command = place.command(way, &what);

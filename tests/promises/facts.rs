@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -84,8 +83,7 @@ impl StandIn {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temp folder");
         let rm = folder.path().join("rm");
-        fs::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n").expect("the stand-in");
-        fs::set_permissions(&rm, fs::Permissions::from_mode(0o755)).expect("its mode");
+        crate::harness::program::write(&rm, "#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"$STAND_IN_LOG\"\n");
         fs::create_dir(folder.path().join("work")).expect("a work folder");
         Self { folder }
     }

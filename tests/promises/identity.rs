@@ -154,7 +154,7 @@ fn a_terminal_that_no_standard_stream_leads_to_is_not_used() {
 #[test]
 fn a_terminal_below_a_known_agent_is_no_person() {
     let stage = Stage::new();
-    std::fs::copy("/bin/bash", stage.path("claude")).unwrap();
+    crate::harness::program::copy("/bin/bash", &stage.path("claude"));
     let seen = stage.on_a_terminal(&format!("'{}' <<< 'PROBE; true'", stage.path("claude").display()));
     assert_eq!((seen.terminal.as_str(), seen.origin.as_str()), ("AgentAbove(\"claude\")", "Agent"));
     assert!(seen.id.starts_with("claude@"), "{seen:?}");
@@ -197,7 +197,7 @@ fn the_real_shell_is_absolute_and_never_guard() {
         assert!(!zsh.path.starts_with(folder.path()), "{zsh:?}");
     }
     std::fs::remove_file(folder.path().join("zsh")).unwrap();
-    std::fs::copy("/bin/sh", folder.path().join("zsh")).unwrap();
+    crate::harness::program::copy("/bin/sh", &folder.path().join("zsh"));
     let zsh = shell::named(Dialect::Zsh, &account, &env, Path::new("/")).unwrap();
     assert_eq!(zsh.dialect, Dialect::Zsh);
 }

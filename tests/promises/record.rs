@@ -302,19 +302,11 @@ fn files_that_another_account_left_behind_are_named_with_their_owner() {
         // What the test binary lies in may be closed to others.
         let guard = home.path("bin/guard");
         if !guard.exists() {
-            std::fs::copy(env!("CARGO_BIN_EXE_guard"), &guard).unwrap();
+            crate::harness::program::copy(env!("CARGO_BIN_EXE_guard"), &guard);
         }
         let mut command = home.program(guard.to_str().unwrap());
         command.arg("--").args(words).uid(nobody).gid(nobody);
-        loop {
-            match command.output() {
-                // Another test has forked while the copy was written, and holds it open for a moment.
-                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                done => break done.unwrap(),
-            }
-        }
+        command.output().unwrap()
     };
     home.holds_back(&as_nobody(&FLAGGED), "guard.db belongs to root");
     assert!(as_nobody(&["true"]).status.success());

@@ -1,6 +1,5 @@
 //! The stage: a process that asks, on a terminal of its own, and what it answered.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -228,8 +227,8 @@ impl Asked {
         let folder = tempfile::tempdir().unwrap();
         let ask = folder.path().join("ask");
         let exe = std::env::current_exe().unwrap();
-        std::fs::write(&ask, format!("#!/bin/sh\nexec '{}' {} \"$@\"\n", exe.display(), ARGUMENTS.join(" "))).unwrap();
-        std::fs::set_permissions(&ask, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = format!("#!/bin/sh\nexec '{}' {} \"$@\"\n", exe.display(), ARGUMENTS.join(" "));
+        crate::harness::program::write(&ask, &text);
         let mut command = Command::new(shell[0]);
         command.args(&shell[1..]).current_dir(folder.path());
         environment(&mut command, folder.path(), variables);

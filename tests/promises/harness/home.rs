@@ -1,6 +1,5 @@
 //! A home of its own for guard, with stand-ins for what must not really run.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -54,9 +53,7 @@ impl Home {
     }
 
     pub fn stand_in(&self, name: &str, script: &str) {
-        let path = self.path("bin").join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        super::program::write(&self.path("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
 
     pub fn data(&self) -> PathBuf {

@@ -1,7 +1,6 @@
 //! A program of the person's own is told that something waits, and nothing hangs on it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,8 +10,7 @@ use crate::harness::home::Home;
 /// A program that is told, with this in it.
 fn told_by(home: &Home, script: &str, arguments: &str) -> PathBuf {
     let program = home.path("tell");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    crate::harness::program::write(&program, &format!("#!/bin/sh\n{script}\n"));
     let own = home.path("home/.config/guard");
     fs::create_dir_all(&own).unwrap();
     let config = format!("[queue]\nnotify = [\"{}\"{arguments}]\n", program.display());

@@ -84,8 +84,7 @@ impl Machine {
         let mark = path("marks/ran");
         for name in ["git", "npm", "mkfs.ext4"] {
             let stand_in = path("bin").join(name);
-            std::fs::write(&stand_in, format!("#!/bin/sh\necho ran >> '{}'\n", mark.display())).unwrap();
-            std::fs::set_permissions(&stand_in, std::fs::Permissions::from_mode(0o755)).unwrap();
+            crate::harness::program::write(&stand_in, &format!("#!/bin/sh\necho ran >> '{}'\n", mark.display()));
         }
         std::fs::write(path("bin/guard"), "").unwrap();
         let script = "mount --make-rprivate / && cp -a /etc \"$1/etc\" && cat \"$1/passwd\" >> \"$1/etc/passwd\" && rm -rf \"$1/etc/guard\" && mkdir \"$1/etc/guard\" \

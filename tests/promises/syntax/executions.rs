@@ -3,7 +3,6 @@
 //! have been refused. `GUARD_TEST_EXECUTIONS` sets how many texts are tried.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -297,8 +296,7 @@ fn try_shell(shell: &[&str], dialect: Dialect, seeds: &[&str], seed: u64) {
     let bin = root.path().join("bin");
     fs::create_dir(&bin).expect("a folder");
     let stand_in = bin.join("rm");
-    fs::write(&stand_in, format!("#!/bin/sh\n: > '{}'\n", root.path().join("mark").display())).expect("a file");
-    fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).expect("a mode");
+    crate::harness::program::write(&stand_in, &format!("#!/bin/sh\n: > '{}'\n", root.path().join("mark").display()));
     assert!(runs_rm(shell, "rm x", root.path()), "the stand-in works");
     let mut random = Random::new(seed);
     let mut hidden = Vec::new();
