@@ -40,6 +40,7 @@ the approvers may answer, from an account that did not ask; they also read the r
 #[derive(Debug, Args)]
 #[command(after_help = SETUP)]
 pub struct ServeArgs {
+    #[allow(rustdoc::broken_intra_doc_links, reason = "the text of the help, where a section of TOML is no link")]
     /// Keep the record and the queue of this machine, for the accounts and approvers of [service] in
     /// /etc/guard/config.toml
     #[arg(long, required_unless_present_any = ["unit", "verb"])]

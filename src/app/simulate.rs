@@ -1,6 +1,6 @@
 //! `guard simulate`: what the record would have asked under another policy.
 //!
-//! Each recorded decision is taken again ([`again`]), compared with the one that was taken, and counted ([`report`]). What
+//! Each recorded decision is taken again (`again`), compared with the one that was taken, and counted (`report`). What
 //! may not enter: writing anything.
 
 use std::collections::HashMap;

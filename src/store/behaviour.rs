@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// A row that was edited, put in or taken out by hand since the session with this root was last let go on, so that
-    /// its denials cannot be counted; `None` where there is none among the last [`LOOKED_BACK`] rows. That the end was
+    /// its denials cannot be counted; `None` where there is none among the last `LOOKED_BACK` rows. That the end was
     /// cut off shows only in answers that the queue knows of; whoever rebuilds the whole chain behind an edited row is
     /// found by the head that is kept elsewhere alone.
     ///

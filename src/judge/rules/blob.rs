@@ -151,7 +151,7 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Over bytes that [`pack`] made. Nothing is read yet.
+    /// Over bytes that [`pack()`] made. Nothing is read yet.
     #[must_use]
     pub const fn new(bytes: Cow<'static, [u8]>) -> Self {
         Self { bytes }

@@ -1,6 +1,6 @@
 //! What a pattern file says, checked and in the form that matching reads.
 //!
-//! What describes programs is in [`program`]; here is the rest: rules, lists and examples. These are the values that the build script stores for the built-in files and that user files are
+//! What describes programs is in `program`; here is the rest: rules, lists and examples. These are the values that the build script stores for the built-in files and that user files are
 //! turned into at start; the TOML that people write is the business of [`super::source`].
 
 use serde::{Deserialize, Serialize};
