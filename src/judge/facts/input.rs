@@ -193,7 +193,7 @@ fn words(line: &str, separators: &str, count: Option<usize>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{dump, facts, telling};
+    use super::super::testing::removes;
     use super::*;
 
     #[test]
@@ -205,12 +205,6 @@ mod tests {
         assert_eq!(words(",b", ",", Some(2)), ["", "b"]);
         assert_eq!(words("a , b", " ,", Some(2)), ["a", "b"]);
         assert_eq!(words("  a b ", "", Some(1)), ["  a b "]);
-    }
-
-    #[track_caller]
-    fn removes(line: &str, expected: &[&str]) {
-        let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();
-        assert_eq!(removed, expected, "\n{line}\n{}", dump(&facts(line)));
     }
 
     #[test]

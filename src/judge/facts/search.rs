@@ -31,6 +31,9 @@ const GLOBAL: [(&str, usize); 16] = [
     ("-regextype", 1),
 ];
 
+/// Those of them that stand in front of the places to search.
+const LEADING: [&str; 3] = ["-H", "-L", "-P"];
+
 /// Actions, and tests that every file may pass.
 const IDLE: [(&str, usize); 13] = [
     ("-prune", 0),
@@ -68,7 +71,7 @@ pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
     let first = (0..words.len()).find(|at| {
         text.get(*at)
             .and_then(Option::as_deref)
-            .is_some_and(|word| word.starts_with(['-', '(', '!']) && !GLOBAL[..3].iter().any(|(name, _)| *name == word))
+            .is_some_and(|word| word.starts_with(['-', '(', '!']) && !LEADING.contains(&word))
     })?;
     let mut reader = Reader { text: &text, at: first, global: Vec::new(), deleted: Vec::new() };
     let whole = reader.list(&[Vec::new()], MAX_DEPTH).is_some() && reader.at == words.len();

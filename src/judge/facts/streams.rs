@@ -152,13 +152,7 @@ impl Streams {
 #[cfg(test)]
 mod tests {
     use super::super::act::OpaqueReason;
-    use super::super::testing::{dump, facts, telling};
-
-    #[track_caller]
-    fn removes(line: &str, expected: &[&str]) {
-        let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();
-        assert_eq!(removed, expected, "\n{line}\n{}", dump(&facts(line)));
-    }
+    use super::super::testing::{dump, facts, removes};
 
     #[test]
     fn what_exec_opens_reads_what_the_rest_of_the_line_writes() {

@@ -257,3 +257,10 @@ pub(super) fn dump(facts: &Facts) -> String {
     }
     all
 }
+
+/// Holds that of a line these are the acts of `rm`.
+#[track_caller]
+pub fn removes(line: &str, expected: &[&str]) {
+    let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();
+    assert_eq!(removed, expected, "\n{line}\n{}", dump(&facts(line)));
+}

@@ -101,13 +101,7 @@ fn plain_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{dump, facts, telling};
-
-    #[track_caller]
-    fn removes(line: &str, expected: &[&str]) {
-        let removed: Vec<String> = telling(line).into_iter().filter(|act| act.starts_with("rm ")).collect();
-        assert_eq!(removed, expected, "\n{line}\n{}", dump(&facts(line)));
-    }
+    use super::super::testing::{facts, removes};
 
     #[test]
     fn a_trap_runs_in_the_state_that_the_shell_ends_in() {
