@@ -5,6 +5,8 @@
 //! from `target/release`. So the linker is told here: `-static-pie`, and a folder, looked into first, in which each
 //! library that the standard library asks for stands for its archive. The program stays position-independent.
 //!
+//! A static program relocates itself, which src/entry.rs prepares on x86-64.
+//!
 //! Nothing changes where an archive is missing, on other systems, when compiling for another machine, and with
 //! `GUARD_LINK=dynamic`.
 
@@ -55,6 +57,9 @@ fn statically(out: &Path) -> io::Result<()> {
     }
     println!("cargo::rustc-link-arg-bins=-static-pie");
     println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
+    if is("CARGO_CFG_TARGET_ARCH", "x86_64") {
+        println!("cargo::rustc-link-arg-bins=-Wl,-e,guard_start");
+    }
     if library_version().is_some_and(|version| version >= (2, 36)) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }

@@ -5,6 +5,9 @@
 
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+mod entry;
+
 use std::io::{self, Write};
 
 use guard::app::road::Road;
