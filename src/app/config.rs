@@ -12,6 +12,7 @@ use super::road::{Road, judge_here};
 use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Source};
+use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
@@ -201,20 +202,6 @@ fn default(key: Key) -> String {
         (None, Some(list)) => format!("{list:?}"),
         (None, None) => "none".to_owned(),
     }
-}
-
-/// A string as TOML has it, so that a line can be copied into a file.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
@@ -418,12 +405,5 @@ mod tests {
         let (folder, loaded) = with("");
         let (said, _) = text(|out| path(&loaded, false, out), folder.path());
         assert_eq!(said, "machine    /etc/config.toml  (none)\nuser       /guard/config.toml\n");
-    }
-
-    #[test]
-    fn a_string_is_shown_as_toml_has_it() {
-        let text = "a\"b\\c\u{1b}";
-        let line = format!("x = {}", quoted(text));
-        assert_eq!(line.parse::<toml::Table>().unwrap()["x"].as_str(), Some(text));
     }
 }

@@ -15,6 +15,7 @@ use super::log::named;
 use super::road::Road;
 use crate::channel::confirm::confirm;
 use crate::config::Layer;
+use crate::judge::document::quoted;
 use crate::judge::risk::CircumstanceFact;
 use crate::ui::visible;
 
@@ -174,20 +175,6 @@ fn with(text: &str, folders: &[String]) -> Result<String, String> {
         None => format!("{KEY} = [{list}]\n{text}"),
     };
     if listed(&new)? == folders { Ok(new) } else { Err(format!("{KEY} cannot be changed here: edit it by hand")) }
-}
-
-/// A string of TOML.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if letter.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(letter))),
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use toml::de::DeTable;
+
 use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::{Approver, Key};
+use crate::judge::approver::{Approver, Cost, Key};
+use crate::judge::document::{self, Fault, Fields, quoted};
 
 /// Who is enrolled.
 #[derive(Clone, Debug, Default)]
@@ -88,12 +91,53 @@ fn load_from(layer: Layer, roots: &Roots, folder: PathBuf) -> Enrolled {
 }
 
 fn read(path: &Path, text: &str) -> Result<Approver, String> {
-    let approver: Approver = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    let table = DeTable::parse(text).map_err(|error| error.message().to_owned())?;
+    let first = |faults: Vec<Fault>| faults.first().map(ToString::to_string).unwrap_or_default();
+    let approver = document::read(&table, approver).map_err(first)?;
     approver.check().map_err(|error| error.to_string())?;
     if path.file_stem().is_none_or(|stem| stem != approver.name.as_str()) {
         return Err(format!("enrols {}, and is to be called {0}.toml", approver.name));
     }
     Ok(approver)
+}
+
+fn approver(from: &mut Fields<'_>) -> Approver {
+    let name = from.need("name", Fields::text).into_inner();
+    let kind = from.need("kind", Fields::text).into_inner();
+    let mut text = |key| from.need(key, Fields::text).into_inner();
+    let key = match kind.as_str() {
+        "passphrase" => Key::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
+        "ssh" => Key::Ssh { public: text("public") },
+        "totp" => Key::Totp { secret: text("secret") },
+        _ => {
+            from.refuse("kind", "expected \"passphrase\", \"ssh\" or \"totp\"");
+            Key::Totp { secret: String::new() }
+        }
+    };
+    Approver { name, key }
+}
+
+fn cost(from: &mut Fields<'_>) -> Cost {
+    let cost = |from: &mut Fields<'_>| Cost {
+        memory: from.need("memory", Fields::count_at).into_inner(),
+        passes: from.need("passes", Fields::count_at).into_inner(),
+    };
+    from.need_table("cost", cost, Cost { memory: 0, passes: 0 })
+}
+
+/// The text of an approver's file.
+fn written(approver: &Approver) -> String {
+    let mut text = format!("name = {}\nkind = \"{}\"\n", quoted(&approver.name), approver.key.kind());
+    match &approver.key {
+        Key::Passphrase { public, salt, cost: Cost { memory, passes } } => text.push_str(&format!(
+            "public = {}\nsalt = {}\n\n[cost]\nmemory = {memory}\npasses = {passes}\n",
+            quoted(public),
+            quoted(salt)
+        )),
+        Key::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
+        Key::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
+    }
+    text
 }
 
 /// Whether an account can put files into a folder, or make it.
@@ -107,14 +151,13 @@ fn is_changeable(folder: &Path, uid: u32) -> bool {
 /// # Errors
 /// There is one of that name, or the file cannot be written.
 pub fn enrol(enrolled: &Enrolled, approver: &Approver) -> io::Result<PathBuf> {
-    let text = toml::to_string(approver).map_err(io::Error::other)?;
     let path = enrolled.file(&approver.name);
     fs::create_dir_all(&enrolled.folder)?;
     let draft = path.with_extension(format!("new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
     // Public halves may be read by all; the guard that checks a signature may run under another account.
     let mode = if matches!(approver.key, Key::Totp { .. }) { 0o600 } else { 0o644 };
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
-    let written = io::Write::write_all(&mut file, text.as_bytes()).and_then(|()| file.sync_all());
+    let written = io::Write::write_all(&mut file, written(approver).as_bytes()).and_then(|()| file.sync_all());
     // A link is made only where nothing is: nobody is replaced, and nobody ever reads half a key.
     let linked = written.and_then(|()| fs::hard_link(&draft, &path));
     let _ = fs::remove_file(&draft);
@@ -132,7 +175,6 @@ pub fn remove(enrolled: &Enrolled, name: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::approver::Cost;
 
     fn roots(folder: &Path) -> Roots {
         let uid = nix::unistd::getuid().as_raw();
@@ -186,6 +228,34 @@ mod tests {
             assert_eq!(found.problems.len(), 1, "{name}");
             fs::remove_file(machine.join(name)).unwrap();
         }
+    }
+
+    #[test]
+    fn an_approver_reads_back_as_it_was_written() {
+        for approver in [
+            ada("ada"),
+            Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
+            Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
+        ] {
+            let text = written(&approver);
+            let table = DeTable::parse(&text).unwrap();
+            assert_eq!(document::read(&table, super::approver).unwrap(), approver, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_approvers_file_is_said() {
+        let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err();
+        assert_eq!(
+            said("name = 'a'\nkind = 'card'\npublic = 'x'\n"),
+            "kind: expected \"passphrase\", \"ssh\" or \"totp\""
+        );
+        assert_eq!(said("name = 'a'\nkind = 'totp'\n"), "secret: it is missing");
+        assert!(said("name = 'a'\nkind = 'totp'\nsecret = 'AAAA'\nmore = 1\n").starts_with("unknown field `more`"));
+        assert!(said("name = 'a'\nkind = 'ssh'\npublic = 1\n").starts_with("public: expected a string, found 1"));
+        let passphrase = "name = 'a'\nkind = 'passphrase'\npublic = 'AAAA'\nsalt = 'AAAA'\n";
+        assert_eq!(said(passphrase), "cost: it is missing");
+        assert_eq!(said(&format!("{passphrase}[cost]\nmemory = 64\n")), "passes: it is missing");
     }
 
     #[test]

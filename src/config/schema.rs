@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
 use super::destination::Destination;
 use super::errors::ConfigProblem;
@@ -15,6 +15,7 @@ use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
 use super::layers::{Layer, locks};
 use super::service::{self, Service};
 use crate::judge::approved::Grant;
+use crate::judge::document::{found, integer};
 use crate::judge::policy::Support;
 
 /// What one file says.
@@ -281,23 +282,6 @@ fn number(kind: Kind, value: &DeValue<'_>) -> Option<i64> {
         }
         (Kind::Flag, DeValue::Boolean(flag)) => Some(i64::from(*flag)),
         _ => None,
-    }
-}
-
-fn integer(value: &DeInteger<'_>) -> Option<i64> {
-    i64::from_str_radix(value.as_str(), value.radix()).ok()
-}
-
-/// What was found in the place of something else.
-fn found(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(whole) => whole.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(_) => "a date or time".to_owned(),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
     }
 }
 

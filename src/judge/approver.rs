@@ -23,7 +23,7 @@ pub const MIN_PASSPHRASE: usize = 12;
 pub const TOTP_STEP: u64 = 30;
 
 /// A person who may approve, by the half of their key that may be known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Approver {
     /// What the record calls them.
     pub name: String,
@@ -32,8 +32,8 @@ pub struct Approver {
 }
 
 /// What an approver proves themselves with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Key {
     /// An Ed25519 key that is worked out of a passphrase by Argon2id (RFC 9106).
     Passphrase {
@@ -79,8 +79,7 @@ impl Key {
 }
 
 /// The cost of working a key out of a passphrase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// KiB of memory.
     pub memory: u32,
@@ -370,15 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approver_reads_back_as_it_was_written() {
-        for approver in [
-            ada(),
-            Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
-            Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x".to_owned() } },
-        ] {
-            let text = toml::to_string(&approver).unwrap();
-            assert_eq!(toml::from_str::<Approver>(&text).unwrap(), approver, "{text}");
-        }
+    fn a_name_can_stand_in_the_name_of_a_file() {
         assert!(ada().check().is_ok());
         for name in ["", ".a", "-a", "A", "a b", "a/b", "ä"] {
             assert!(!Approver::is_name(name), "{name}");

@@ -21,6 +21,7 @@ pub mod approver;
 pub mod behaviour;
 pub mod bindings;
 pub mod context;
+pub mod document;
 pub mod envelope;
 pub mod facts;
 pub mod invocation;

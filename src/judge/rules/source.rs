@@ -15,12 +15,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use regex::RegexBuilder;
-use toml::Spanned;
+use toml::de::DeTable;
 
 use self::spelling::expand_braces;
 use super::blob::Contents;
 use super::model::{HostClass, HostList, PathList, Program};
-use super::problem::{Problem, nearest};
+use super::problem::Problem;
+use crate::judge::document::{self, At, Fault};
 use crate::judge::facts::class::PathClass;
 
 /// The most memory that one compiled regular expression may take, in bytes.
@@ -76,9 +77,17 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
     let mut problems = Vec::new();
     let mut shapes = Vec::new();
     for (path, text) in files {
-        match toml::from_str::<shape::File>(text) {
-            Ok(shape) => shapes.push((Place { file: path, text }, shape)),
-            Err(error) => problems.push(Place { file: path, text }.unreadable(&error)),
+        let place = Place { file: path, text };
+        let table = match DeTable::parse(text) {
+            Ok(table) => table,
+            Err(error) => {
+                problems.push(place.unreadable(&error));
+                continue;
+            }
+        };
+        match document::read(&table, shape::File::read) {
+            Ok(shape) => shapes.push((place, shape)),
+            Err(faults) => problems.extend(faults.iter().map(|fault| place.faulty(fault))),
         }
     }
     let mut contents = Contents::default();
@@ -183,22 +192,16 @@ impl Place<'_> {
         }
     }
 
-    /// What the TOML reader found. It names an unknown key and the keys there are; the nearest is the remedy.
+    /// What the TOML reader found.
     fn unreadable(&self, error: &toml::de::Error) -> Problem {
-        let message = error.message().replace('\n', ", ");
-        let mut quoted = message.split('`').skip(1).step_by(2);
-        let is_choice = message.starts_with("unknown field") || message.starts_with("unknown variant");
-        let remedy = match (is_choice, quoted.next()) {
-            (true, Some(given)) => match nearest(given, quoted) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => "see guard-patterns(5) for the keys".to_owned(),
-            },
-            _ if message.starts_with("missing field") => "add it; see guard-patterns(5)".to_owned(),
-            _ => "see guard-patterns(5)".to_owned(),
-        };
         let offset = error.span().map_or(0, |span| span.start);
-        let line = self.text.get(..offset).map_or(1, |_| self.line(offset));
-        Problem { file: self.file.to_owned(), line, place: String::new(), what: message, remedy }
+        self.problem(&(offset..offset), "", &error.message().replace('\n', ", "), "see guard-patterns(5)")
+    }
+
+    /// What is wrong with the keys and the types of their values.
+    fn faulty(&self, fault: &Fault) -> Problem {
+        let remedy = if fault.remedy.is_empty() { "see guard-patterns(5)" } else { &fault.remedy };
+        self.problem(&fault.span, &fault.key, &fault.what, remedy)
     }
 
     fn check_regex(&self, span: &Range<usize>, place: &str, regex: &str) -> Option<Problem> {
@@ -307,6 +310,6 @@ fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Resul
 }
 
 /// The values of a spanned list.
-fn values(list: &[Spanned<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
+fn values(list: &[At<String>]) -> impl Iterator<Item = (&str, Range<usize>)> {
     list.iter().map(|value| (value.get_ref().as_str(), value.span()))
 }

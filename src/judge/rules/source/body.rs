@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::programs::spellings;
-use super::shape::{At, EffectShape, Recursion, RunsShape, SubShape, WrapShape};
+use super::shape::{EffectShape, RunsShape, SubShape, WrapShape};
 use super::spelling::{all_spellings, flag_test, key_option, option};
 use super::{Place, values};
+use crate::judge::document::At;
 use crate::judge::rules::model::{EffectSpec, FlagTest, OptionSpec, Place as Where, Runs, Style, Sub, Wrap, WrapFrom};
 use crate::judge::rules::problem::{Problem, nearest};
 
@@ -24,7 +25,7 @@ impl Body<'_> {
 
     pub fn sub(&mut self, given: &At<SubShape>, globals: &[OptionSpec]) -> Sub {
         let shape = given.get_ref();
-        let (names, aliases) = spellings(&shape.name.get_ref().0);
+        let (names, aliases) = spellings(shape.name.get_ref());
         let paths: Vec<Vec<String>> =
             names.iter().map(|name| name.split_whitespace().map(str::to_owned).collect()).collect();
         let index = |index: usize| u16::try_from(index).unwrap_or(u16::MAX);
@@ -95,17 +96,11 @@ impl Body<'_> {
             places.push(self.place(part, &span, scope)?);
         }
         let to = if places.len() == 1 { places.remove(0) } else { Where::All(places) };
-        let (recursive, always_recursive) = match shape.recursive.as_ref().map(|it| (it.get_ref(), it.span())) {
-            None => (Vec::new(), false),
-            Some((Recursion::Always(always), _)) => (Vec::new(), *always),
-            Some((Recursion::With(flags), span)) => {
-                let flags = flags.iter().map(|flag| toml::Spanned::new(span.clone(), flag.clone())).collect::<Vec<_>>();
-                (self.flags("effects: recursive", &flags, scope), false)
-            }
-        };
+        let (always_recursive, flags) = &shape.recursive;
+        let recursive = self.flags("effects: recursive", flags, scope);
         let when = self.flags("effects: when", &shape.when, scope);
         let unless = self.flags("effects: unless", &shape.unless, scope);
-        Some(EffectSpec { does: shape.does, to, when, unless, recursive, always_recursive })
+        Some(EffectSpec { does: shape.does, to, when, unless, recursive, always_recursive: *always_recursive })
     }
 
     fn place(&mut self, text: &str, span: &Range<usize>, scope: &[&OptionSpec]) -> Option<Where> {

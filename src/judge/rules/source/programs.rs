@@ -1,9 +1,10 @@
 //! Program descriptions: which programs, and what is added to what is known of them.
 
 use super::body::Body;
-use super::shape::{At, ProgramShape};
+use super::shape::ProgramShape;
 use super::spelling::all_spellings;
 use super::{Place, Vocabulary, values};
+use crate::judge::document::At;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{OptionSpec, OutputTaint, Program, Sub, Target};
 use crate::judge::rules::problem::Problem;
@@ -17,7 +18,7 @@ pub fn describe(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<Vec<Program>, Vec<Problem>> {
     let shape = given.get_ref();
-    let owner = format!("program {}", shape.name.get_ref().0.first().map_or("", String::as_str));
+    let owner = format!("program {}", shape.name.get_ref().first().map_or("", String::as_str));
     let mut problems = check_names(place, &owner, shape, vocabulary);
     if !vocabulary.known.may_loosen() {
         let mut fault = |key: &str, what: &str, remedy: &str| {
@@ -36,7 +37,7 @@ pub fn describe(
     }
     let mut fresh = Program::default();
     let mut programs = Vec::new();
-    for entry in &shape.name.get_ref().0 {
+    for entry in shape.name.get_ref() {
         let known = entry.split('|').find_map(|name| Some((name, vocabulary.known.program(name)?)));
         match known {
             None => add_names(&mut fresh, entry),
@@ -75,7 +76,7 @@ fn check_names(place: Place<'_>, owner: &str, shape: &ProgramShape, vocabulary: 
     let mut fault = |what: &str, remedy: &str| {
         problems.push(place.problem(&span, &format!("{owner}: name"), what, remedy));
     };
-    let (names, _) = spellings(&shape.name.get_ref().0);
+    let (names, _) = spellings(shape.name.get_ref());
     if names.is_empty() || names.iter().any(|name| name.is_empty() || name.contains(' ')) {
         fault("a name is missing or holds a blank", "name the program without a directory");
     }

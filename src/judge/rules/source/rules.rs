@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::shape::{At, OperandShape, Position, RuleShape, TestShape};
+use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
+use crate::judge::document::At;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
     CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
@@ -33,9 +34,10 @@ pub fn rule(
     let mut check = Check { place, owner: format!("rule {id}"), problems: Vec::new() };
     check.head(family, shape, vocabulary);
     let programs: Vec<Cow<'_, Program>> =
-        shape.program.get_ref().0.iter().filter_map(|verb| vocabulary.program(verb, own)).collect();
+        shape.program.get_ref().iter().filter_map(|verb| vocabulary.program(verb, own)).collect();
     let when = check.matching(shape, &programs);
     let tier = *shape.tier.get_ref();
+    let approvals = shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref());
     let rule = Rule {
         id: id.to_owned(),
         tier,
@@ -45,7 +47,7 @@ pub fn rule(
         instead: shape.instead.clone(),
         deny: shape.deny,
         yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
-        approvals: shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref()),
+        approvals: u8::try_from(approvals).unwrap_or(MAX_APPROVALS),
         notes: shape.notes.clone(),
         when,
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
@@ -88,7 +90,7 @@ impl Check<'_> {
         }
         if let Some(approvals) = &shape.approvals {
             let (count, span) = (*approvals.get_ref(), approvals.span());
-            if !(1..=MAX_APPROVALS).contains(&count) {
+            if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
                 let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
                 self.fault(&span, "approvals", &what, "write a number in that range");
             }
@@ -158,7 +160,7 @@ impl Check<'_> {
             let code = code.get_ref();
             self.regex("code: regex", &code.regex.span(), code.regex.get_ref());
             CodeTest {
-                languages: code.language.0.clone(),
+                languages: code.language.clone(),
                 literals: code.literal.clone(),
                 regex: code.regex.get_ref().clone(),
             }
@@ -219,7 +221,7 @@ impl Check<'_> {
 
     /// The keys that the rule is indexed by: all spellings of the programs it names.
     fn verbs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<String> {
-        let given = &shape.program.get_ref().0;
+        let given = shape.program.get_ref();
         let span = shape.program.span();
         if given.is_empty() {
             self.fault(&span, "program", "it is empty", "name programs, an effect such as :delete, or *");
@@ -250,7 +252,7 @@ impl Check<'_> {
     fn subs(&mut self, shape: &RuleShape, programs: &[Cow<'_, Program>]) -> Vec<Vec<String>> {
         let Some(given) = &shape.sub else { return Vec::new() };
         let mut subs = Vec::new();
-        for name in &given.get_ref().0 {
+        for name in given.get_ref() {
             let path: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
             if name == NO_SUB {
                 subs.push(path);
@@ -260,7 +262,7 @@ impl Check<'_> {
             // Each program has its own canonical spelling (`npm install|add`, `pnpm add`).
             let canonical: Vec<&[String]> = described.clone().filter_map(|sub| sub.canonical(&path)).collect();
             let begins = described.clone().any(|sub| sub.paths.iter().any(|known| known.starts_with(&path)));
-            let verbs = &shape.program.get_ref().0;
+            let verbs = &shape.program.get_ref();
             let described_elsewhere = verbs.iter().any(|verb| verb.contains(':')) && !path.is_empty();
             match canonical.as_slice() {
                 [_, ..] => subs.extend(canonical.into_iter().map(<[String]>::to_vec)),
@@ -299,10 +301,9 @@ impl Check<'_> {
     fn operand(&mut self, given: &At<OperandShape>) -> OperandTest {
         const NAMES: [(&str, Which); 4] =
             [("any", Which::Any), ("all", Which::All), ("no", Which::No), ("last", Which::Last)];
-        let which = match &given.get_ref().which {
+        let which = match given.get_ref().which.as_deref() {
             None => Which::Any,
-            Some(Position::Number(number)) => Which::At(*number),
-            Some(Position::Name(name)) => match NAMES.into_iter().find(|(known, _)| known == name) {
+            Some(name) => match NAMES.into_iter().find(|(known, _)| *known == name) {
                 Some((_, which)) => which,
                 None => name.parse().map_or_else(
                     |_| {
@@ -314,7 +315,7 @@ impl Check<'_> {
                 ),
             },
         };
-        OperandTest { which, test: self.test("operand", &given.span(), given.get_ref().test()) }
+        OperandTest { which, test: self.test("operand", &given.span(), given.get_ref().test.clone()) }
     }
 
     fn test(&mut self, key: &str, span: &Range<usize>, shape: TestShape) -> TextTest {

@@ -1,13 +1,7 @@
 //! The shape of a pattern file: which keys there are and what may stand behind them. What the values
 //! mean is checked in `super`.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::Deserialize;
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
-use toml::Spanned;
-
+use crate::judge::document::{At, Fields};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
 use crate::judge::rules::model::{
@@ -15,151 +9,199 @@ use crate::judge::rules::model::{
 };
 use crate::judge::tier::{Reversibility, Tier};
 
-/// A value and where it stands in the file.
-pub type At<T> = Spanned<T>;
-
 /// A pattern file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct File {
     pub family: At<String>,
     pub about: String,
-    #[serde(default)]
     pub program: Vec<At<ProgramShape>>,
-    #[serde(default)]
     pub rule: Vec<At<RuleShape>>,
-    #[serde(default)]
     pub paths: Vec<At<PathsShape>>,
-    #[serde(default)]
     pub hosts: Vec<At<HostsShape>>,
 }
 
+impl File {
+    pub fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            family: from.need("family", Fields::text),
+            about: from.need("about", Fields::text).into_inner(),
+            program: from.tables("program", ProgramShape::read),
+            rule: from.tables("rule", RuleShape::read),
+            paths: from.tables("paths", PathsShape::read),
+            hosts: from.tables("hosts", HostsShape::read),
+        }
+    }
+}
+
 /// `[[program]]`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct ProgramShape {
-    pub name: At<Many<String>>,
+    pub name: At<Vec<String>>,
     pub tier: Option<Tier>,
     pub style: Option<Style>,
-    #[serde(default)]
     pub options: Vec<At<String>>,
-    #[serde(default)]
     pub dry_run: Vec<At<String>>,
-    #[serde(default)]
     pub chdir: Vec<At<String>>,
-    #[serde(default)]
     pub effects: Vec<At<EffectShape>>,
-    #[serde(default)]
     pub wraps: Vec<At<WrapShape>>,
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
-    #[serde(default)]
     pub prints_code: Vec<At<String>>,
     pub target: Option<At<TargetShape>>,
-    #[serde(default)]
     pub sub: Vec<At<SubShape>>,
 }
 
+impl ProgramShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::one_or_many),
+            tier: from.tier("tier").map(At::into_inner),
+            style: from.word("style").map(At::into_inner),
+            options: from.texts("options"),
+            dry_run: from.texts("dry_run"),
+            chdir: from.texts("chdir"),
+            effects: from.tables("effects", EffectShape::read),
+            wraps: from.tables("wraps", WrapShape::read),
+            runs: from.table("runs", RunsShape::read),
+            output: from.word("output"),
+            prints_code: from.texts("prints_code"),
+            target: from.table("target", TargetShape::read),
+            sub: from.tables("sub", SubShape::read),
+        }
+    }
+}
+
 /// `[[program.sub]]`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct SubShape {
-    pub name: At<Many<String>>,
+    pub name: At<Vec<String>>,
     pub tier: Option<Tier>,
-    #[serde(default)]
     pub options: Vec<At<String>>,
-    #[serde(default)]
     pub dry_run: Vec<At<String>>,
-    #[serde(default)]
     pub effects: Vec<At<EffectShape>>,
-    #[serde(default)]
     pub wraps: Vec<At<WrapShape>>,
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
 }
 
+impl SubShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::one_or_many),
+            tier: from.tier("tier").map(At::into_inner),
+            options: from.texts("options"),
+            dry_run: from.texts("dry_run"),
+            effects: from.tables("effects", EffectShape::read),
+            wraps: from.tables("wraps", WrapShape::read),
+            runs: from.table("runs", RunsShape::read),
+            output: from.word("output"),
+        }
+    }
+}
+
 /// `{ does = "delete", to = "operands" }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct EffectShape {
     pub does: Effect,
     pub to: At<String>,
-    #[serde(default)]
     pub when: Vec<At<String>>,
-    #[serde(default)]
     pub unless: Vec<At<String>>,
-    pub recursive: Option<At<Recursion>>,
+    /// `true`, or the flags that make it so.
+    pub recursive: (bool, Vec<At<String>>),
 }
 
-/// `recursive = true` or `recursive = ["-r|-R"]`
-#[derive(Debug)]
-pub enum Recursion {
-    Always(bool),
-    With(Vec<String>),
+impl EffectShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            does: from.need_or("does", Fields::word, Effect::Load).into_inner(),
+            to: from.need("to", Fields::text),
+            when: from.texts("when"),
+            unless: from.texts("unless"),
+            recursive: from.flag_or_texts("recursive").unwrap_or_default(),
+        }
+    }
 }
 
 /// `{ inner = "argv", from = "operands" }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct WrapShape {
-    #[serde(default)]
     pub inner: Inner,
     pub from: Option<At<String>>,
-    #[serde(default)]
     pub each: bool,
-    #[serde(default)]
     pub skip: u32,
-    #[serde(default)]
     pub assignments: bool,
-    #[serde(default)]
     pub when: Vec<At<String>>,
-    #[serde(default)]
     pub unless: Vec<At<String>>,
-    #[serde(default)]
     pub root: bool,
     pub remote: Option<RemoteName>,
     pub host: Option<u32>,
-    #[serde(default)]
     pub adds: Added,
-    #[serde(default)]
     pub bare_shell: bool,
 }
 
+impl WrapShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            inner: from.word("inner").map(At::into_inner).unwrap_or_default(),
+            from: from.text("from"),
+            each: from.flag("each"),
+            skip: from.count("skip").unwrap_or_default(),
+            assignments: from.flag("assignments"),
+            when: from.texts("when"),
+            unless: from.texts("unless"),
+            root: from.flag("root"),
+            remote: from.word("remote").map(At::into_inner),
+            host: from.count("host"),
+            adds: from.word("adds").map(At::into_inner).unwrap_or_default(),
+            bare_shell: from.flag("bare_shell"),
+        }
+    }
+}
+
 /// `{ language = "python", code = ["-c"] }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct RunsShape {
     pub language: String,
-    #[serde(default)]
     pub code: Vec<At<String>>,
-    #[serde(default)]
     pub code_operand: bool,
-    #[serde(default)]
     pub script_operand: bool,
-    #[serde(default)]
     pub script: Vec<At<String>>,
-    #[serde(default)]
     pub stdin: bool,
     pub code_at: Option<u32>,
-    #[serde(default)]
     pub unless: Vec<At<String>>,
 }
 
+impl RunsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            language: from.need("language", Fields::text).into_inner(),
+            code: from.texts("code"),
+            code_operand: from.flag("code_operand"),
+            script_operand: from.flag("script_operand"),
+            script: from.texts("script"),
+            stdin: from.flag("stdin"),
+            code_at: from.count("code_at"),
+            unless: from.texts("unless"),
+        }
+    }
+}
+
 /// `{ flags = ["--context"], env = ["AWS_PROFILE"] }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct TargetShape {
-    #[serde(default)]
     pub flags: Vec<At<String>>,
-    #[serde(default)]
     pub operands: bool,
-    #[serde(default)]
     pub env: Vec<String>,
 }
 
+impl TargetShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { flags: from.texts("flags"), operands: from.flag("operands"), env: from.lines("env") }
+    }
+}
+
 /// `[[rule]]`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct RuleShape {
     pub id: At<String>,
     pub tier: At<Tier>,
@@ -167,56 +209,81 @@ pub struct RuleShape {
     pub reversibility: Reversibility,
     pub reason: At<String>,
     pub instead: Option<String>,
-    pub program: At<Many<String>>,
-    pub sub: Option<At<Many<String>>>,
-    #[serde(default)]
+    pub program: At<Vec<String>>,
+    pub sub: Option<At<Vec<String>>>,
     pub flags: Vec<At<String>>,
-    #[serde(default)]
     pub no_flags: Vec<At<String>>,
     pub operand: Option<At<OperandShape>>,
-    #[serde(default)]
     pub operands: Vec<At<OperandShape>>,
     pub count: Option<At<[u32; 2]>>,
-    #[serde(default)]
     pub words: Vec<At<TestShape>>,
-    #[serde(default)]
     pub env: Vec<At<EnvShape>>,
-    #[serde(default)]
     pub input: Vec<InputTest>,
-    #[serde(default)]
     pub tainted: Vec<TaintName>,
-    #[serde(default)]
     pub feeds: Vec<String>,
-    #[serde(default)]
     pub no_feeds: Vec<String>,
-    #[serde(default)]
     pub wrapped: Vec<String>,
     pub root: Option<bool>,
     pub recursive: Option<bool>,
     pub remote: Option<bool>,
-    #[serde(default)]
     pub dry_run: bool,
-    #[serde(default)]
     pub guarded: bool,
     pub shown: Option<bool>,
     pub code: Option<At<CodeShape>>,
     pub text: Option<At<TextShape>>,
     pub lower: Option<At<Vec<Lowering>>>,
-    #[serde(default)]
     pub deny: bool,
     pub yolo: Option<At<bool>>,
-    pub approvals: Option<At<u8>>,
-    #[serde(default)]
+    pub approvals: Option<At<u32>>,
     pub notes: Vec<Note>,
-    #[serde(default)]
     pub bad: Vec<String>,
-    #[serde(default)]
     pub good: Vec<String>,
 }
 
+impl RuleShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            id: from.need("id", Fields::text),
+            tier: from.need("tier", Fields::tier),
+            weight: from.number("weight"),
+            reversibility: from.need("reversibility", Fields::word).into_inner(),
+            reason: from.need("reason", Fields::text),
+            instead: from.line("instead"),
+            program: from.need("program", Fields::one_or_many),
+            sub: from.one_or_many("sub"),
+            flags: from.texts("flags"),
+            no_flags: from.texts("no_flags"),
+            operand: from.table("operand", OperandShape::read),
+            operands: from.tables("operands", OperandShape::read),
+            count: from.range("count"),
+            words: from.tables("words", TestShape::read),
+            env: from.tables("env", EnvShape::read),
+            input: from.words("input"),
+            tainted: from.words("tainted"),
+            feeds: from.lines("feeds"),
+            no_feeds: from.lines("no_feeds"),
+            wrapped: from.lines("wrapped"),
+            root: from.choice("root"),
+            recursive: from.choice("recursive"),
+            remote: from.choice("remote"),
+            dry_run: from.flag("dry_run"),
+            guarded: from.flag("guarded"),
+            shown: from.choice("shown"),
+            code: from.table("code", CodeShape::read),
+            text: from.table("text", TextShape::read),
+            lower: from.words_at("lower"),
+            deny: from.flag("deny"),
+            yolo: from.flag_at("yolo"),
+            approvals: from.count_at("approvals"),
+            notes: from.words("notes"),
+            bad: from.lines("bad"),
+            good: from.lines("good"),
+        }
+    }
+}
+
 /// A test of a text.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct TestShape {
     pub exact: Vec<String>,
     pub glob: Vec<String>,
@@ -230,173 +297,108 @@ pub struct TestShape {
     pub content: Option<String>,
 }
 
-/// A test of operands. The keys of [`TestShape`] again: serde cannot flatten and refuse unknown keys at once.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OperandShape {
-    pub which: Option<Position>,
-    pub exact: Vec<String>,
-    pub glob: Vec<String>,
-    pub regex: Option<String>,
-    pub class: Vec<PathClass>,
-    pub not_class: Vec<PathClass>,
-    pub host: Vec<HostClass>,
-    pub dynamic: Option<bool>,
-    pub not_glob: Vec<String>,
-    pub not_regex: Option<String>,
-    pub content: Option<String>,
-}
-
-impl OperandShape {
-    /// Without the position.
-    pub fn test(&self) -> TestShape {
-        TestShape {
-            exact: self.exact.clone(),
-            glob: self.glob.clone(),
-            regex: self.regex.clone(),
-            class: self.class.clone(),
-            not_class: self.not_class.clone(),
-            host: self.host.clone(),
-            dynamic: self.dynamic,
-            not_glob: self.not_glob.clone(),
-            not_regex: self.not_regex.clone(),
-            content: self.content.clone(),
+impl TestShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            exact: from.lines("exact"),
+            glob: from.lines("glob"),
+            regex: from.line("regex"),
+            class: from.words("class"),
+            not_class: from.words("not_class"),
+            host: from.words("host"),
+            dynamic: from.choice("dynamic"),
+            not_glob: from.lines("not_glob"),
+            not_regex: from.line("not_regex"),
+            content: from.line("content"),
         }
     }
 }
 
-/// `any`, `all`, `no`, `last`, or a number from 0.
+/// A test of operands.
 #[derive(Debug)]
-pub enum Position {
-    Name(String),
-    Number(u32),
+pub struct OperandShape {
+    /// `any`, `all`, `no`, `last`, or a number from 0.
+    pub which: Option<String>,
+    pub test: TestShape,
+}
+
+impl OperandShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { which: from.word_or_number("which"), test: TestShape::read(from) }
+    }
 }
 
 /// `{ name = "GIT_*", value = { … } }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct EnvShape {
     pub name: String,
     pub value: Option<At<TestShape>>,
 }
 
+impl EnvShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { name: from.need("name", Fields::text).into_inner(), value: from.table("value", TestShape::read) }
+    }
+}
+
 /// `{ language = ["python"], regex = "…" }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct CodeShape {
-    pub language: Many<String>,
-    #[serde(default)]
+    pub language: Vec<String>,
     pub literal: Vec<String>,
     pub regex: At<String>,
 }
 
+impl CodeShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            language: from.need("language", Fields::one_or_many).into_inner(),
+            literal: from.lines("literal"),
+            regex: from.need("regex", Fields::text),
+        }
+    }
+}
+
 /// `{ literal = "…", regex = "…" }`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct TextShape {
-    #[serde(default)]
     pub literal: String,
     pub regex: Option<At<String>>,
 }
 
+impl TextShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { literal: from.line("literal").unwrap_or_default(), regex: from.text("regex") }
+    }
+}
+
 /// `[[paths]]`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct PathsShape {
     pub class: At<PathClass>,
     pub globs: At<Vec<String>>,
-    #[serde(default)]
     pub except: Vec<String>,
 }
 
+impl PathsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            class: from.need_or("class", Fields::word, PathClass::Project),
+            globs: from.need("globs", Fields::list),
+            except: from.lines("except"),
+        }
+    }
+}
+
 /// `[[hosts]]`
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct HostsShape {
     pub class: At<HostClass>,
     pub names: At<Vec<String>>,
 }
 
-/// One value, or an array of them.
-#[derive(Debug)]
-pub struct Many<T>(pub Vec<T>);
-
-impl<'de, T: Deserialize<'de> + From<String>> Deserialize<'de> for Many<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de> + From<String>> Visitor<'de> for OneOrMany<T> {
-            type Value = Many<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an array of strings")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Many(vec![text.to_owned().into()]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self::Value, A::Error> {
-                let mut many = Vec::new();
-                while let Some(value) = values.next_element()? {
-                    many.push(value);
-                }
-                Ok(Many(many))
-            }
-        }
-
-        deserializer.deserialize_any(OneOrMany(PhantomData))
-    }
-}
-
-impl<'de> Deserialize<'de> for Recursion {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TrueOrFlags;
-
-        impl<'de> Visitor<'de> for TrueOrFlags {
-            type Value = Recursion;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, or an array of flags")
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-                Ok(Recursion::Always(value))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self::Value, A::Error> {
-                let mut flags = Vec::new();
-                while let Some(flag) = values.next_element()? {
-                    flags.push(flag);
-                }
-                Ok(Recursion::With(flags))
-            }
-        }
-
-        deserializer.deserialize_any(TrueOrFlags)
-    }
-}
-
-impl<'de> Deserialize<'de> for Position {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameOrNumber;
-
-        impl Visitor<'_> for NameOrNumber {
-            type Value = Position;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"any\", \"all\", \"no\", \"last\", or a place counted from 0")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Position::Name(name.to_owned()))
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-                u32::try_from(number).map(Position::Number).map_err(|_| E::custom("a place is counted from 0"))
-            }
-        }
-
-        deserializer.deserialize_any(NameOrNumber)
+impl HostsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { class: from.need_or("class", Fields::word, HostClass::None), names: from.need("names", Fields::list) }
     }
 }

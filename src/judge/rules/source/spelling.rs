@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Place;
-use super::shape::At;
+use crate::judge::document::At;
 use crate::judge::rules::model::{FlagTest, OptionSpec, TextTest, ValueKind};
 use crate::judge::rules::problem::{Problem, nearest};
 

@@ -1,0 +1,433 @@
+//! TOML documents, read key by key: what is asked for is what may stand in a table, and everything else is named with
+//! its place and the nearest key.
+//!
+//! One reader for all documents, and not a type derived for each: what is derived is compiled once for every type and
+//! every way to read it, which took more room than the rest of the reading together. The build script reads the
+//! built-in pattern files with it too.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::value::{Error as WordError, StrDeserializer};
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use super::rules::problem::nearest;
+use super::tier::Tier;
+
+/// A value and where it stands in the file.
+pub type At<T> = Spanned<T>;
+
+/// Something that is wrong in a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// In bytes.
+    pub span: Range<usize>,
+    /// The key; empty when there is no such key.
+    pub key: String,
+    pub what: String,
+    /// Empty when nothing better is known than to read the manual.
+    pub remedy: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.key.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.key, self.what)
+    }
+}
+
+/// A table while it is read.
+#[derive(Debug)]
+pub struct Fields<'a> {
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    asked: Vec<&'static str>,
+    missing: Vec<&'static str>,
+    faults: Vec<Fault>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn read<'a, T>(table: &'a Spanned<DeTable<'a>>, shape: impl FnOnce(&mut Fields<'a>) -> T) -> Result<T, Vec<Fault>> {
+    let mut fields = Fields::new(table.get_ref(), table.span());
+    let read = shape(&mut fields);
+    let faults = fields.faults();
+    if faults.is_empty() { Ok(read) } else { Err(faults) }
+}
+
+impl<'a> Fields<'a> {
+    const fn new(table: &'a DeTable<'a>, span: Range<usize>) -> Self {
+        Self { table, span, asked: Vec::new(), missing: Vec::new(), faults: Vec::new() }
+    }
+
+    /// Everything that is wrong, once all keys have been asked for.
+    fn faults(self) -> Vec<Fault> {
+        let mut faults = self.faults;
+        let before = faults.len();
+        for key in self.table.keys() {
+            let name = &**key.get_ref();
+            if !self.asked.contains(&name) {
+                let remedy = nearest(name, self.asked.iter().copied());
+                let remedy = remedy.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+                let what = format!("unknown field `{name}`, expected one of `{}`", self.asked.join("`, `"));
+                faults.push(Fault { span: key.span(), key: String::new(), what, remedy });
+            }
+        }
+        // One that is spelled wrongly is not missing as well.
+        if faults.len() == before {
+            let missing = |key: &&str| Fault {
+                span: self.span.clone(),
+                key: (*key).to_owned(),
+                what: "it is missing".to_owned(),
+                remedy: "add it".to_owned(),
+            };
+            faults.extend(self.missing.iter().map(missing));
+        }
+        faults
+    }
+
+    fn fault(&mut self, key: &str, span: Range<usize>, what: String, remedy: &str) {
+        self.faults.push(Fault { span, key: key.to_owned(), what, remedy: remedy.to_owned() });
+    }
+
+    /// Says that the value of a key is none of those that it may have.
+    pub fn refuse(&mut self, key: &str, what: &str) {
+        let span = self.table.get(key).map_or_else(|| self.span.clone(), Spanned::span);
+        self.fault(key, span, what.to_owned(), "");
+    }
+
+    fn wrong(&mut self, key: &str, expected: &str, value: &Spanned<DeValue<'_>>) {
+        self.fault(key, value.span(), format!("expected {expected}, found {}", found(value.get_ref())), "");
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.asked.push(key);
+        self.table.get(key)
+    }
+
+    /// What must be there. Without it there is a fault, and the value is of no use.
+    pub fn need<T: Default>(&mut self, key: &'static str, read: fn(&mut Self, &'static str) -> Option<At<T>>) -> At<T> {
+        self.need_or(key, read, T::default())
+    }
+
+    /// What must be there, where `T` has no value that says nothing.
+    pub fn need_or<T>(
+        &mut self,
+        key: &'static str,
+        read: fn(&mut Self, &'static str) -> Option<At<T>>,
+        stand_in: T,
+    ) -> At<T> {
+        if !self.table.contains_key(key) {
+            self.missing.push(key);
+        }
+        read(self, key).unwrap_or_else(|| Spanned::new(self.span.clone(), stand_in))
+    }
+
+    /// A string.
+    pub fn text(&mut self, key: &'static str) -> Option<At<String>> {
+        let value = self.take(key)?;
+        match value.get_ref() {
+            DeValue::String(text) => Some(Spanned::new(value.span(), text.clone().into_owned())),
+            _ => {
+                self.wrong(key, "a string", value);
+                None
+            }
+        }
+    }
+
+    /// A string whose place is of no matter.
+    pub fn line(&mut self, key: &'static str) -> Option<String> {
+        self.text(key).map(Spanned::into_inner)
+    }
+
+    fn array(&mut self, key: &'static str, expected: &str) -> &'a [Spanned<DeValue<'a>>] {
+        let Some(value) = self.take(key) else { return &[] };
+        match value.get_ref() {
+            DeValue::Array(array) => array,
+            _ => {
+                self.wrong(key, expected, value);
+                &[]
+            }
+        }
+    }
+
+    /// Strings, each with its place; none when the key is not there.
+    pub fn texts(&mut self, key: &'static str) -> Vec<At<String>> {
+        let array = self.array(key, "an array of strings");
+        self.strings(key, array)
+    }
+
+    fn strings(&mut self, key: &str, array: &[Spanned<DeValue<'_>>]) -> Vec<At<String>> {
+        let mut texts = Vec::with_capacity(array.len());
+        for value in array {
+            match value.get_ref() {
+                DeValue::String(text) => texts.push(Spanned::new(value.span(), text.clone().into_owned())),
+                _ => self.wrong(key, "a string", value),
+            }
+        }
+        texts
+    }
+
+    /// Strings whose places are of no matter.
+    pub fn lines(&mut self, key: &'static str) -> Vec<String> {
+        plain(self.texts(key))
+    }
+
+    /// An array of strings and where it stands.
+    pub fn list(&mut self, key: &'static str) -> Option<At<Vec<String>>> {
+        let span = self.table.get(key).map(Spanned::span);
+        let lines = self.lines(key);
+        span.map(|span| Spanned::new(span, lines))
+    }
+
+    /// A string, or an array of them.
+    pub fn one_or_many(&mut self, key: &'static str) -> Option<At<Vec<String>>> {
+        let value = self.take(key)?;
+        let texts = match value.get_ref() {
+            DeValue::String(text) => vec![text.clone().into_owned()],
+            DeValue::Array(array) => plain(self.strings(key, array)),
+            _ => {
+                self.wrong(key, "a string or an array of strings", value);
+                return None;
+            }
+        };
+        Some(Spanned::new(value.span(), texts))
+    }
+
+    /// A string, or the digits of a number.
+    pub fn word_or_number(&mut self, key: &'static str) -> Option<String> {
+        match self.table.get(key).map(Spanned::get_ref) {
+            Some(DeValue::Integer(whole)) => {
+                self.asked.push(key);
+                Some(whole.to_string())
+            }
+            _ => self.line(key),
+        }
+    }
+
+    /// `true`, or an array of strings in the place of a condition.
+    pub fn flag_or_texts(&mut self, key: &'static str) -> Option<(bool, Vec<At<String>>)> {
+        let value = self.take(key)?;
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Some((*flag, Vec::new())),
+            DeValue::Array(array) => Some((false, self.strings(key, array))),
+            _ => {
+                self.wrong(key, "true or an array of strings", value);
+                None
+            }
+        }
+    }
+
+    /// `true` or `false`, with its place.
+    pub fn flag_at(&mut self, key: &'static str) -> Option<At<bool>> {
+        let value = self.take(key)?;
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Some(Spanned::new(value.span(), *flag)),
+            _ => {
+                self.wrong(key, "true or false", value);
+                None
+            }
+        }
+    }
+
+    /// `true` or `false`, or not said.
+    pub fn choice(&mut self, key: &'static str) -> Option<bool> {
+        self.flag_at(key).map(Spanned::into_inner)
+    }
+
+    /// `true`; `false` when the key is not there.
+    pub fn flag(&mut self, key: &'static str) -> bool {
+        self.choice(key).unwrap_or_default()
+    }
+
+    /// A whole number that is not negative, and where it stands.
+    pub fn count_at(&mut self, key: &'static str) -> Option<At<u32>> {
+        let value = self.take(key)?;
+        match whole(value.get_ref()).and_then(|number| u32::try_from(number).ok()) {
+            Some(number) => Some(Spanned::new(value.span(), number)),
+            None => {
+                self.wrong(key, "a whole number from 0", value);
+                None
+            }
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub fn count(&mut self, key: &'static str) -> Option<u32> {
+        self.count_at(key).map(Spanned::into_inner)
+    }
+
+    /// The least and the most.
+    pub fn range(&mut self, key: &'static str) -> Option<At<[u32; 2]>> {
+        let value = self.take(key)?;
+        let number = |value: &Spanned<DeValue<'_>>| whole(value.get_ref()).and_then(|number| number.try_into().ok());
+        if let DeValue::Array(array) = value.get_ref()
+            && let [least, most] = &**array
+            && let (Some(least), Some(most)) = (number(least), number(most))
+        {
+            return Some(Spanned::new(value.span(), [least, most]));
+        }
+        self.wrong(key, "two whole numbers from 0, [least, most]", value);
+        None
+    }
+
+    /// A number.
+    pub fn number(&mut self, key: &'static str) -> Option<At<f64>> {
+        let value = self.take(key)?;
+        let number = match value.get_ref() {
+            DeValue::Integer(whole) => whole.to_string().parse().ok(),
+            DeValue::Float(float) => float.as_str().parse().ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) => Some(Spanned::new(value.span(), number)),
+            None => {
+                self.wrong(key, "a number", value);
+                None
+            }
+        }
+    }
+
+    /// A tier, by its number.
+    pub fn tier(&mut self, key: &'static str) -> Option<At<Tier>> {
+        let value = self.take(key)?;
+        let number = whole(value.get_ref()).and_then(|number| u8::try_from(number).ok());
+        match number.and_then(Tier::from_number) {
+            Some(tier) => Some(Spanned::new(value.span(), tier)),
+            None => {
+                let what = format!("a tier is 0, 1, 2, 3 or 4, not {}", found(value.get_ref()));
+                self.fault(key, value.span(), what, "");
+                None
+            }
+        }
+    }
+
+    /// One of the words that `T` is written with, and where it stands.
+    pub fn word<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<At<T>> {
+        let text = self.text(key)?;
+        self.named(key, &text).map(|word| Spanned::new(text.span(), word))
+    }
+
+    /// Words that `T` is written with.
+    pub fn words<T: Deserialize<'a>>(&mut self, key: &'static str) -> Vec<T> {
+        let texts = self.texts(key);
+        let mut words = Vec::with_capacity(texts.len());
+        for text in &texts {
+            words.extend(self.named(key, text));
+        }
+        words
+    }
+
+    /// Words that `T` is written with, and where they stand.
+    pub fn words_at<T: Deserialize<'a>>(&mut self, key: &'static str) -> Option<At<Vec<T>>> {
+        let span = self.table.get(key).map(Spanned::span);
+        let words = self.words(key);
+        span.map(|span| Spanned::new(span, words))
+    }
+
+    fn named<T: Deserialize<'a>>(&mut self, key: &str, text: &At<String>) -> Option<T> {
+        let read = T::deserialize(StrDeserializer::<WordError>::new(text.get_ref()));
+        read.map_err(|error| self.no_such_word(key, text, &error)).ok()
+    }
+
+    /// serde names the words there are, in backticks, after the one that was given.
+    fn no_such_word(&mut self, key: &str, text: &At<String>, error: &WordError) {
+        let message = error.to_string();
+        let near = nearest(text.get_ref(), message.split('`').skip(3).step_by(2));
+        let remedy = near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default();
+        let known = message.split_once(", ").map_or("", |(_, known)| known);
+        self.fault(key, text.span(), format!("`{}` is not known, {known}", text.get_ref()), &remedy);
+    }
+
+    /// A table.
+    pub fn table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Option<At<T>> {
+        let value = self.take(key)?;
+        self.inner(key, value, shape)
+    }
+
+    /// A table that must be there; `stand_in` is what there is without it, which is of no use.
+    pub fn need_table<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T, stand_in: T) -> T {
+        if !self.table.contains_key(key) {
+            self.missing.push(key);
+        }
+        self.table(key, shape).map_or(stand_in, Spanned::into_inner)
+    }
+
+    /// Tables, in an array or under heads of their own.
+    pub fn tables<T>(&mut self, key: &'static str, shape: fn(&mut Self) -> T) -> Vec<At<T>> {
+        let array = self.array(key, "an array of tables");
+        array.iter().filter_map(|value| self.inner(key, value, shape)).collect()
+    }
+
+    fn inner<T>(&mut self, key: &str, value: &'a Spanned<DeValue<'a>>, shape: fn(&mut Self) -> T) -> Option<At<T>> {
+        let mut fields = self.below(key, value)?;
+        let read = shape(&mut fields);
+        self.faults.append(&mut fields.faults());
+        Some(Spanned::new(value.span(), read))
+    }
+
+    fn below(&mut self, key: &str, value: &'a Spanned<DeValue<'a>>) -> Option<Self> {
+        match value.get_ref() {
+            DeValue::Table(table) => Some(Self::new(table, value.span())),
+            _ => {
+                self.wrong(key, "a table", value);
+                None
+            }
+        }
+    }
+}
+
+/// Texts without their places.
+fn plain(texts: Vec<At<String>>) -> Vec<String> {
+    texts.into_iter().map(Spanned::into_inner).collect()
+}
+
+/// A whole number.
+fn whole(value: &DeValue<'_>) -> Option<i64> {
+    match value {
+        DeValue::Integer(number) => integer(number),
+        _ => None,
+    }
+}
+
+/// The value of a whole number in whichever base it is written.
+#[must_use]
+pub fn integer(value: &DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(value.as_str(), value.radix()).ok()
+}
+
+/// What was found in the place of something else.
+#[must_use]
+pub fn found(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(whole) => whole.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(_) => "a date or time".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+/// A text as a TOML string.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(letter))),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests;
