@@ -13,6 +13,7 @@ use super::ask::{self, Asked};
 use super::exit;
 use super::export::deliver;
 use super::hook;
+use super::keeper::Keeper;
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
@@ -20,7 +21,7 @@ use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
-use crate::store::{Handed, IntentRow, Retention, Settled};
+use crate::store::{Handed, IntentRow, Retention, Settled, StoreError};
 use crate::ui::verdict;
 use crate::world::identity::Caller;
 
@@ -109,18 +110,13 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
     let folder = hook::physical(&invocation.cwd);
     let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
     let approved = Approved::by_person(invocation.clone(), judgment, judgment, Basis::Host).ok()?;
-    let row = IntentRow {
-        at: Timestamp::now(),
+    let row = IntentRow::plain(
+        Timestamp::now(),
         invocation,
-        digest: approved.digest(),
-        risk: &judgment.risk,
-        settled: Settled::Allowed(&Basis::Host),
-        answer_ms: None,
-        words: None,
-        parent: None,
-        process: None,
-        shape: None,
-    };
+        approved.digest(),
+        &judgment.risk,
+        Settled::Allowed(&Basis::Host),
+    );
     let receipt = road.store().ok()?.intent_of_handed(&row, &handed).ok()??;
     Some(Ready { approved, receipt, asked: false })
 }
@@ -228,27 +224,40 @@ fn record(
     words: Option<&str>,
     process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
-    let risk = &judgment.risk;
-    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
-    if plain && road.policy().record == Record::Flagged {
-        return Ok(Receipt::Unrecorded);
-    }
     let parent = road.parent();
     let row = IntentRow {
-        at: Timestamp::now(),
-        invocation,
-        digest,
-        risk,
-        settled,
-        answer_ms: answer.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        answer_ms: answer.map(milliseconds),
         words,
         parent: parent.as_deref(),
         process,
         shape: judgment.shape.as_deref().filter(|_| judgment.may_grant),
+        ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };
+    write_down(road, &row, |keeper| keeper.intent(&row))
+}
+
+/// For how long, as the record counts it.
+pub(super) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what is
+/// not is left out.
+///
+/// # Errors
+/// It could not be written, and the command is of tier 2 or above.
+pub(super) fn write_down(
+    road: &Road,
+    row: &IntentRow<'_>,
+    write: impl FnOnce(&Keeper) -> Result<Receipt, StoreError>,
+) -> Result<Receipt, Refusal> {
+    let risk = row.risk;
+    let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(row.settled, Settled::Allowed(_));
+    if plain && road.policy().record == Record::Flagged {
+        return Ok(Receipt::Unrecorded);
+    }
     let written = road.store().map_err(ToString::to_string);
-    let written = written.and_then(|store| store.intent(&row).map_err(|error| error.to_string()));
-    match written {
+    match written.and_then(|keeper| write(keeper).map_err(|error| error.to_string())) {
         Ok(receipt) => {
             deliver::at_once(road, receipt.row());
             Ok(receipt)

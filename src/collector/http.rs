@@ -2,6 +2,7 @@
 //! No TLS: a collector on this machine is spoken to, and that one goes on.
 
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -10,13 +11,14 @@ use super::syslog::{PATIENCE, connect};
 /// The longest answer that is read.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Hands JSON to a host. Returns the body of the answer.
+/// Hands JSON to a host, whose name goes into the request and which is found at the addresses. Returns the body of the answer.
 ///
 /// # Errors
 /// The host is not to be reached, or does not take it: then with the status that it gave.
-pub fn post(host: &str, port: u16, path: &str, body: &[u8]) -> io::Result<String> {
+pub fn post(host: (&str, u16), at: &[SocketAddr], path: &str, body: &[u8]) -> io::Result<String> {
+    let (host, port) = host;
     let name = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-    exchange(connect(host, port)?, &name, path, body)
+    exchange(connect(at)?, &name, path, body)
 }
 
 /// The same at a socket of this machine.

@@ -51,56 +51,17 @@ pub fn unix(path: &Path) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// A UDP socket to a host. A name is looked up, which may wait; sending does not.
+/// A UDP socket to the first of a host's addresses. Sending does not wait.
 ///
 /// # Errors
-/// The host is not known, or not to be reached.
-pub fn udp(host: &str, port: u16) -> io::Result<UdpSocket> {
-    let address = addresses(host, port)?.into_iter().next().ok_or_else(|| unknown(host))?;
+/// There is no address, or it is not to be reached.
+pub fn udp(host: &[SocketAddr]) -> io::Result<UdpSocket> {
+    let address = host.first().ok_or(io::ErrorKind::NotFound)?;
     let here: IpAddr = if address.is_ipv6() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind(SocketAddr::new(here, 0))?;
     socket.set_nonblocking(true)?;
     socket.connect(address)?;
     Ok(socket)
-}
-
-/// Where a host is to be found. A name is looked up, which may wait.
-///
-/// # Errors
-/// The host is not known.
-fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let found = match host.parse::<IpAddr>() {
-        Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => looked_up(host, port)?,
-    };
-    if found.is_empty() { Err(unknown(host)) } else { Ok(found) }
-}
-
-fn unknown(host: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"))
-}
-
-/// `getent` is asked for names: a program that is linked statically cannot load the modules that know them.
-#[cfg(target_os = "linux")]
-fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    let program = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
-    let program = program.into_iter().find(|path| Path::new(path).exists()).ok_or_else(|| unknown(host))?;
-    let mut command = std::process::Command::new(program);
-    command.args(["ahosts", "--", host]).env_clear().stdin(std::process::Stdio::null());
-    let answer = String::from_utf8_lossy(&command.output()?.stdout).into_owned();
-    let mut found: Vec<SocketAddr> = Vec::new();
-    for address in answer.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()) {
-        let address = SocketAddr::new(address, port);
-        if !found.contains(&address) {
-            found.push(address);
-        }
-    }
-    Ok(found)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    Ok(std::net::ToSocketAddrs::to_socket_addrs(&(host, port))?.collect())
 }
 
 /// Whether a message was not taken because it is too long.

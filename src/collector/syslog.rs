@@ -1,7 +1,7 @@
 //! Syslog as RFC 5424 has it, in datagrams or, by RFC 6587, with its length in front in a stream.
 
 use std::io::{self, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Security and authorization messages, for private readers.
@@ -68,8 +68,8 @@ impl Message<'_> {
 ///
 /// # Errors
 /// The host is not to be reached, or the stream ended.
-pub fn stream(host: &str, port: u16, messages: &[Vec<u8>]) -> io::Result<()> {
-    let mut stream = connect(host, port)?;
+pub fn stream(host: &[SocketAddr], messages: &[Vec<u8>]) -> io::Result<()> {
+    let mut stream = connect(host)?;
     let mut all = Vec::new();
     for message in messages {
         write!(all, "{} ", message.len())?;
@@ -85,11 +85,11 @@ pub fn stream(host: &str, port: u16, messages: &[Vec<u8>]) -> io::Result<()> {
     }
 }
 
-/// A stream to a host, which may not keep us waiting.
-pub(super) fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
-    let mut last = super::unknown(host);
-    for address in super::addresses(host, port)? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
+/// A stream to the first of a host's addresses that answers, which may not keep us waiting.
+pub(super) fn connect(host: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut last = io::ErrorKind::NotFound.into();
+    for address in host {
+        match TcpStream::connect_timeout(address, PATIENCE) {
             Ok(stream) => {
                 stream.set_read_timeout(Some(PATIENCE))?;
                 stream.set_write_timeout(Some(PATIENCE))?;

@@ -117,10 +117,9 @@ fn unused(connection: &Connection, scope: &str, tier: Tier, now: Timestamp) -> r
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
     use super::super::Settled;
-    use super::super::sample::{Sample, invocation, risk};
+    use super::super::sample::{Sample, invocation, risk, row};
     use super::*;
     use crate::judge::policy::Basis;
 
@@ -152,18 +151,7 @@ mod tests {
         with: impl Fn(&IntentRow<'_>) -> Option<i64>,
     ) -> Option<i64> {
         let invocation = invocation(&["tool", "x"], "r");
-        with(&IntentRow {
-            at: Timestamp::from_second(NOON + after).unwrap(),
-            invocation: &invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk: &risk("x.y", tier, &[]),
-            settled,
-            answer_ms: None,
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        })
+        with(&row(NOON + after, &invocation, &risk("x.y", tier, &[]), settled))
     }
 
     #[test]

@@ -50,6 +50,31 @@ pub struct IntentRow<'a> {
     pub shape: Option<&'a str>,
 }
 
+impl<'a> IntentRow<'a> {
+    /// A decision, and nothing that may go with one.
+    #[must_use]
+    pub fn plain(
+        at: Timestamp,
+        invocation: &'a Invocation,
+        digest: Digest,
+        risk: &'a Risk,
+        settled: Settled<'a>,
+    ) -> Self {
+        Self {
+            at,
+            invocation,
+            digest,
+            risk,
+            settled,
+            answer_ms: None,
+            words: None,
+            parent: None,
+            process: None,
+            shape: None,
+        }
+    }
+}
+
 /// How it was settled.
 #[derive(Clone, Copy, Debug)]
 pub enum Settled<'a> {
@@ -440,18 +465,8 @@ mod tests {
         let invocation = invocation(&["tool", "--token", secret], "r");
         let words = format!("use {secret} instead");
         let refusal = Refusal::Person { words: Some(words) };
-        let row = IntentRow {
-            at: Timestamp::UNIX_EPOCH,
-            invocation: &invocation,
-            digest: invocation.digest(&std::collections::BTreeSet::new()),
-            risk: &risk,
-            settled: Settled::Refused(&refusal),
-            answer_ms: Some(5),
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        };
+        let digest = invocation.digest(&std::collections::BTreeSet::new());
+        let row = IntentRow::plain(Timestamp::UNIX_EPOCH, &invocation, digest, &risk, Settled::Refused(&refusal));
         let receipt = sample.store.intent(&row).unwrap();
         let entry = sample.store.entry(receipt.row().unwrap()).unwrap();
         assert_eq!((entry.command.as_deref(), entry.redacted), (Some("tool --token ***"), true));

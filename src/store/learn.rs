@@ -73,9 +73,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
-    use super::super::sample::{Sample, invocation, risk};
+    use super::super::sample::{Sample, invocation, risk, row};
     use super::super::{IntentRow, Settled};
     use super::*;
     use crate::judge::policy::{Basis, Refusal};
@@ -83,18 +82,7 @@ mod tests {
 
     fn answer(sample: &Sample, at: i64, shape: Option<&str>, risk: &Risk, settled: Settled<'_>, asked: bool) {
         let invocation = invocation(&["tool", "x"], "r");
-        let row = IntentRow {
-            at: Timestamp::from_second(at).unwrap(),
-            invocation: &invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk,
-            settled,
-            answer_ms: asked.then_some(900),
-            words: None,
-            parent: None,
-            process: None,
-            shape,
-        };
+        let row = IntentRow { answer_ms: asked.then_some(900), shape, ..row(at, &invocation, risk, settled) };
         let _ = sample.store.intent(&row).unwrap();
     }
 

@@ -26,18 +26,7 @@ impl Sample {
     /// Writes a decision and returns its row.
     pub fn decide(&self, root: &str, at: i64, risk: &Risk, settled: Settled<'_>, answer_ms: Option<u64>) -> i64 {
         let invocation = invocation(&["tool", "x"], root);
-        let row = IntentRow {
-            at: Timestamp::from_second(at).unwrap(),
-            invocation: &invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk,
-            settled,
-            answer_ms,
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        };
+        let row = IntentRow { answer_ms, ..row(at, &invocation, risk, settled) };
         self.store.intent(&row).unwrap().row().unwrap()
     }
 
@@ -59,6 +48,12 @@ pub(super) fn invocation(words: &[&str], root: &str) -> Invocation {
         origin: Origin::Agent,
         session: Session { id: "one".to_owned(), root: root.to_owned(), agent: Some("claude".to_owned()) },
     }
+}
+
+/// What is written down of a decision, at so many seconds.
+pub(super) fn row<'a>(at: i64, invocation: &'a Invocation, risk: &'a Risk, settled: Settled<'a>) -> IntentRow<'a> {
+    let at = Timestamp::from_second(at).unwrap();
+    IntentRow::plain(at, invocation, invocation.digest(&BTreeSet::new()), risk, settled)
 }
 
 /// A risk with one finding.

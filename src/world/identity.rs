@@ -242,15 +242,10 @@ impl Account {
         local.or_else(|| Self::elsewhere(name, |found, _| found == name))
     }
 
-    /// What the system knows of accounts beside the file. `getent` is asked for it: a program that is linked statically
-    /// cannot load the modules that know, and some end it when it tries.
+    /// What the system knows of accounts beside the file.
     #[cfg(target_os = "linux")]
     fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        let program = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
-        let program = program.into_iter().find(|path| Path::new(path).exists())?;
-        let mut command = std::process::Command::new(program);
-        command.args(["passwd", "--", key]).env_clear().stdin(std::process::Stdio::null());
-        Self::in_passwd(&command.output().ok()?.stdout, is_wanted)
+        Self::in_passwd(&super::names::ask("passwd", key).ok()?, is_wanted)
     }
 
     /// What the system knows of accounts beside the file.

@@ -65,16 +65,11 @@ pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl 
     };
     let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
     let refusal = Refusal::Attempt { why: why.to_owned() };
-    write(&IntentRow {
-        at: Timestamp::now(),
+    write(&IntentRow::plain(
+        Timestamp::now(),
         invocation,
-        digest: invocation.digest(&BTreeSet::new()),
-        risk: &risk,
-        settled: Settled::Refused(&refusal),
-        answer_ms: None,
-        words: None,
-        parent: None,
-        process: None,
-        shape: None,
-    });
+        invocation.digest(&BTreeSet::new()),
+        &risk,
+        Settled::Refused(&refusal),
+    ));
 }

@@ -24,6 +24,7 @@ use crate::collector::{self, Datagrams, Position, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
+use crate::world::names::addresses;
 
 /// How many rows a command sends at most: what its own row is behind of.
 const AT_ONCE: usize = 64;
@@ -187,15 +188,19 @@ fn send(destination: &Destination, entries: &[Entry]) -> Sent {
             Ok(socket) => datagrams(&socket, entries, line),
             Err(error) => nobody(socket, error),
         },
-        Destination::SyslogUdp(name, port) => match collector::udp(name, *port) {
+        Destination::SyslogUdp(name, port) => match addresses(name, *port).and_then(|host| collector::udp(&host)) {
             Ok(socket) => datagrams(&socket, entries, line),
             Err(error) => Sent::failed(0, error),
         },
         Destination::SyslogTcp(name, port) => {
             let lines: Vec<Vec<u8>> = entries.iter().map(|entry| line(entry, false)).collect();
-            posted(syslog::stream(name, *port, &lines).map(|()| String::new()))
+            let sent = addresses(name, *port).and_then(|host| syslog::stream(&host, &lines));
+            posted(sent.map(|()| String::new()))
         }
-        Destination::OtlpHttp(name, port, path) => posted(http::post(name, *port, path, logs().as_bytes())),
+        Destination::OtlpHttp(name, port, path) => {
+            let sent = |host: Vec<_>| http::post((name, *port), &host, path, logs().as_bytes());
+            posted(addresses(name, *port).and_then(sent))
+        }
         Destination::OtlpUnix(socket) => posted(http::post_unix(socket, OTLP_PATH, logs().as_bytes())),
     }
 }

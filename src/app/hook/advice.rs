@@ -14,13 +14,13 @@ use super::hosts::Host;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
-use crate::app::export::deliver;
 use crate::app::queue::{self, Wait};
 use crate::app::road::{Judged, Road, RoadError};
+use crate::app::settle;
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
-use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal};
+use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::store::{Handed, IntentRow, Settled};
@@ -236,31 +236,11 @@ impl Note<'_> {
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
         let Self { road, invocation, risk, digest } = *self;
-        let plain = risk.tier <= Tier::Low && risk.findings.is_empty() && matches!(settled, Settled::Allowed(_));
-        if plain && road.policy().record == Record::Flagged {
-            return Ok(());
-        }
         let row = IntentRow {
-            at: Timestamp::now(),
-            invocation,
-            digest,
-            risk,
-            settled,
-            answer_ms: answered.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            answer_ms: answered.map(settle::milliseconds),
             words,
-            parent: None,
-            process: None,
-            shape: None,
+            ..IntentRow::plain(Timestamp::now(), invocation, digest, risk, settled)
         };
-        let written = road.store().map_err(ToString::to_string);
-        let written = written.and_then(|store| store.advised(&row, handed).map_err(|error| error.to_string()));
-        match written {
-            Ok(receipt) => {
-                deliver::at_once(road, receipt.row());
-                Ok(())
-            }
-            Err(_) if risk.tier <= Tier::Low => Ok(()),
-            Err(why) => Err(Refusal::Unrecorded { why }),
-        }
+        settle::write_down(road, &row, |keeper| keeper.advised(&row, handed)).map(drop)
     }
 }

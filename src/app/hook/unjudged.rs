@@ -26,18 +26,8 @@ pub(super) fn record(agent: &str, why: &str) {
     invocation.origin = Origin::Agent;
     invocation.session.agent = Some(agent.chars().take(64).collect());
     let risk = Risk::default();
-    let row = IntentRow {
-        at: Timestamp::now(),
-        invocation: &invocation,
-        digest: invocation.digest(&std::collections::BTreeSet::new()),
-        risk: &risk,
-        settled: Settled::Refused(&refusal),
-        answer_ms: None,
-        words: None,
-        parent: None,
-        process: None,
-        shape: None,
-    };
+    let digest = invocation.digest(&std::collections::BTreeSet::new());
+    let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Refused(&refusal));
     if let Some(receipt) = road.store().ok().and_then(|store| store.advised(&row, None).ok()) {
         deliver::at_once(&road, receipt.row());
     }

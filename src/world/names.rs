@@ -1,0 +1,68 @@
+//! What the system's name services know beyond its own files: accounts and hosts.
+//!
+//! On Linux `getent` is asked: a program that is linked statically cannot load the modules that know, and some of them
+//! end it when it tries. This is the one program that a look at the world runs; it is never found through `PATH`, gets no
+//! environment, and what it is asked for is never an option.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+#[cfg(target_os = "linux")]
+use std::{path::Path, process::Command, process::Stdio};
+
+/// What a database of the name services says of a key, a line an entry. Nothing, when it does not know.
+///
+/// # Errors
+/// There is no `getent`, or it does not run.
+#[cfg(target_os = "linux")]
+pub(super) fn ask(database: &str, key: &str) -> io::Result<Vec<u8>> {
+    let program = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
+    let program = program.into_iter().find(|path| Path::new(path).exists()).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    Ok(command.args([database, "--", key]).env_clear().stdin(Stdio::null()).output()?.stdout)
+}
+
+/// Where a host is to be found, best first. A name is looked up, which may wait.
+///
+/// # Errors
+/// The host is not known.
+pub fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let unknown = || io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
+    let found = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => looked_up(host, port).map_err(|_| unknown())?,
+    };
+    if found.is_empty() { Err(unknown()) } else { Ok(found) }
+}
+
+#[cfg(target_os = "linux")]
+fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let answer = ask("ahosts", host)?;
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for address in
+        String::from_utf8_lossy(&answer).lines().filter_map(|line| line.split_whitespace().next()?.parse().ok())
+    {
+        let address = SocketAddr::new(address, port);
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn looked_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    Ok(std::net::ToSocketAddrs::to_socket_addrs(&(host, port))?.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_found_by_its_address_and_by_its_name_and_one_that_is_none_is_named() {
+        assert_eq!(addresses("127.0.0.1", 514).unwrap(), ["127.0.0.1:514".parse().unwrap()]);
+        assert!(addresses("localhost", 1).unwrap().iter().all(|address| address.ip().is_loopback()));
+        let error = addresses("-not a host-", 1).unwrap_err();
+        assert_eq!(error.to_string(), "-not a host- has no address");
+    }
+}
