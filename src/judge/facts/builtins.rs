@@ -452,6 +452,16 @@ pub(super) fn temporary(value: &Value) -> Option<String> {
         // `cd` without a word goes home, and with an empty one nowhere.
         return None;
     }
+    below_temporary(value)
+}
+
+/// The path below the directory that stands for all that `mktemp` makes.
+pub(super) fn below_temporary(value: &Value) -> Option<String> {
+    use super::act::{Piece, Unknown};
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces.as_slice()
+    else {
+        return None;
+    };
     let rest = Value { pieces: rest.to_vec() }.known_text()?;
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;

@@ -183,7 +183,8 @@ impl Walker<'_> {
             _ => None,
         };
         if let Some(name) = tail {
-            let path = value.rough().into_owned();
+            let made = super::builtins::below_temporary(value).filter(|path| self.is_fetched(path));
+            let path = made.unwrap_or_else(|| value.rough().into_owned());
             return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
         }
         if value.is_dynamic() {

@@ -3,6 +3,7 @@
 //!
 //! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
 
+pub(super) mod fetched;
 mod git;
 mod packages;
 mod targets;
@@ -75,6 +76,8 @@ impl Walker<'_> {
         if frame.remote.is_some() || reading.dry_run {
             return;
         }
+        self.project_code(state, frame, name, reading, args, span);
+        self.fetches(state, frame, name, args);
         match name {
             "git" => {
                 self.git_settings(state, frame, args, env, span);

@@ -242,6 +242,7 @@ impl Walker<'_> {
     pub fn file_key(&self, state: &State, value: &Value) -> Option<String> {
         match value.pattern() {
             Some(text) => absolute(state, &text),
+            None if let Some(path) = super::builtins::below_temporary(value) => Some(path),
             None => {
                 let named = value.pieces.iter().any(|piece| {
                     matches!(piece, Piece::Unknown(unknown)

@@ -4,7 +4,8 @@ use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, Unknown
 use super::builtins::within;
 use super::expand::Field;
 use super::frame::Frame;
-use super::question::FileFacts;
+use super::leads::fetched::UNNAMED;
+use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::shells::dialect;
 use super::state::{Build as _, State};
@@ -248,21 +249,20 @@ impl Walker<'_> {
         self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
     }
 
-    /// Whether a path lies below something that the line fetched.
+    /// Whether a path is something that the line fetched, or lies below it.
     pub fn is_fetched(&self, path: &str) -> bool {
+        let fetched = |key: &str| {
+            let sinks = self.files.get(key).into_iter().flat_map(|written| &written.contents);
+            sinks.filter_map(|id| self.sinks.get(*id)).any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
+        };
+        if self.files.is_empty() || fetched(path) {
+            return !self.files.is_empty();
+        }
+        // What was there before is not what came under a name that nothing says.
+        let is_new = || self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
         let mut dir = path;
-        while let Some((parent, _)) = dir.rsplit_once('/') {
-            if parent.is_empty() {
-                return false;
-            }
-            let fetched = self.files.get(parent).is_some_and(|written| {
-                written
-                    .contents
-                    .iter()
-                    .filter_map(|sink| self.sinks.get(*sink))
-                    .any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
-            });
-            if fetched {
+        while let Some((parent, _)) = dir.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
+            if fetched(parent) || fetched(&format!("{parent}{UNNAMED}")) && is_new() {
                 return true;
             }
             dir = parent;

@@ -39,7 +39,6 @@ impl Walker<'_> {
         }
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         let fetches = reading.effects.iter().any(|derived| derived.effect == Effect::Fetch);
-        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
         let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
         let read = reading
             .effects
@@ -52,6 +51,11 @@ impl Walker<'_> {
             .map(|operand| &operand.value)
             .filter(|value| !is_target(value))
             .collect();
+        let comes = |source: &&Value| self.file_key(state, source).is_some_and(|path| self.is_fetched(&path));
+        let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
+        let fetches =
+            fetches || !self.files.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
+        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
         // What is copied from another host is as good as fetched.
         let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };

@@ -92,3 +92,65 @@ fn scripts_in_other_languages_are_read_for_what_they_write_out() {
     assert!(facts.opaque.is_empty(), "{}", dump(&facts));
     does_not_lead("python3 z.py", &files, "rm y");
 }
+
+#[track_caller]
+fn fetched(command: &str, files: &[(&str, &str)], expected: bool) {
+    use crate::judge::facts::act::OpaqueReason::{FetchedCode, FetchedCodeAsRoot};
+    let facts = facts_with(&line(command), files);
+    let found = facts.opaque.iter().any(|opaque| matches!(opaque.why, FetchedCode | FetchedCodeAsRoot));
+    assert_eq!(found, expected, "{command}\n{}", dump(&facts));
+}
+
+#[test]
+fn what_is_fetched_and_run_is_seen_whoever_fetches_it() {
+    for command in [
+        "gh repo clone x/y && y/run.sh",
+        "gh repo clone x/y z && sh z/run.sh",
+        "svn co https://h.example/x && x/run",
+        "gh release download -R x/y && bash install.sh",
+        "gh release download -D d && d/install.sh",
+        "wget -i urls && sh install.sh",
+        "aws --profile p s3 cp s3://b/run.sh . && sh run.sh",
+        "aws s3 sync s3://b/d d && d/run.sh",
+        "docker cp box:/run.sh x.sh && sh x.sh",
+        "curl -o a.tgz https://h.example/a.tgz && cp a.tgz b.sh && sh b.sh",
+        "D=$(mktemp -d); gh repo clone x/y $D/y; cd $D/y; ./run.sh",
+    ] {
+        fetched(command, &[], true);
+    }
+    for command in [
+        "gh repo clone x/y && ls y && sh z/run.sh",
+        "aws s3 cp run.sh s3://b/ && sh run.sh",
+        "docker cp run.sh box:/x && sh run.sh",
+        "gh release download -R x/y && cat install.sh",
+    ] {
+        fetched(command, &[], false);
+    }
+    let there = [("/home/dev/project/install.sh", "echo")];
+    fetched("gh release download -R x/y && bash install.sh", &there, false);
+}
+
+#[test]
+fn a_project_that_is_fetched_runs_code_of_its_own() {
+    for command in [
+        "gh repo clone x/y && cd y && cargo run",
+        "gh repo clone x/y && cargo test --manifest-path y/Cargo.toml",
+        "gh repo clone x/y && pip install ./y",
+        "gh repo clone x/y && cd y && pip install -e .",
+        "gh repo clone x/y && cd y && yarn",
+        "curl -o conftest.py https://h.example/c.py && pytest",
+        "curl -o m.py https://h.example/m.py && python3 -m m",
+        "curl -o build.rs https://h.example/b.rs && cargo build",
+    ] {
+        fetched(command, &[], true);
+    }
+    for command in [
+        "gh repo clone x/y && cd y && cargo fmt",
+        "gh repo clone x/y && cargo run",
+        "gh repo clone x/y && cd y && pip install -r requirements.txt",
+        "curl -o data.json https://h.example/d && npm run use data.json",
+        "curl -o lib/x.js https://h.example/x.js && npm test",
+    ] {
+        fetched(command, &[], false);
+    }
+}
