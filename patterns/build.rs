@@ -8,6 +8,7 @@
 #[allow(dead_code, unused_imports, reason = "only reading and packing are of use here")]
 mod judge {
     pub mod document;
+    pub mod order;
     pub mod tier;
     pub mod facts {
         pub mod class;
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), Box<dyn Error>> {
-    for room in [FOLDER, "document.rs", "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"] {
+    for room in [FOLDER, "document.rs", "order.rs", "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"] {
         println!("cargo::rerun-if-changed={room}");
     }
     let mut files: Vec<PathBuf> = Vec::new();

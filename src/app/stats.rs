@@ -7,6 +7,7 @@ use jiff::Zoned;
 
 use super::log::LogError;
 use super::{exit, moment, road};
+use crate::judge::order;
 use crate::store::{Stats, Store};
 use crate::ui::visible;
 
@@ -87,11 +88,11 @@ fn words(stats: &Stats, since: &str) -> String {
     };
     list("Prompts by day", stats.days.iter().map(|(day, count)| (day.clone(), count.to_string())).collect());
     let mut rules: Vec<_> = stats.rules.iter().collect();
-    rules.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    order::sort_by_key(&mut rules, |(_, (count, _))| std::cmp::Reverse(*count));
     let rule = |(rule, (count, allowed)): (&String, &(u64, u64))| (rule.clone(), format!("{count}, {allowed} allowed"));
     list("Prompts by rule", rules.into_iter().take(MOST).map(rule).collect());
     let mut agents: Vec<_> = stats.agents.iter().collect();
-    agents.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    order::sort_by_key(&mut agents, |(_, count)| std::cmp::Reverse(**count));
     list(
         "Prompts by who asked",
         agents.into_iter().take(MOST).map(|(name, count)| (name.clone(), count.to_string())).collect(),

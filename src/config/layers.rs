@@ -18,6 +18,7 @@ use super::errors::{ConfigProblem, visible};
 use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
 use super::schema::{Document, Entry, Given};
 use super::values::{place, preset};
+use crate::judge::order::sort_by_key;
 use crate::judge::policy::{Policy, Preset};
 
 /// Where a value comes from, the weakest first.
@@ -142,7 +143,7 @@ impl Joined {
             _ => 2,
         };
         let mut entries: Vec<_> = document.entries.iter().collect();
-        entries.sort_by_key(order);
+        sort_by_key(&mut entries, order);
         for entry in entries {
             let bound = bound(self, entry.key);
             match &entry.given {

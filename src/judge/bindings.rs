@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::order;
 use super::{Judgment, describe};
 
 /// The working directory (device and inode), what of the world the judgment rests on, and the findings.
@@ -31,7 +32,7 @@ impl Bindings {
             .iter()
             .map(|finding| (&finding.rule, finding.tier, finding.span.start, finding.span.end, &finding.touches))
             .collect();
-        findings.sort_unstable();
+        order::sort(&mut findings);
         Self { folder, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::envelope::Envelope;
+use super::order;
 use super::syntax::tree::Dialect;
 
 /// One command that somebody wants to run.
@@ -108,7 +109,7 @@ impl Environment {
 
 impl FromIterator<(OsString, OsString)> for Environment {
     fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
-        Self { variables: variables.into_iter().collect() }
+        Self { variables: order::map(variables) }
     }
 }
 

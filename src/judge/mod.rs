@@ -25,6 +25,7 @@ pub mod document;
 pub mod envelope;
 pub mod facts;
 pub mod invocation;
+pub mod order;
 pub mod policy;
 pub mod risk;
 pub mod rules;
@@ -118,7 +119,7 @@ impl Judgment {
                 .iter()
                 .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
                 .collect();
-            findings.sort_unstable();
+            order::sort(&mut findings);
             findings
         };
         if key(self) != key(fresh) {
@@ -155,5 +156,5 @@ fn binding(answer: &Answer) -> String {
 
 /// All that `answers` say, as what an approval is bound to.
 fn rests_on(answers: &Answers) -> BTreeMap<Question, String> {
-    answers.iter().map(|(question, answer)| (question.clone(), binding(answer))).collect()
+    order::map(answers.iter().map(|(question, answer)| (question.clone(), binding(answer))))
 }

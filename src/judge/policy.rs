@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Judgment;
 use super::approved::{Grant, GrantId, What};
 use super::invocation::{Invocation, Origin, Request};
+use super::order;
 use super::risk::{CircumstanceFact, Risk, Tier, Weight};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
@@ -97,7 +98,7 @@ impl Default for Policy {
                 discord: Weight(250),
                 telegram: Weight(200),
             },
-            weights: weights.into_iter().map(|(fact, weight)| (fact, Weight(weight))).collect(),
+            weights: order::map(weights.into_iter().map(|(fact, weight)| (fact, Weight(weight)))),
             timeouts: Timeouts { medium: 60, high: 30, critical: 10, critical_finish: 20 },
             prompts_per_hour: 10,
             breaker_after: 3,

@@ -2,6 +2,7 @@
 //! would cover, in words that a person can read.
 
 use super::facts::act::{Act, Facts, Verb};
+use super::order;
 use super::risk::{Risk, Tier};
 use super::rules::catalog::Catalog;
 use super::rules::model::{Wrap, WrapFrom};
@@ -33,7 +34,7 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
         let mut words = vec![name.clone()];
         words.extend(act.sub.iter().cloned());
         let mut flags: Vec<_> = act.flags.iter().map(|flag| flag.name.clone()).collect();
-        flags.sort_unstable();
+        order::sort(&mut flags);
         flags.dedup();
         words.extend(flags);
         shapes.push(words.join(" "));

@@ -18,6 +18,7 @@ use super::redact::redact;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
+use crate::judge::order;
 
 /// A person's answer, as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,7 +154,7 @@ impl Store {
                     lost.push(*row);
                 }
             }
-            lost.sort_unstable();
+            order::sort(&mut lost);
             Ok(lost)
         })
     }

@@ -19,6 +19,7 @@ use super::key::Key;
 use super::redact::redact;
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::order;
 use crate::judge::policy::{Above, Basis, Refusal};
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::rules::model::Note;
@@ -380,7 +381,7 @@ pub fn is_trial(findings: &[FindingEntry]) -> bool {
 pub fn findings(risk: &Risk) -> Vec<FindingEntry> {
     // The worst first, so that a cut list loses the least.
     let mut findings: Vec<&Finding> = risk.findings.iter().collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.tier));
+    order::sort_by_key(&mut findings, |finding| std::cmp::Reverse(finding.tier));
     findings.into_iter().take(MAX_FINDINGS).map(entry).collect()
 }
 

@@ -12,6 +12,7 @@ use super::Store;
 use super::decisions::{CANARY, FindingEntry, is_trial};
 use super::error::StoreError;
 use super::find::first_from;
+use crate::judge::order;
 
 /// Below this, a yes was hardly read: milliseconds.
 pub const HASTY_MS: i64 = 2000;
@@ -115,7 +116,7 @@ impl Store {
                     rule.1 += u64::from(allowed);
                 }
             }
-            times.sort_unstable();
+            order::sort(&mut times);
             stats.median_ms = times.get(times.len() / 2).copied();
             stats.ninetieth_ms = times.get((times.len() * 9 / 10).min(times.len().saturating_sub(1))).copied();
             Ok(stats)

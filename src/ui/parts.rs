@@ -5,6 +5,7 @@ use crate::judge::Judgment;
 use crate::judge::facts::act::{
     Act, Disguise, Effect, Facts, Input, Operand, Piece, RemoteKind, Source, Unknown, UnknownReason, Value, Verb,
 };
+use crate::judge::order;
 use crate::judge::risk::{Finding, Tier};
 use crate::judge::syntax::tree::Span;
 
@@ -16,7 +17,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let mut programs: Vec<(usize, &Act)> =
         facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
     // What encloses comes before what it encloses; of two at one place, the one that was found first.
-    programs.sort_unstable_by_key(|(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
+    order::sort_by_key(&mut programs, |(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
     // Where everything runs as root anyway, the card says so once.
     let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
     let mut parts: Vec<PartView> = Vec::new();

@@ -4,6 +4,7 @@ use super::card::CardView;
 use super::command::Command;
 use super::style::{Line, Look, Style};
 use super::{visible, wrap};
+use crate::judge::order;
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Weight};
 
 /// Findings of one rule with one reason, as one.
@@ -31,7 +32,7 @@ impl Group<'_> {
 /// The findings, worst first, each reason once.
 pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
+    order::sort_by_key(&mut sorted, |finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in sorted {
         let touches = finding.touches.iter().map(String::as_str);

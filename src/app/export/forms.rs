@@ -45,8 +45,8 @@ pub(super) fn reason(entry: &Entry) -> String {
 /// Takes out what a row does not have, so that no field says nothing.
 fn without_nulls(value: Value) -> Value {
     match value {
-        Value::Object(fields) => {
-            let fields = fields.into_iter().map(|(name, value)| (name, without_nulls(value)));
+        Value::Object(mut fields) => {
+            fields.values_mut().for_each(|value| *value = without_nulls(value.take()));
             let says = |value: &Value| match value {
                 Value::Null => false,
                 Value::Object(fields) => !fields.is_empty(),
@@ -54,7 +54,8 @@ fn without_nulls(value: Value) -> Value {
                 Value::String(text) => !text.is_empty(),
                 _ => true,
             };
-            Value::Object(fields.filter(|(_, value)| says(value)).collect())
+            fields.retain(|_, value| says(value));
+            Value::Object(fields)
         }
         other => other,
     }

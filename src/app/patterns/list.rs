@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ListArgs, Out, PatternsError, ShowArgs, exit};
+use crate::judge::order;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{Examples, Program, Rule};
 use crate::judge::rules::problem::nearest;
@@ -17,7 +18,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
             && (!args.own || !built_in())
     };
     let mut rules: Vec<&Rule> = catalog.all_rules().filter(fits).collect();
-    rules.sort_unstable_by(|left, right| left.id.cmp(&right.id));
+    order::sort_by_key(&mut rules, |rule| rule.id.as_str());
     if args.json {
         for rule in rules {
             out.json(&as_json(rule, catalog, None))?;
@@ -155,13 +156,11 @@ fn without_empty(value: Value) -> Value {
     };
     match value {
         Value::Array(values) => Value::Array(values.into_iter().map(without_empty).collect()),
-        Value::Object(values) => Value::Object(
-            values
-                .into_iter()
-                .map(|(key, value)| (key, without_empty(value)))
-                .filter(|(_, value)| !empty(value))
-                .collect(),
-        ),
+        Value::Object(mut values) => {
+            values.values_mut().for_each(|value| *value = without_empty(value.take()));
+            values.retain(|_, value| !empty(value));
+            Value::Object(values)
+        }
         other => other,
     }
 }

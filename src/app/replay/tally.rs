@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
+use crate::judge::order;
 use crate::judge::risk::Tier;
 
 /// What guard would have done with one call.
@@ -90,7 +91,7 @@ impl Tally {
     pub fn rules(&self) -> Vec<(&str, u64, &str)> {
         let mut rules: Vec<_> =
             self.rules.iter().map(|(rule, (count, reason))| (rule.as_str(), *count, reason.as_str())).collect();
-        rules.sort_unstable_by_key(|(rule, count, _)| (std::cmp::Reverse(*count), *rule));
+        order::sort_by_key(&mut rules, |(rule, count, _)| (std::cmp::Reverse(*count), *rule));
         rules
     }
 
@@ -98,7 +99,7 @@ impl Tally {
     #[must_use]
     pub fn top(&self) -> Vec<(&str, u64)> {
         let mut top: Vec<_> = self.top.iter().map(|(command, count)| (command.as_str(), *count)).collect();
-        top.sort_unstable_by_key(|(command, count)| (std::cmp::Reverse(*count), *command));
+        order::sort_by_key(&mut top, |(command, count)| (std::cmp::Reverse(*count), *command));
         top
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
+use crate::judge::order;
 use crate::judge::risk::Tier;
 use crate::store::queue::Pending;
 
@@ -139,7 +140,7 @@ impl List {
 
     pub fn next_session(&mut self) {
         let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
-        sessions.sort_unstable();
+        order::sort(&mut sessions);
         sessions.dedup();
         self.session = match &self.session {
             None => sessions.first().cloned(),
@@ -149,7 +150,7 @@ impl List {
 
     pub fn next_tier(&mut self) {
         let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
-        tiers.sort_unstable();
+        order::sort(&mut tiers);
         tiers.dedup();
         self.tier = match self.tier {
             None => tiers.first().copied(),

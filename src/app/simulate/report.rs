@@ -12,6 +12,7 @@ use super::again::{Again, Word};
 use crate::app::moment;
 use crate::app::replay::one_line;
 use crate::app::replay::report::{counted, number};
+use crate::judge::order;
 use crate::store::Entry;
 use crate::ui::visible;
 
@@ -32,7 +33,9 @@ impl Count {
     }
 
     fn json(self) -> Value {
-        Word::ALL.into_iter().map(|word| (word.name().to_owned(), json!(self.of(word)))).collect::<Value>()
+        let mut all = json!({});
+        Word::ALL.into_iter().for_each(|word| all[word.name()] = json!(self.of(word)));
+        all
     }
 }
 
@@ -160,7 +163,7 @@ impl Report {
     fn differences(&self, text: &mut String, whole: bool) {
         let most = if whole { usize::MAX } else { SOME };
         let mut rules: Vec<_> = self.rules.iter().filter(|(_, (then, now))| then != now).collect();
-        rules.sort_by_key(|(_, (then, now))| std::cmp::Reverse(then.abs_diff(*now)));
+        order::sort_by_key(&mut rules, |(_, (then, now))| std::cmp::Reverse(then.abs_diff(*now)));
         if !rules.is_empty() {
             text.push_str("\nAsked or denied, by rule    then    now\n");
         }
@@ -207,7 +210,7 @@ impl Report {
             *group = (change, group.1 + 1);
         }
         let mut groups: Vec<_> = groups.into_values().collect();
-        groups.sort_unstable_by_key(|(change, times)| (std::cmp::Reverse(*times), change.row));
+        order::sort_by_key(&mut groups, |(change, times)| (std::cmp::Reverse(*times), change.row));
         groups
     }
 

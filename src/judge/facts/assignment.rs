@@ -7,6 +7,7 @@ use super::expand::Field;
 use super::frame::Frame;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
+use crate::judge::order;
 use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Part, Word};
 
 impl Walker<'_> {
@@ -142,7 +143,7 @@ impl Walker<'_> {
                 }
             }
         }
-        array.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
+        order::sort_by_key(&mut array, |(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
         array
     }
 

@@ -3,6 +3,7 @@
 use super::act::Value;
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
 use super::state::Build as _;
+use crate::judge::order;
 
 /// Known output.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,7 +112,7 @@ fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
         }
         ("sort", []) => {
             let mut lines: Vec<&str> = text.lines().collect();
-            lines.sort_unstable();
+            order::sort(&mut lines);
             plain(lines.iter().map(|line| format!("{line}\n")).collect())
         }
         _ => None,

@@ -9,6 +9,7 @@ use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use super::frame::Frame;
 use super::streams::Streams;
 use super::traps::Trap;
+use crate::judge::order;
 use crate::judge::syntax::tree;
 
 /// The most values one variable is followed with; beyond it the variable is unknown.
@@ -179,18 +180,18 @@ impl State {
     #[inline(never)]
     pub fn child(&self, env: &[(String, Value)]) -> Box<Self> {
         let mut child = Box::new(Self {
-            variables: self
-                .variables
-                .iter()
-                .filter(|(name, variable)| variable.exported || self.exports.contains(*name))
-                .map(|(name, variable)| (name.clone(), variable.clone()))
-                .collect(),
-            functions: self
-                .functions
-                .iter()
-                .filter(|(name, _)| self.exported_functions.contains(*name))
-                .map(|(name, function)| (name.clone(), Rc::clone(function)))
-                .collect(),
+            variables: order::map(
+                self.variables
+                    .iter()
+                    .filter(|(name, variable)| variable.exported || self.exports.contains(*name))
+                    .map(|(name, variable)| (name.clone(), variable.clone())),
+            ),
+            functions: order::map(
+                self.functions
+                    .iter()
+                    .filter(|(name, _)| self.exported_functions.contains(*name))
+                    .map(|(name, function)| (name.clone(), Rc::clone(function))),
+            ),
             exported_functions: self.exported_functions.clone(),
             cwd: self.cwd.clone(),
             doubt: self.doubt.clone(),

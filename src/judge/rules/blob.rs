@@ -114,6 +114,9 @@ enum Part {
 
 const PARTS: usize = Part::Hosts as usize + 1;
 
+/// Marks a number that stands for a list of its own.
+const ALONE: u32 = 1 << 31;
+
 /// One glob of a path list, as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredPath<'a> {
@@ -276,9 +279,10 @@ impl Blob {
 
     fn list(&self, start: u32) -> impl Iterator<Item = usize> + '_ {
         let lists = self.part(Part::Lists);
-        let start = start as usize;
-        let len = number(lists, start).unwrap_or(0) as usize;
-        (start + 1..=start + len).filter_map(move |at| number(lists, at)).map(|number| number as usize)
+        let alone = (start & ALONE != 0).then_some(start & !ALONE);
+        let len = if alone.is_some() { 0 } else { number(lists, start as usize).unwrap_or(0) };
+        let several = (0..len).filter_map(move |at| number(lists, start as usize + 1 + at as usize));
+        alone.into_iter().chain(several).map(|number| number as usize)
     }
 }
 
@@ -300,9 +304,10 @@ fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Result<T, Bad
 /// The name at `index` of a table, as bytes, and its value.
 fn entry(part: &[u8], index: usize) -> Option<(&[u8], u32)> {
     let count = number(part, 0)? as usize;
-    let names = part.get((count * 3 + 1) * 4..)?;
-    let (start, end) = (number(part, index * 3 + 1)?, number(part, index * 3 + 2)?);
-    Some((names.get(start as usize..end as usize)?, number(part, index * 3 + 3)?))
+    let names = part.get((count * 2 + 2) * 4..)?;
+    // A name ends where the next begins.
+    let (start, end) = (number(part, index * 2 + 1)?, number(part, index * 2 + 3)?);
+    Some((names.get(start as usize..end as usize)?, number(part, index * 2 + 2)?))
 }
 
 fn entries(part: &[u8]) -> impl Iterator<Item = (&str, u32)> {

@@ -15,6 +15,7 @@ mod programs;
 mod shapes;
 mod words;
 
+use crate::judge::order;
 use std::ops::Range;
 
 /// What stands in place of a secret.
@@ -67,7 +68,7 @@ impl Secrets<'_> {
         if self.spans.is_empty() {
             return (self.text.to_owned(), false);
         }
-        self.spans.sort_unstable_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        order::sort_by_key(&mut self.spans, |span| (span.start, std::cmp::Reverse(span.end)));
         let mut out = String::with_capacity(self.text.len());
         let mut at = 0;
         let mut covered = 0;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Look, has, texts, words};
 use crate::judge::facts::act::Act;
+use crate::judge::order;
 use crate::world::git::status::{State, Status};
 use crate::world::{Known, Unanswered, paths};
 
@@ -91,7 +92,7 @@ pub(super) fn clean(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act)
             }
         }
     }
-    doomed.sort_unstable();
+    order::sort(&mut doomed);
     if doomed.is_empty() {
         return Ok(());
     }

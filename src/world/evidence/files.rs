@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::{Look, Tally, words};
 use crate::judge::facts::act::{Act, Piece, Value};
+use crate::judge::order;
 use crate::judge::rules::glob;
 use crate::world::git::status::{State, Status};
 use crate::world::{Known, paths};
@@ -238,6 +239,6 @@ fn expand(look: &mut Look<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>>
             found.push(dir.join(&name));
         }
     }
-    found.sort_unstable();
+    order::sort(&mut found);
     Ok(found)
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{BadBlob, Contents, Features, PARTS, PathKey, StoredPath, path_key};
+use super::{ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, path_key};
+use crate::judge::order;
 use crate::judge::rules::glob;
 
 /// Packs `contents` (all but the examples).
@@ -21,7 +22,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(table(&first(globs))?);
 
     parts.push(records(&contents.rules)?);
-    let ids = contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])).collect();
+    let ids = order::map(contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])));
     parts.push(table(&first(ids))?);
     let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
     let any = globs.remove("*").unwrap_or_default();
@@ -105,10 +106,11 @@ fn split(names: Names) -> (Names, Names) {
 }
 
 fn first(names: Names) -> BTreeMap<String, u32> {
-    names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))).collect()
+    order::map(names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))))
 }
 
-/// Lists of numbers, each behind its length; a list is named by where it begins.
+/// Lists of numbers, each behind its length; a list is named by where it begins. One of a single number is that number
+/// itself, marked as such.
 #[derive(Default)]
 struct Lists {
     numbers: Vec<u32>,
@@ -116,10 +118,13 @@ struct Lists {
 
 impl Lists {
     fn add_all(&mut self, names: Names) -> BTreeMap<String, u32> {
-        names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))).collect()
+        order::map(names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))))
     }
 
     fn add(&mut self, list: &[usize]) -> Option<u32> {
+        if let [number] = list {
+            return u32::try_from(*number).ok().filter(|number| number & ALONE == 0).map(|number| number | ALONE);
+        }
         let start = u32::try_from(self.numbers.len()).ok()?;
         self.numbers.push(u32::try_from(list.len()).ok()?);
         for number in list {
@@ -146,17 +151,17 @@ fn records<T: Serialize>(values: &[T]) -> Result<Vec<u8>, BadBlob> {
     Ok(bytes)
 }
 
-/// A count, that many triples (where the name begins, where it ends, value), then the names, sorted.
+/// A count, that many pairs (where the name begins, value), where the last name ends, then the names, sorted.
 fn table(entries: &BTreeMap<String, u32>) -> Result<Vec<u8>, BadBlob> {
-    let mut triples = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
+    let mut pairs = vec![u32::try_from(entries.len()).map_err(|_| BadBlob)?];
     let mut names: Vec<u8> = Vec::new();
     for (name, value) in entries {
-        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+        pairs.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
         names.extend(name.as_bytes());
-        triples.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
-        triples.push(*value);
+        pairs.push(*value);
     }
-    let mut bytes = numbers(&triples);
+    pairs.push(u32::try_from(names.len()).map_err(|_| BadBlob)?);
+    let mut bytes = numbers(&pairs);
     bytes.extend(names);
     Ok(bytes)
 }

@@ -11,6 +11,7 @@ use crate::judge::facts::hosts;
 use crate::judge::facts::paths::{NormalPath, Placer, Start};
 use crate::judge::facts::question::{FileFacts, Inquiry, PathKind};
 use crate::judge::invocation::Invocation;
+use crate::judge::order;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{HostClass, RawTest, RemoteName, TextTest, WrapFrom};
@@ -54,7 +55,7 @@ impl Scene<'_> {
             let acts = self.facts.acts.iter().enumerate();
             let effects = acts.filter(|(_, act)| matches!(act.verb, Verb::Effect(_)));
             let mut pairs: Vec<_> = effects.filter_map(|(id, act)| Some((act.parent?, id))).collect();
-            pairs.sort_unstable();
+            order::sort(&mut pairs);
             pairs
         });
         let first = all.partition_point(|(program, _)| *program < parent);

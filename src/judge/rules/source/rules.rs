@@ -7,6 +7,7 @@ use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
+use crate::judge::order;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
     CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
@@ -278,7 +279,7 @@ impl Check<'_> {
                 }
             }
         }
-        subs.sort_unstable();
+        order::sort(&mut subs);
         subs.dedup();
         subs
     }
