@@ -363,6 +363,17 @@ mod settings {
     }
 
     #[test]
+    fn a_configuration_that_is_switched_off_says_nothing_and_hides_nothing() {
+        let scene = Scene::repository();
+        scene.git(&["config", "alias.st", "status"]);
+        for nothing in ["/dev/null", ""] {
+            let settings = [("GIT_CONFIG_GLOBAL", nothing), ("GIT_CONFIG_SYSTEM", nothing)];
+            let aliases = scene.about_with("", &settings).unwrap().aliases;
+            assert_eq!(aliases, [("st".to_owned(), "status".to_owned())], "{nothing:?}");
+        }
+    }
+
+    #[test]
     fn an_environment_that_leads_git_elsewhere_is_not_answered() {
         let scene = Scene::repository();
         let elsewhere = scene.top().join("elsewhere");

@@ -198,7 +198,8 @@ pub enum UnknownReason {
     Input,
     /// Shell code that a known program prints to be evaluated.
     ShellCode,
-    /// A result of arithmetic.
+    /// A result of arithmetic, a clock's or a counter's reading, an identifier made of digits and letters: never a slash, and
+    /// only some shells leave it empty.
     Number,
     /// The name of a temporary file or directory just made by `mktemp`, or what `TMPDIR` says (`variable`) where it is not
     /// set here: what runs may have a directory of its own there, or nothing at all.

@@ -151,6 +151,17 @@ impl Walker<'_> {
                 text.push_text("\n");
                 plain(text)
             }
+            "git" if frame.remote.is_none() && !state.foreign && is_top_level(&values) => {
+                // Where git was told to look somewhere else, that is not followed.
+                let told = ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| state.variables.contains_key(*name));
+                let here = state.cwd.as_deref().filter(|_| !told)?;
+                plain(Value::text(format!("{}\n", self.inquiry.repository(here)?.root)))
+            }
+            _ if prints_a_number(name, &values) => {
+                let mut text = unknown(UnknownReason::Number, Taint::default());
+                text.push_text("\n");
+                plain(text)
+            }
             "whoami" if frame.remote.is_none() && !frame.root => {
                 plain(Value::text(format!("{}\n", self.invocation.user)))
             }
@@ -173,4 +184,39 @@ impl Walker<'_> {
             _ => None,
         }
     }
+}
+
+/// `git rev-parse --show-toplevel`.
+fn is_top_level(words: &[&Value]) -> bool {
+    matches!(words, [verb, option] if verb.is("rev-parse") && option.is("--show-toplevel"))
+}
+
+/// Whether a program prints digits and letters only: a count, a time, an identifier.
+fn prints_a_number(name: &str, words: &[&Value]) -> bool {
+    let Some(words) = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>() else { return false };
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match (name, words.as_slice()) {
+        ("uuidgen" | "nproc", [])
+        | ("id", ["-u" | "-g"])
+        | ("wc", ["-l" | "-c" | "-w"])
+        | ("git", ["rev-parse", "HEAD"] | ["rev-parse", "--short", "HEAD"] | ["rev-list", "--count", _])
+        | ("openssl", ["rand", "-hex", _]) => true,
+        ("date", [form] | ["-u" | "--utc", form]) => form.strip_prefix('+').is_some_and(is_numeric_date),
+        _ => false,
+    }
+}
+
+/// Whether a format of `date` makes neither spaces nor slashes nor words of a locale, in any time zone.
+fn is_numeric_date(form: &str) -> bool {
+    let mut letters = form.chars();
+    while let Some(letter) = letters.next() {
+        let fine = match letter {
+            '%' => letters.next().is_some_and(|specifier| "YmdHMSsNjyFTuVGgIwWUCR".contains(specifier)),
+            letter => letter.is_ascii_alphanumeric() || "-_.:+".contains(letter),
+        };
+        if !fine {
+            return false;
+        }
+    }
+    !form.is_empty()
 }

@@ -119,6 +119,8 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     } else {
         None
     };
+    let here = || lowering::of_place(view, &rule.lower).map(|reason| vec![reason]);
+    let reasons = if rule.tier > Tier::Low { reasons.or_else(here) } else { None };
     let mut finding = from_rule(rule, view.act.span);
     finding.act = Some(view.id);
     match reasons {

@@ -228,6 +228,8 @@ pub enum Lowering {
     Missing,
     /// One named file that git tracks and that has no uncommitted change.
     Tracked,
+    /// The act is about the directory worked in, and that lies under the temp directory.
+    Scratch,
 }
 
 /// What a finding adds to what is known of a session.

@@ -135,7 +135,7 @@ const VERBS: &[&str] = &["select", "insert", "update", "delete", "merge", "repla
 fn read_statement(statement: &[Token]) -> Vec<Call> {
     let Some(mut verb) = word(statement.first()) else { return Vec::new() };
     let mut rest = statement.get(1..).unwrap_or_default();
-    if verb == "with" || (verb == "explain" && has(rest, "analyze")) {
+    if verb == "with" || (verb == "explain" && is_switched_on(rest, "analyze")) {
         // Each writing part of a common table expression counts.
         let all: Vec<Call> = (0..rest.len())
             .filter(|at| word(rest.get(*at)).is_some_and(|word| VERBS.contains(&word.as_str()) && word != "select"))
@@ -288,6 +288,16 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
 
 fn has(tokens: &[Token], wanted: &str) -> bool {
     tokens.iter().any(|token| word(Some(token)).is_some_and(|word| word == wanted))
+}
+
+/// Whether an option stands there, and is not followed by a value that switches it off.
+fn is_switched_on(tokens: &[Token], option: &str) -> bool {
+    const OFF: [&str; 3] = ["false", "off", "0"];
+    let is = |token: &Token| word(Some(token)).is_some_and(|word| word == option);
+    tokens
+        .iter()
+        .enumerate()
+        .any(|(at, token)| is(token) && word(tokens.get(at + 1)).is_none_or(|value| !OFF.contains(&value.as_str())))
 }
 
 fn skip(tokens: &mut &[Token], words: &[&str]) {

@@ -70,6 +70,8 @@ fn statements_are_read_and_not_text() {
     has("sql", "TRUNCATE orders", "truncate(orders)");
     assert_eq!(seen("sql", "select 'drop table users'"), ["select()"]);
     assert_eq!(seen("sql", "-- drop table x\nselect 1"), ["select()"]);
+    has("sql", "EXPLAIN (ANALYZE, COSTS off) DELETE FROM users", "delete(users)");
+    assert_eq!(seen("sql", "EXPLAIN (ANALYZE false) DELETE FROM users"), ["session()"]);
     has("redis", "FLUSHALL", "flushall()");
     has("mongo", "db.users.deleteMany({})", "deleteMany({})");
     has("mongo", "db.dropDatabase()", "dropDatabase()");

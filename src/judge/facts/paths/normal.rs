@@ -148,7 +148,8 @@ impl NormalPath {
     /// The text, when every part of it is plain and it begins at the root.
     pub fn exact(&self) -> Option<String> {
         let plain = !self.dynamic && !self.globbed && !self.found && self.start == Start::Root;
-        plain.then(|| self.text())
+        let known = |component: &Component| !component.unknown;
+        (plain && self.components.iter().all(known)).then(|| self.text())
     }
 
     /// The last name.

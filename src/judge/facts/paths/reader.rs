@@ -14,6 +14,8 @@ pub(super) struct Reader<'a> {
     globbed: bool,
     dynamic: bool,
     found: bool,
+    /// A number is part of the current name.
+    numbered: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -28,6 +30,7 @@ impl<'a> Reader<'a> {
             globbed: false,
             dynamic: false,
             found: false,
+            numbered: false,
         }
     }
 
@@ -49,6 +52,12 @@ impl<'a> Reader<'a> {
                     self.end_component();
                     self.found = true;
                     self.dynamic = true;
+                }
+                UnknownReason::Number => {
+                    let current = self.current();
+                    current.text.push(HOLE);
+                    current.unknown = true;
+                    self.numbered = true;
                 }
                 _ => self.hole(true),
             },
@@ -165,6 +174,8 @@ impl<'a> Reader<'a> {
 
     fn end_component(&mut self) {
         let Some(current) = self.current.take() else { return };
+        // A number alone may be empty after all: then it is no name.
+        self.dynamic |= std::mem::take(&mut self.numbered) && current.text.chars().all(|letter| letter == HOLE);
         let plain = current.glob.is_none() && !current.unknown;
         match current.text.as_str() {
             "." if plain => self.slash = true,

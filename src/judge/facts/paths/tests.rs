@@ -205,6 +205,19 @@ fn unknown_places_are_dynamic() {
 }
 
 #[test]
+fn a_number_in_a_name_stays_in_its_directory_and_alone_it_may_be_no_name() {
+    let numbered = |before: &str, after: &str| {
+        let number = Unknown { why: UnknownReason::Number, taint: Taint::default() };
+        let pieces = vec![Piece::Text(before.into()), Piece::Unknown(number), Piece::Text(after.into())];
+        classes(&Value { pieces })
+    };
+    let name = numbered("/tmp/x-", ".md");
+    assert!(name.has(PathClass::Temp) && !name.has(PathClass::Dynamic));
+    assert!(numbered("/tmp/", "").has(PathClass::Dynamic));
+    assert!(numbered("/tmp/", "/../..").has(PathClass::Dynamic));
+}
+
+#[test]
 fn what_is_found_below_a_place_is_all_of_that_place() {
     assert!(classes(&found("/")).has(PathClass::Root));
     assert!(classes(&found("/home/me")).has(PathClass::Home));

@@ -35,7 +35,22 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Missing => is_missing(view, path).then_some("there is nothing there"),
         Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
         Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
+        Lowering::Scratch => None,
     })
+}
+
+/// Why a rule that is about the directory worked in does not count: RISK.md's facts hold of that directory.
+pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static str> {
+    if view.act.remote.is_some() || view.id > MAX_EARLIER || !facts.contains(&Lowering::Scratch) {
+        return None;
+    }
+    // It may be told to work elsewhere: `--git-dir`, `GIT_WORK_TREE`.
+    let elsewhere = |name: &str| ["dir", "tree"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+    let told = view.act.flags.iter().any(|flag| elsewhere(&flag.name))
+        || view.act.env.iter().any(|(name, _)| name.starts_with("GIT_") && elsewhere(name))
+        || ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| view.scene.invocation.env.get(name).is_some());
+    let path = NormalPath::absolute(view.act.cwd.as_deref().filter(|_| !told)?)?;
+    is_temp(view, &path).then_some("the directory worked in lies in the temp directory")
 }
 
 /// Below the temp directory of a machine that cannot be asked.
@@ -72,10 +87,11 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     {
         return false;
     }
-    // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there.
+    // A glob at the end deletes what it matches, links and not what they lead to, and so does a name with a number in it:
+    // its directory must be there.
     let mut asked = path.clone();
     let mut last = None;
-    if path.name().is_some_and(|name| name.glob.is_some()) {
+    if path.name().is_some_and(|name| name.glob.is_some() || name.unknown) {
         if path.slash || view.act.verb != Verb::Effect(Effect::Delete) {
             return false;
         }

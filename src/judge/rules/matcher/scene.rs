@@ -132,13 +132,15 @@ impl<'a> View<'a> {
     /// Whether a test holds of a text that is no operand.
     pub fn passes(&self, test: &TextTest, value: &Value) -> bool {
         let operand = Operand { value: value.clone(), span: self.act.span };
-        Seen::new(&operand).passes(test, self)
+        Seen { is_operand: false, ..Seen::new(&operand) }.passes(test, self)
     }
 }
 
 /// An operand, with what is known of it as far as it was asked.
 pub(super) struct Seen<'a> {
     pub operand: &'a Operand,
+    /// Not the value of a variable or of an option.
+    is_operand: bool,
     path: OnceCell<Option<NormalPath>>,
     classes: OnceCell<PathClasses>,
     host: OnceCell<HostClass>,
@@ -146,7 +148,7 @@ pub(super) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     const fn new(operand: &'a Operand) -> Self {
-        Self { operand, path: OnceCell::new(), classes: OnceCell::new(), host: OnceCell::new() }
+        Self { operand, is_operand: true, path: OnceCell::new(), classes: OnceCell::new(), host: OnceCell::new() }
     }
 
     /// The path that it names.
@@ -239,7 +241,8 @@ impl<'a> Seen<'a> {
 
     fn passes_patterns(&self, test: &TextTest, view: &View<'_>) -> bool {
         let value = &self.operand.value;
-        let is_path = matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
+        let is_path = self.is_operand
+            && matches!(view.act.verb, Verb::Effect(effect) if !matches!(effect, Effect::Send | Effect::Fetch));
         let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
         if !is_path || !wants && test.not_glob.is_empty() && test.not_regex.is_none() {
             return text::passes(test, value);

@@ -10,8 +10,8 @@ use crate::judge::document::At;
 use crate::judge::order;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
-    CodeTest, EnvTest, Examples, FlagTest, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program, RawTest,
-    Rule, TextTest, Which,
+    CodeTest, EnvTest, Examples, FlagTest, Lowering, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program,
+    RawTest, Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::tier::{Tier, Weight};
@@ -103,7 +103,8 @@ impl Check<'_> {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");
             }
-            if shape.operand.is_none() && shape.operands.is_empty() {
+            let of_operands = lower.get_ref().iter().any(|fact| *fact != Lowering::Scratch);
+            if of_operands && shape.operand.is_none() && shape.operands.is_empty() {
                 let what = "what lowers is a property of operands, and the rule tests none";
                 self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");
             }
