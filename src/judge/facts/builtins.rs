@@ -261,6 +261,10 @@ impl Walker<'_> {
                 None => temporary(&field.value),
             },
         };
+        // `-P` goes where links lead, so that `..` is what holds that.
+        let physical = args.iter().any(|field| field.value.is("-P"));
+        let links = dir.as_deref().filter(|_| physical).and_then(|dir| self.inquiry.path(dir));
+        let dir = links.map(|facts| facts.canonical.clone()).or(dir);
         let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
         let also: Vec<Option<String>> = if relative {
             let from = std::mem::take(&mut state.also);

@@ -166,6 +166,14 @@ impl Walker<'_> {
                     Piece::Unknown(unknown) => text.extend(self.hole(unknown)),
                 }
             }
+            if !self.goes_on(state, file) {
+                return Some(text);
+            }
+            // After what was there before, or somewhere in it.
+            let path = file.known().and_then(|path| absolute(state, &path))?;
+            if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
+                text.insert_str(0, &format!("{}\n", String::from_utf8_lossy(bytes)));
+            }
             return Some(text);
         }
         let path = file.known().and_then(|path| absolute(state, &path))?;

@@ -28,6 +28,7 @@ pub mod hosts;
 mod input;
 mod landing;
 mod leads;
+mod links;
 mod lists;
 mod looks;
 mod output;

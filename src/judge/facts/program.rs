@@ -82,6 +82,7 @@ impl Walker<'_> {
                 self.effects(state, frame, &reading, id, span);
             }
         }
+        self.links_made(state, name, &reading);
         if !runs_more && (reading.tier > Tier::Safe || !reading.effects.is_empty()) {
             self.perhaps_empty(state, frame, (name, path.as_deref()), described, &words, env, span, disguise);
         }
@@ -286,7 +287,9 @@ impl Walker<'_> {
             ..self.blank(state, frame, Verb::Effect(effect), span)
         };
         let doubted = self.doubted(state, Tier::Low);
+        let by = inherited.map(|act| act.verb.key().to_owned()).unwrap_or_default();
         let id = self.emit(state, act);
+        self.effect_behind_links(state, id, effect, &by);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });

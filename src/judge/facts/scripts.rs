@@ -68,6 +68,9 @@ impl Walker<'_> {
             state.streams.stdin = outer;
             return;
         }
+        if let Some((value, _)) = self.behind(state, &file.value) {
+            return self.script_file(state, frame, &Operand { value, span: file.span }, span, act);
+        }
         if self.written_script(state, frame, &file.value, span, act) {
             return;
         }
@@ -205,7 +208,11 @@ impl Walker<'_> {
         let mut child = state.child(env);
         child.zero = Value::text(path);
         child.positional = args.iter().map(|field| field.value.clone()).collect();
-        let value = Value::text(path);
+        let mut value = Value::text(path);
+        if let Some((behind, _)) = self.behind(state, &value) {
+            value = behind;
+        }
+        let path = &*value.rough().into_owned();
         let frame = Frame { dialect: Dialect::Bash, ..frame.clone() };
         if self.written_script(&mut child, &frame, &value, span, Some(act)) {
             return;

@@ -84,6 +84,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             let first = walker.facts.acts.len();
             walker.sinks.clear();
             walker.files.clear();
+            walker.links.clear();
             walker.waiting.clear();
             if !line.before.is_empty() {
                 walker.what_came_before(&mut state, &frame, &line.before);
@@ -122,6 +123,8 @@ pub(super) struct Walker<'a> {
     pub sinks: Vec<Sink>,
     /// Files that the line writes, by path.
     pub files: BTreeMap<String, Written>,
+    /// Links that the line makes, by path, with the path that each leads to.
+    pub links: BTreeMap<String, String>,
     /// Variables of several values that were looked up.
     pub seen: Vec<String>,
     /// The pipes of process substitutions in the command that is being expanded.
@@ -157,6 +160,7 @@ impl<'a> Walker<'a> {
             facts: Facts::default(),
             sinks: Vec::new(),
             files: BTreeMap::new(),
+            links: BTreeMap::new(),
             seen: Vec::new(),
             pipes: Vec::new(),
             readers: Vec::new(),
@@ -207,6 +211,8 @@ impl<'a> Walker<'a> {
     #[inline(never)]
     pub fn is_secret(&self, state: &State, path: &Value) -> bool {
         let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        let behind = self.behind(state, path);
+        let path = behind.as_ref().map_or(path, |(path, _)| path);
         placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry).has(PathClass::Secret)
     }
 

@@ -62,8 +62,12 @@ impl Walker<'_> {
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         // What is edited where it lies says what it said, and what is put in.
         let edits = self.facts.acts.get(parent).filter(|act| EDITORS.contains(&act.verb.key())).map(replacements);
+        let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
+            && reading.effects.iter().all(|derived| matches!(derived.effect, Effect::Write | Effect::Append));
         let text = match sources.as_slice() {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
+            // A call writes what it is given.
+            [given] if calls => (*given).clone(),
             // A filter with a file to write.
             [] if copies => self.stdin_of(state).0,
             // A copy holds what its source does, which may have to be looked up when it is run.
@@ -126,6 +130,13 @@ impl Walker<'_> {
         let key = self.file_key(state, path)?;
         let sink = *self.files.get(&key)?.contents.last()?;
         self.sinks.get(sink).map(|sink| sink.text.clone())
+    }
+
+    /// Whether what the line wrote to a file stands beside what it held before.
+    pub fn goes_on(&self, state: &State, path: &Value) -> bool {
+        let written = self.file_key(state, path).and_then(|key| self.files.get(&key));
+        let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
+        sink.is_some_and(|sink| sink.older)
     }
 
     /// The taint of files that a program reads.

@@ -57,7 +57,9 @@ impl Walker<'_> {
             return;
         }
         let Some(text) = self.told(state, &Value::text(path), span) else { return };
-        let Ok(manifest) = serde_json::from_str::<serde_json::Value>(&text) else { return };
+        // What an edit of the line puts in stands behind it.
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+        let Some(Ok(manifest)) = values.next() else { return };
         let Some(defined) = manifest.get("scripts") else { return };
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {

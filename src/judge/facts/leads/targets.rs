@@ -40,6 +40,13 @@ impl Walker<'_> {
             // All of them are asked for at once.
             let told = self.told(&there, file, span);
             text = text.or(told);
+            // A line that an edit puts in may be one of any recipe.
+            if self.goes_on(&there, file)
+                && let Some(put_in) = self.content_of(&there, file)
+            {
+                let inner = within(&frame.perhaps(), name).elsewhere(span);
+                self.read_value(&mut there.child(&[]), &inner, &put_in, span);
+            }
         }
         if let Some(more) = value(&["--eval", "-E"]).and_then(|more| more.known_text()) {
             text = Some(format!("{more}\n{}", text.unwrap_or_default()));

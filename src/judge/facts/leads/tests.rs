@@ -154,3 +154,22 @@ fn a_project_that_is_fetched_runs_code_of_its_own() {
         fetched(command, &[], false);
     }
 }
+
+#[test]
+fn what_is_edited_holds_what_it_held_and_what_is_put_in() {
+    let make = [("/home/dev/project/Makefile", "all:\n\techo hi\nclean:\n\trm x\n")];
+    leads("echo 'more:' >> Makefile; make clean", &make, "rm x");
+    leads("printf 'more:\\n\\trm y\\n' >> Makefile; make more", &make, "rm y");
+    leads("sed -i 's/echo hi/rm z/' Makefile; make", &make, "rm z");
+    leads("sed -i 's/echo hi/rm z/' Makefile; make clean", &make, "rm x");
+    let manifest = [("/home/dev/project/package.json", r#"{"version": "1", "scripts": {"clean": "rm x"}}"#)];
+    leads("sed -i 's/1/2/' package.json; npm run clean", &manifest, "rm x");
+}
+
+#[test]
+fn a_script_is_what_a_link_or_a_call_made_of_it() {
+    let files = [("/home/dev/project/x.sh", "rm x\n"), ("/home/dev/project/y.sh", "echo\n")];
+    leads("ln -sf x.sh y.sh; ./y.sh", &files, "rm x");
+    leads("ln -sf x.sh y.sh; sh y.sh", &files, "rm x");
+    does_not_lead("ln -sf y.sh x.sh; sh x.sh", &files, "rm x");
+}

@@ -195,7 +195,18 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
-            _ => self.components.push(current),
+            _ => {
+                self.components.push(current);
+                // Linux's name for where the process stands.
+                let stands =
+                    matches!(self.components.as_slice(), [proc, _, cwd] if proc.text == "proc" && cwd.text == "cwd");
+                if stands
+                    && self.start == Some(Start::Root)
+                    && let Some(cwd) = self.cwd
+                {
+                    self.components = names(cwd).map(Component::plain).collect();
+                }
+            }
         }
     }
 

@@ -125,6 +125,14 @@ impl<'a> View<'a> {
             Verb::Effect(Effect::Move) => path.slash,
             // What is written through a link changes what it leads to, and a repository may bring the link.
             Verb::Effect(Effect::Write | Effect::Append) => true,
+            // What is read is looked at only where a name below another is one that homes keep secrets under.
+            Verb::Effect(Effect::Show | Effect::Load) => {
+                let depth = path.components.len();
+                path.components
+                    .iter()
+                    .enumerate()
+                    .any(|(at, name)| at > 0 && at + 1 < depth && name.text.starts_with('.'))
+            }
             _ => false,
         }
     }

@@ -1,0 +1,140 @@
+//! Links that the line makes: what is done to them is done to what they lead to.
+
+use super::act::{Act, Effect, Operand, Piece, Value};
+use super::arguments::Reading;
+use super::builtins::below_temporary;
+use super::question::PathKind;
+use super::redirect::absolute;
+use super::state::{Build as _, State};
+use super::walk::Walker;
+
+/// How many links are followed one after the other.
+const MAX_LINKS: usize = 4;
+
+/// Programs that link, by the last part of their names.
+const LINKERS: [&str; 7] = ["ln", "link", "symlink", "linkSync", "symlinkSync", "ln_s", "ln_sf"];
+
+impl Walker<'_> {
+    /// Remembers the links that a program makes.
+    #[inline(never)]
+    pub fn links_made(&mut self, state: &State, name: &str, reading: &Reading) {
+        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
+        let copies = name == "cp" && has(&["-l", "-s", "--link", "--symbolic-link"]);
+        if !copies && !LINKERS.contains(&name.rsplit([':', '.']).next().unwrap_or_default()) {
+            return;
+        }
+        let operands: Vec<&Value> = reading.operands.iter().map(|operand| &operand.value).collect();
+        let into = reading.flags.iter().find(|flag| flag.name == "-t").and_then(|flag| flag.value.as_ref());
+        let here = Value::text(".");
+        let (place, sources) = match (into, operands.as_slice()) {
+            (Some(into), sources) => (into, sources),
+            (None, [source]) => (&here, std::slice::from_ref(source)),
+            (None, [sources @ .., last]) => (*last, sources),
+            (None, []) => return,
+        };
+        let Some(at) = self.file_key(state, place) else { return };
+        let directory = sources.len() > 1
+            || into.is_some()
+            || place.rough().ends_with(['/', '.'])
+            || !has(&["-n", "-T"]) && self.inquiry.path(&at).is_some_and(|there| there.kind == PathKind::Directory);
+        for source in sources {
+            let Some(text) = source.known() else { continue };
+            let name = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let link = if directory { format!("{at}/{name}") } else { at.clone() };
+            // What a symbolic link says is read from where it lies.
+            let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
+            let from = link.rsplit_once('/').filter(|_| symbolic).map(|(dir, _)| dir.to_owned());
+            let from = State { cwd: from.or_else(|| state.cwd.clone()), ..State::default() };
+            if let Some(target) = absolute(&from, &text).filter(|target| *target != link) {
+                self.links.insert(link, target);
+            }
+        }
+    }
+
+    /// What a value names behind the links of the line, and whether it is such a link itself.
+    pub fn behind(&self, state: &State, value: &Value) -> Option<(Value, bool)> {
+        if self.links.is_empty() {
+            return None;
+        }
+        let (mut path, rest) = match below_temporary(value) {
+            Some(path) => (path, Value::default()),
+            None => {
+                let leading = value.leading();
+                let mut path = absolute(state, if leading.is_empty() { "." } else { &*leading })?;
+                if leading.is_empty() && matches!(value.pieces.first(), Some(Piece::Unknown(_))) {
+                    return None;
+                }
+                if leading.is_empty() || leading.ends_with('/') {
+                    path.push('/');
+                }
+                (path, value.without_leading(leading.len()))
+            }
+        };
+        let mut itself = None;
+        for _ in 0..MAX_LINKS {
+            let found = self.links.iter().rev().find_map(|(link, target)| {
+                let tail = path.strip_prefix(link.as_str())?;
+                let next = || format!("{}{tail}", if tail.is_empty() { target } else { target.trim_end_matches('/') });
+                (tail.is_empty() || tail.starts_with('/')).then(|| (next(), tail.is_empty()))
+            });
+            let Some((next, last)) = found else { break };
+            itself.get_or_insert(last);
+            path = next;
+        }
+        let mut behind = Value::text(path);
+        behind.push_value(&rest);
+        Some((behind, itself? && rest.is_empty()))
+    }
+
+    /// The same effect on what links of the line lead to.
+    pub fn effect_behind_links(&mut self, state: &State, id: usize, effect: Effect, by: &str) {
+        let Some(act) = self.facts.acts.get(id).filter(|_| !self.links.is_empty()) else { return };
+        // Taking a link away, or putting something in its place, is nothing to what it leads to.
+        let replaces = matches!(effect, Effect::Delete | Effect::Move | Effect::Link) || matches!(by, "ln" | "mv");
+        let behind = act.operands.iter().filter_map(|operand| {
+            let (value, itself) = self.behind(state, &operand.value)?;
+            (!(itself && replaces)).then_some(Operand { value, span: operand.span })
+        });
+        let on: Vec<Operand> = behind.collect();
+        if !on.is_empty() {
+            let args = on.iter().map(|operand| operand.value.clone()).collect();
+            let act = Act { operands: on, args, ..act.clone() };
+            self.facts.acts.push(act);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{dump, facts};
+
+    #[track_caller]
+    fn does(line: &str, effect: &str, expected: bool) {
+        let facts = facts(line);
+        let found = dump(&facts).lines().any(|act| act.contains(&format!(": {effect} ")));
+        assert_eq!(found, expected, "{line}\n{}", dump(&facts));
+    }
+
+    #[test]
+    fn what_is_done_through_a_link_is_done_to_what_it_leads_to() {
+        does("ln -s ~ h; echo x >> h/.bashrc", ":append /home/dev/.bashrc", true);
+        does("ln -s / r; echo x > r/etc/passwd", ":write /etc/passwd", true);
+        does("ln -s ~ h && cd h && rm -r x", ":delete /home/dev/x", true);
+        does("ln -s ~ h; rm -r h/*", ":delete /home/dev/*", true);
+        does("ln -s ../.. h; cat h/x", ":show /home/x", true);
+        does("ln -s ~/.ssh; cat .ssh/x", ":show /home/dev/.ssh/x", true);
+        does("ln -s ~/.ssh .; cat .ssh/x", ":show /home/dev/.ssh/x", true);
+        does("ln -s ~ a; ln -s a b; cat b/x", ":show /home/dev/x", true);
+        does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t/x/y", ":delete /home/dev/project/y", true);
+        does("cp -s ~/x b; echo > b", ":write /home/dev/x", true);
+    }
+
+    #[test]
+    fn a_link_itself_is_not_what_it_leads_to() {
+        does("ln -s ~/x b; rm b", ":delete /home/dev/x", false);
+        does("ln -s ~/x b; mv b c", ":move /home/dev/x", false);
+        does("ln -s ~/x b; ln -sfn ~/y b", ":write /home/dev/x", false);
+        does("ln -s ~/x b; echo > bc", ":write /home/dev/xc", false);
+        does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t", ":delete /home/dev/project", false);
+    }
+}
