@@ -1,11 +1,14 @@
 //! What a search finds: something below where it starts, of a name that it looks for.
 
-use super::act::{Flag, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Flag, Piece, Taint, UnknownReason, Value};
 use super::arguments::Reading;
 use super::state::{Build, unknown};
 
 /// The most places, and the most names, that are told apart.
 const MAX_TOLD: usize = 8;
+
+/// So many lines of a list are taken one by one.
+const MAX_LISTED: usize = 64;
 
 /// Whether a program of this name searches by tests (`find`), not by a pattern (`fd`).
 pub(super) fn is_find(name: &str) -> bool {
@@ -18,7 +21,8 @@ pub(super) fn found(program: &str, reading: &Reading) -> Vec<Value> {
         (reading.operands.as_slice(), names_of_tests(&reading.flags))
     } else {
         // `fd pattern place …`
-        (reading.operands.get(1..).unwrap_or_default(), names_of_extensions(&reading.flags))
+        let pattern = reading.operands.first().and_then(|operand| operand.value.known_text());
+        (reading.operands.get(1..).unwrap_or_default(), names_of_extensions(&reading.flags, pattern))
     };
     let start = |value: &Value| value.pattern().filter(|start| !start.starts_with('-'));
     let mut starts: Vec<Option<String>> = starts.iter().map(|operand| start(&operand.value)).collect();
@@ -47,23 +51,32 @@ pub(super) fn found(program: &str, reading: &Reading) -> Vec<Value> {
 fn names_of_tests(flags: &[Flag]) -> Vec<String> {
     let mut names = Vec::new();
     let mut here: Option<String> = None;
-    let mut not = false;
+    let (mut not, mut depth, mut pruned) = (false, 0, false);
     for flag in flags {
         match flag.name.as_str() {
             "!" | "-not" => not = !not,
             // What is denied in brackets is not followed.
             "(" if not => return Vec::new(),
-            "(" | ")" => {}
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            // What is left out is not what is found, unless brackets hold both.
+            "-or" | "-o" if depth == 0 && std::mem::take(&mut pruned) => here = None,
             "-or" | "-o" | "," => match here.take() {
                 Some(name) => names.push(name),
                 None => return Vec::new(),
             },
-            "-name" | "-iname" => {
-                let name = flag.value.as_ref().and_then(Build::known_text).filter(|name| !name.contains('/'));
-                match name {
-                    Some(name) if !not => here = Some(name),
-                    None => return Vec::new(),
-                    Some(_) => {}
+            "-prune" => pruned = depth == 0,
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename" => {
+                let of_path = !flag.name.ends_with("-name") && !flag.name.ends_with("-iname");
+                let name = flag.value.as_ref().and_then(Build::known_text).map(|name| {
+                    let below = name.strip_prefix("./").or_else(|| name.trim_start_matches('*').strip_prefix('/'));
+                    if of_path { below.unwrap_or("/").to_owned() } else { name }
+                });
+                match name.filter(|name| of_path && !name.starts_with('/') || !name.contains('/')) {
+                    // A name says more than a path.
+                    Some(name) if !not && !(of_path && here.is_some()) => here = Some(name),
+                    None if !of_path => return Vec::new(),
+                    _ => {}
                 }
                 not = false;
             }
@@ -78,29 +91,39 @@ fn names_of_tests(flags: &[Flag]) -> Vec<String> {
 }
 
 /// The names of `fd -e EXTENSION`.
-fn names_of_extensions(flags: &[Flag]) -> Vec<String> {
+fn names_of_extensions(flags: &[Flag], pattern: Option<String>) -> Vec<String> {
     let extensions = flags.iter().filter(|flag| matches!(flag.name.as_str(), "-e" | "--extension"));
     let names: Option<Vec<String>> =
         extensions.map(|flag| Some(format!("*.{}", flag.value.as_ref()?.known_text()?))).collect();
-    names.unwrap_or_default()
+    let names = names.unwrap_or_default();
+    // A name that is looked for stands anywhere in what is found; what begins with it says the most.
+    let is_plain =
+        |text: &String| text.len() > 2 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    if names.is_empty() { pattern.filter(is_plain).map(|name| format!("{name}*")).into_iter().collect() } else { names }
 }
 
-/// What a list of found names on standard input holds, when it holds nothing else.
+/// The lines of a text of which each is a name, of what is known, a glob or a thing that is found; `None` for others.
 pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
-    let is_found = |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Found(_), .. }));
-    if !text.pieces.first().is_some_and(is_found) {
-        return None;
-    }
-    let mut all: Vec<Value> = Vec::new();
+    let mut all = vec![Value::default()];
     for piece in &text.pieces {
         match piece {
-            piece if is_found(piece) => all.push(Value { pieces: vec![piece.clone()] }),
-            Piece::Text(text) if text.trim_end_matches(['\n', '\0']).is_empty() => {}
-            Piece::Text(text) => all.last_mut()?.push_text(text.trim_end_matches(['\n', '\0'])),
-            piece => all.last_mut()?.push_piece(piece),
+            Piece::Text(text) => {
+                for (at, part) in text.split(['\n', '\0']).enumerate() {
+                    if at > 0 {
+                        all.push(Value::default());
+                    }
+                    all.last_mut()?.push_text(part);
+                }
+            }
+            Piece::Glob(_) => all.last_mut()?.push_piece(piece),
+            Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)) => {
+                all.last_mut()?.push_piece(piece);
+            }
+            Piece::Unknown(_) => return None,
         }
     }
-    Some(all)
+    all.retain(|value| !value.is_empty());
+    (!all.is_empty() && all.len() <= MAX_LISTED).then_some(all)
 }
 
 /// What `find` prints when it prints what it finds.
@@ -136,6 +159,34 @@ mod tests {
         runs("find src -name '*.x' | xargs rm", "rm ?/*.x");
         runs("find src -name a -o -name b | xargs rm", "rm ?/a ?/b");
         runs("find a b -name x -exec rm {} +", "rm ?/x ?/x");
+        runs("find src -path '*/.x/*' -exec rm {} +", "rm ?/.x/*");
+        runs("fd name src -x rm", "rm ?/name*");
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_found() {
+        runs("find src -name y -prune -o -name x -exec rm {} +", "rm ?/x");
+        runs("find src -path ./y -prune -o -name x -print | xargs rm", "rm ?/x");
+        runs("find src -name y -prune -o -type f -exec rm {} +", "rm ?");
+        runs("find src '(' -name y -prune -o -name x ')' -exec rm {} +", "rm ?/y ?/x");
+    }
+
+    #[test]
+    fn a_list_of_names_is_handed_on_by_name() {
+        for line in [
+            "ls /x/* | xargs rm",
+            "ls -d /x/* | while read f; do rm \"$f\"; done",
+            "rm $(ls /x/*)",
+            "for f in $(ls -t /x/* | head -1); do rm $f; done",
+            "f=$(ls /x/* | sort | tail -n 1); rm $f",
+        ] {
+            runs(line, "rm /x/*");
+        }
+        runs("ls -d x y | xargs rm", "rm x y");
+        runs("find src -name x | grep -v y | xargs rm", "rm ?/x");
+        runs("ls /x | xargs rm", "rm ?");
+        runs("ls -l /x/* | xargs rm", "rm ?");
+        runs("ls /x/* | grep -c y | xargs rm", "rm ?");
     }
 
     #[test]

@@ -39,6 +39,13 @@ impl Walker<'_> {
             let text = text.strip_suffix(reading.delimiter).unwrap_or(&text);
             text.split(reading.delimiter).map(str::to_owned).collect::<Vec<_>>()
         });
+        // Names of a list, each as a whole.
+        if text.known().is_none()
+            && let [name] = reading.names.as_slice()
+            && let Some(names) = super::found::listed(&text).filter(|names| names.len() <= MAX_CHOICES)
+        {
+            return bind(state, name, names.into_iter().map(Bound::Scalar).collect(), None);
+        }
         let (Some(lines), Some(separators)) = (lines.filter(|_| !text.is_empty()), separators) else {
             for name in reading.targets() {
                 state.set_scalar(name, not_known());

@@ -6,6 +6,8 @@ use super::expand::Field;
 use super::found;
 use super::frame::Frame;
 use super::output::{self, Known};
+use super::question::PathKind;
+use super::redirect::absolute;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -165,6 +167,16 @@ impl Walker<'_> {
             "whoami" if frame.remote.is_none() && !frame.root => {
                 plain(Value::text(format!("{}\n", self.invocation.user)))
             }
+            "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
+            // Some of the names of a list are no more than all of them.
+            "head" | "tail" | "sort" | "uniq" | "tac" | "shuf" | "grep" | "egrep" | "fgrep"
+                if stdin.known().is_none() && found::listed(&stdin).is_some() =>
+            {
+                let letters = |value: &&&Value| value.leading().starts_with('-');
+                let whole =
+                    |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
+                values.iter().filter(letters).all(|value| whole(value)).then_some(stdin).and_then(plain)
+            }
             "cat" if !values.is_empty() => {
                 let mut text = Value::default();
                 let mut pipes = self.pipes.iter();
@@ -183,6 +195,31 @@ impl Walker<'_> {
             }
             _ => None,
         }
+    }
+
+    /// What `ls` prints of what it is given: files and globs by the names that they are given by.
+    fn names_listed(&self, state: &State, args: &[&Value]) -> Option<Value> {
+        let (options, operands): (Vec<&Value>, Vec<&Value>) =
+            args.iter().partition(|arg| arg.leading().starts_with('-'));
+        let letters =
+            |value: &&Value| value.known().is_some_and(|text| text.chars().skip(1).all(|c| "1dAatrSUfX".contains(c)));
+        if operands.is_empty() || !options.iter().all(letters) {
+            return None;
+        }
+        let whole = options.iter().any(|option| option.rough().contains('d'));
+        let mut text = Value::default();
+        for operand in operands {
+            let is_file = || {
+                let path = operand.known().and_then(|path| absolute(state, &path));
+                path.and_then(|path| self.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
+            };
+            if operand.is_dynamic() || !(whole || operand.known().is_none() || is_file()) {
+                return None;
+            }
+            text.push_value(operand);
+            text.push_text("\n");
+        }
+        Some(text)
     }
 }
 

@@ -3,6 +3,7 @@
 //! `find . -name '*.pyc' -o -delete` deletes what is not named so. Rules speak of the tests that stand in a command; here
 //! the tests that do not narrow the deletion are taken out, and each alternative becomes a command of its own.
 
+use super::act::Value;
 use super::arguments::Arg;
 
 /// More alternatives than this are taken for a deletion without tests.
@@ -59,6 +60,8 @@ type Narrow = Vec<usize>;
 
 /// The commands, each with one alternative, that delete the same together; `None` where nothing is to be parted.
 pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
+    let rewritten = with_deletion(words);
+    let words = rewritten.as_deref().unwrap_or(words);
     let text: Vec<Option<String>> =
         words.iter().map(|word| word.value.known().map(std::borrow::Cow::into_owned)).collect();
     let is =
@@ -66,7 +69,7 @@ pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
     let joins = ["-o", "-or", ",", "!", "-not", "-prune"];
     let deletes = (0..words.len()).any(|at| is(at, &["-delete"]));
     if !deletes || !(0..words.len()).any(|at| is(at, &joins)) {
-        return None;
+        return rewritten.map(|words| vec![words]);
     }
     let first = (0..words.len()).find(|at| {
         text.get(*at)
@@ -84,6 +87,20 @@ pub(super) fn alternatives(words: &[Arg]) -> Option<Vec<Vec<Arg>>> {
         words.iter().enumerate().filter(|(at, _)| stays(*at)).map(|(_, word)| word.clone()).collect()
     };
     Some(ways.iter().map(kept).collect())
+}
+
+/// `-exec rm … ;` is another way to write `-delete`.
+fn with_deletion(words: &[Arg]) -> Option<Vec<Arg>> {
+    let is = |arg: &Arg, wanted: &[&str]| wanted.iter().any(|word| arg.value.is(word));
+    let removes =
+        |pair: &[Arg]| is(&pair[0], &["-exec", "-execdir"]) && is(&pair[1], &["rm", "/bin/rm", "unlink", "shred"]);
+    let from = words.windows(2).position(removes)?;
+    let end = from + words[from..].iter().position(|arg| is(arg, &[";", "+"]))?;
+    words[from..end].iter().any(|arg| is(arg, &["{}"])).then_some(())?;
+    let mut all = words.to_vec();
+    let span = all[from].span.to(all[end].span);
+    all.splice(from..=end, [Arg { value: Value::text("-delete"), span }]);
+    Some(all)
 }
 
 struct Reader<'a> {

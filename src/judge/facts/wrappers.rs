@@ -62,6 +62,14 @@ impl Walker<'_> {
         let set: Vec<(String, Value)> = env.iter().chain(&inner.env).cloned().collect();
         let mut child = if inner.remote.is_some() { state.elsewhere(&inner.env) } else { state.child(&set) };
         self.other_directory(&mut child, name, reading);
+        // Where it is found: at the first place of the search, if anywhere.
+        if inner.adds == Added::Found
+            && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
+        {
+            let start = reading.operands.first().and_then(|start| start.value.known_text());
+            let dir = absolute(&child, start.as_deref().unwrap_or("."));
+            child.move_to(dir);
+        }
         if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
             return;
         }

@@ -63,7 +63,7 @@ fn code_for_a_shell_becomes_acts() {
     runs("echo 'rm x' > f; . ./f", &[". ./f", "rm x"]);
     runs("sudo sh -c 'rm x'", &["sudo sh -c rm x", "sh -c rm x", "rm x"]);
     runs("echo x | xargs rm", &["xargs rm", "rm x"]);
-    runs("find . -name y -exec rm {} \\;", &["find . -name y -exec rm {} ;", "rm ?/y"]);
+    runs("find . -name y -exec rm {} \\;", &["find . -name y -exec rm {} ;", "find . -name y -delete", "rm ?/y"]);
     runs("trap 'rm x' EXIT", &["trap rm x EXIT", "rm x"]);
 }
 
