@@ -2,13 +2,16 @@
 //!
 //! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
 
-use super::act::{OpaqueReason, Operand, Piece, Source, UnknownReason, Value};
+use std::rc::Rc;
+
+use super::act::{OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value};
 use super::code;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::question::FileFacts;
 use super::redirect::absolute;
 use super::state::{Build as _, State};
+use super::streams::Stream;
 use super::walk::{Walker, depth};
 use crate::judge::rules::model::{OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
@@ -36,9 +39,25 @@ impl Walker<'_> {
                 }
                 all
             }
+            // Variables that are set in front of the program.
+            ("awk", _) => {
+                let flags = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.flags.as_slice());
+                let mut all = Value::default();
+                for flag in flags.unwrap_or_default().iter().filter(|flag| flag.name == "-v") {
+                    let set = flag.value.as_ref().and_then(Value::known);
+                    if let Some((name, text)) = set.as_deref().and_then(|set| set.split_once('=')) {
+                        all.push_text(&format!("{name}=\"{}\";", text.replace('"', "\\\"")));
+                    }
+                }
+                all.push_value(text);
+                all
+            }
             _ => text.clone(),
         };
-        let Some(source) = code::with_holes(&text) else {
+        // Code that code puts together is known in all its parts, or not at all.
+        let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
+        let made = by_call && language != "sql" && text.pieces.iter().any(is_made);
+        let Some(source) = code::with_holes(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(frame.source, Source::Code(_));
             if !text.pieces.is_empty() && !own {
@@ -51,7 +70,8 @@ impl Walker<'_> {
             let described = self.catalog.program(&format!("{language}:{callee}"));
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
-        let read = code::read(language, &source, code::World { home: &home, fetches: &fetches });
+        let knows = |callee: &str| self.knows(language, callee);
+        let read = code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows });
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
@@ -70,34 +90,55 @@ impl Walker<'_> {
         let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
-        let mut read = code::read(language, text, code::World { home: &home, fetches: &|_| false });
+        let mut read = code::read(language, text, code::World { home: &home, fetches: &|_| false, knows: &|_| false });
         read.calls.retain(|call| !call.args.iter().any(is_worked_out));
         let frame = self.script_frame(frame, &path, span);
         self.calls(state, &frame, language, read.calls, span);
+    }
+
+    /// Whether a call is described, or a rule names it.
+    fn knows(&self, language: &str, callee: &str) -> bool {
+        let name = format!("{language}:{callee}");
+        // A rule for all of a language's programs is none for its calls.
+        let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
+        self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
     }
 
     fn calls(&mut self, state: &State, frame: &Frame, language: &str, calls: Vec<code::Call>, span: Span) {
         if !self.enter(depth::TEXT, span) {
             return;
         }
+        let mut here = state.child(&[]);
         for call in calls {
-            let name = format!("{language}:{}", call.callee);
-            // A rule for all of a language's programs is none for its calls.
-            let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
-            if self.catalog.program(&name).is_none() && !self.catalog.rules(&name).any(of_calls) {
+            // What comes after a change of the directory is relative to it.
+            if call.callee.rsplit('.').next() == Some("chdir") {
+                call.args.first().into_iter().for_each(|dir| here.enter(dir));
                 continue;
             }
+            if !self.knows(language, &call.callee) {
+                continue;
+            }
+            let name = format!("{language}:{}", call.callee);
             if !self.step(span) {
                 break;
             }
             let inside = Frame { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..frame.clone() };
+            let fed = fed(language, &call);
             let args: Vec<Field> =
-                arguments(call.args).into_iter().map(|value| Field { value, span, disguise: None }).collect();
-            let mut child = state.child(&[]);
+                arguments(language, call).into_iter().map(|value| Field { value, span, disguise: None }).collect();
+            let mut child = here.child(&[]);
+            if let Some(fed) = fed {
+                child.streams.stdin = Stream::Text(Rc::new(fed));
+            }
             self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
         }
         self.leave(depth::TEXT);
     }
+}
+
+/// Whether a piece is worked out by code.
+fn is_made(piece: &Piece) -> bool {
+    matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
 }
 
 /// Whether a value is more than text and what a search finds.
@@ -110,11 +151,35 @@ fn is_worked_out(value: &Value) -> bool {
     })
 }
 
+/// Calls whose first argument alone is the command, or the code.
+const LINES: [&str; 8] = ["exec", "execSync", "eval", "shell_exec", "passthru", "proc_open", "popen", "system"];
+
+/// What a call hands to the program that it runs, where it says so.
+fn fed(language: &str, call: &code::Call) -> Option<Value> {
+    let written = call
+        .args
+        .iter()
+        .filter_map(Value::known)
+        .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
+    let piped = |text: &str| text.starts_with("--stdin=subprocess") || text.starts_with("--input=");
+    let pipes = language == "perl" && call.callee == "pipe";
+    let unknown = || super::state::unknown(UnknownReason::Other("what a program hands on"), Taint::default());
+    match written {
+        Some(text) => Some(Value::text(text)),
+        None => (pipes || call.args.iter().filter_map(Value::known).any(|text| piped(&text))).then(unknown),
+    }
+}
+
 /// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and
 /// `--line` when the rest is one string for a shell or stands for a whole command.
-fn arguments(given: Vec<Value>) -> Vec<Value> {
+fn arguments(language: &str, call: code::Call) -> Vec<Value> {
     let is_option = |value: &Value| value.known().is_some_and(|text| text.starts_with("--") && text.contains('='));
-    let (mut options, rest): (Vec<Value>, Vec<Value>) = given.into_iter().partition(is_option);
+    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_option);
+    // What follows a command line says what to do with its output.
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    if matches!(language, "js" | "php" | "python") && LINES.contains(&last) {
+        rest.truncate(1);
+    }
     let shell = options.iter().any(|option| {
         option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
     });

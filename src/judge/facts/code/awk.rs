@@ -8,7 +8,8 @@ use super::{Call, HOLE, World, value};
 /// Reads a program.
 pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
     let tokens = tokens("awk", text);
-    let mut reader = Awk { tokens: &tokens, at: 0, home: world.home, known: HashMap::new(), calls: Vec::new() };
+    let mut reader =
+        Awk { tokens: &tokens, at: 0, home: world.home, known: HashMap::new(), calls: Vec::new(), printing: false };
     reader.all();
     reader.calls
 }
@@ -20,6 +21,8 @@ struct Awk<'a> {
     /// Variables that are set to a text.
     known: HashMap<String, String>,
     calls: Vec<Call>,
+    /// In a statement that prints.
+    printing: bool,
 }
 
 impl Awk<'_> {
@@ -39,7 +42,6 @@ impl Awk<'_> {
     }
 
     fn all(&mut self) {
-        let mut printing = false;
         // What the statement prints, and what stands last in front of a pipe.
         let (mut printed, mut last) = (String::new(), String::new());
         while let Some(token) = self.tokens.get(self.at) {
@@ -50,7 +52,7 @@ impl Awk<'_> {
                     self.call("system", &command);
                 }
                 Token::Name(name) if name == "print" || name == "printf" => {
-                    (printing, printed) = (true, String::new());
+                    (self.printing, printed) = (true, String::new());
                     self.at += 1;
                 }
                 Token::Name(name) if name == "getline" => {
@@ -80,23 +82,24 @@ impl Awk<'_> {
                     let command = self.text();
                     self.call("pipe", &command);
                     let shell = command.rsplit('/').next().unwrap_or_default();
-                    if printing && matches!(shell, "sh" | "bash" | "zsh" | "dash" | "ksh") {
-                        self.call("system", &printed.clone());
+                    if self.printing && matches!(shell, "sh" | "bash" | "zsh" | "dash" | "ksh") {
+                        let text = if printed.is_empty() { HOLE.to_string() } else { printed.clone() };
+                        self.call("system", &text);
                     }
                 }
-                Token::Mark('>') if printing => {
+                Token::Mark('>') if self.printing => {
                     let append = self.mark(self.at + 1, '>');
                     self.at += if append { 2 } else { 1 };
                     let file = self.text();
                     self.call(if append { "append" } else { "write" }, &file);
                 }
                 Token::Mark(';' | '}') | Token::Line => {
-                    printing = false;
+                    self.printing = false;
                     self.at += 1;
                 }
                 Token::Text(_) | Token::Name(_) => {
                     last = self.text();
-                    if printing {
+                    if self.printing {
                         printed.push_str(&last);
                     }
                 }
@@ -119,7 +122,15 @@ impl Awk<'_> {
                     all.push_str(text);
                 }
                 Token::Name(name) if name == "ENVIRON" && self.mark(self.at + 1, '[') => {
-                    let home = matches!(self.tokens.get(self.at + 2), Some(Token::Text(key)) if key == "HOME");
+                    let key = self.tokens.get(self.at + 2).cloned();
+                    let home = key == Some(Token::Text("HOME".into()));
+                    let secret = match key {
+                        Some(Token::Text(key)) => super::names::is_secret_name(&key),
+                        _ => !self.tokens.contains(&Token::Name("if".into())),
+                    };
+                    if secret && self.printing {
+                        self.calls.push(Call { callee: "show-secret".into(), args: Vec::new() });
+                    }
                     all.push_str(if home { self.home } else { "\u{FFFC}" });
                     self.at += 3;
                 }

@@ -12,7 +12,8 @@ const MAX_CARRIED: usize = 32;
 impl Reader<'_> {
     /// Ruby, Perl and Lua call without brackets.
     pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
-        const BARE: [&str; 22] = [
+        const BARE: [&str; 23] = [
+            "chdir",
             "system",
             "exec",
             "unlink",
@@ -57,11 +58,17 @@ impl Reader<'_> {
             }
             Some(Token::Number(_)) => self.language != "lua" && BARE.contains(&last),
             Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
+            Some(Token::Mark('{')) => self.language == "perl" && matches!(last, "exec" | "system"),
             _ => false,
         }
     }
 
     pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
+        // `exec {"rm"} "rm", …`: the block names the program.
+        if self.mark(0, '{') {
+            self.at += 1;
+            self.arguments(depth, '}');
+        }
         let mut all = vec![self.expression(depth)];
         while self.mark(0, ',') {
             self.at += 1;
@@ -97,6 +104,11 @@ impl Reader<'_> {
                                 _ => String::new(),
                             };
                             let value = self.expression(depth);
+                            if names_what_it_takes(&keyword, &value) {
+                                all.push(value);
+                                self.skip_to_comma(close);
+                                continue;
+                            }
                             let raw = value.text.or(value.raw).unwrap_or(raw);
                             Expression { raw: Some(format!("--{keyword}={raw}")), ..Expression::default() }
                         }
@@ -105,7 +117,8 @@ impl Reader<'_> {
                     if self.at == begin {
                         self.at += 1;
                     } else {
-                        all.push(expression);
+                        let secret = expression.secret && self.ends();
+                        all.push(Expression { secret, ..expression });
                         self.skip_to_comma(close);
                     }
                 }
@@ -174,36 +187,75 @@ impl Reader<'_> {
         if self.language == "mongo" {
             return Expression { raw: Some(raw(tokens)), ..Expression::default() };
         }
+        let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
+        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks();
         let settings = tokens.windows(3).filter_map(|part| match part {
             [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
                 Some(Value::text(format!("--{key}={text}")))
             }
             _ => None,
         });
-        Expression { list: Some(settings.chain(more).collect()), ..Expression::default() }
+        Expression { list: Some(settings.chain(more).collect()), secret, ..Expression::default() }
     }
 
     /// Notes a call and gives what it stands for.
     pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
         // The name of a function in a variable.
         let of_text = of.text.clone().filter(|_| self.language == "php" && of.name.is_none());
-        let Some(callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let Some(mut callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let mut arguments = arguments;
+        // `f.call(this, x)`, `method(:f).call(x)`
+        for (language, suffix, skip) in CALLED {
+            if language == self.language
+                && let Some(name) = callee.strip_suffix(suffix).filter(|name| (self.world.knows)(name))
+            {
+                callee = name.to_owned();
+                arguments.drain(..skip.min(arguments.len()));
+            }
+        }
+        if callee == "constructor" && self.language == "js" && arguments.iter().any(|part| part.text.is_some()) {
+            callee = "Function".into();
+        }
         let first = arguments.first().and_then(|argument| argument.text.clone());
         // Modules that are named by a string.
         let module = match callee.as_str() {
-            "require" | "__import__" | "importlib.import_module" | "import" => first.as_deref().map(bare),
+            "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
+                first.as_deref().map(bare)
+            }
             _ => None,
         };
-        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo")) {
-            return Expression { name: Some(module), ..Expression::default() };
+        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
+            // Code by its address.
+            if module.contains(':') {
+                self.calls.push(Call { callee, args: vec![super::value(&module)] });
+            }
+            let name = super::names::plain_name(self.language, format!("{module}."));
+            return Expression { name: Some(name.trim_end_matches('.').to_owned()), ..Expression::default() };
         }
-        if let Some(result) = self.known_result(&callee, of.subject.as_deref(), &arguments) {
-            return result;
+        if super::names::prints(&callee) {
+            self.printed(&arguments);
+        }
+        if let Some(reflected) = self.reflected(&callee, &of, &arguments) {
+            return reflected;
+        }
+        if let Some(file) = read_here(&callee, &arguments) {
+            self.calls.push(Call { callee: "run-file".into(), args: vec![file] });
+            return Expression::default();
+        }
+        let secret = super::names::gives_secret(&callee, &of, &arguments);
+        if let Some(result) = self.known_result(&callee, &of, &arguments) {
+            return Expression { secret: secret || result.secret, ..result };
+        }
+        if let Some((function, args)) = self.hands_on(&callee, &of, &arguments) {
+            if args.is_empty() {
+                return Expression::of_name(function);
+            }
+            self.calls.push(Call { callee: function, args });
         }
         if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
             let carried = call.args.clone();
             self.calls.push(call);
-            return Expression { name: Some(callee), carried, ..Expression::default() };
+            return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
         if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
             let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
@@ -214,13 +266,6 @@ impl Reader<'_> {
             let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
             for name in ["$_", "$File.Find.name"] {
                 self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
-            }
-        }
-        if callee == "getattr" {
-            let of = arguments.first().and_then(|argument| argument.name.clone());
-            let part = arguments.get(1).and_then(|argument| argument.text.clone());
-            if let (Some(of), Some(part)) = (of, part) {
-                return Expression { name: Some(format!("{of}.{part}")), ..Expression::default() };
             }
         }
         // A statement is the client's argument, not the connection's.
@@ -240,13 +285,13 @@ impl Reader<'_> {
         ) || callee.ends_with("Connection.run")
             || callee.ends_with("Connection.sudo");
         // The way that a pipe is opened is no word of its command.
-        let words = if callee.ends_with("popen") { 1 } else { MAX_CARRIED };
+        let last = if callee.ends_with("popen") { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
             .carried
             .into_iter()
             .filter(|_| !of_client)
-            .chain(arguments.into_iter().flat_map(Expression::values))
-            .take(words)
+            .chain(arguments.into_iter().take(last).flat_map(Expression::values))
+            .take(MAX_CARRIED)
             .collect();
         let noted = match self.language {
             "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
@@ -256,8 +301,47 @@ impl Reader<'_> {
         if (self.world.fetches)(&callee) {
             return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
         }
-        Expression { name: Some(callee), carried, ..Expression::default() }
+        Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
     }
+}
+
+/// Ways to call a function that has a name, by language, and how many arguments stand in front of its own.
+const CALLED: [(&str, &str, usize); 8] = [
+    ("js", ".call", 1),
+    ("js", ".apply", 1),
+    ("js", ".bind", 1),
+    ("ruby", ".call", 0),
+    ("ruby", ".to_proc.call", 0),
+    ("ruby", ".bind.call", 0),
+    ("python", ".__call__", 0),
+    ("lua", ".call", 0),
+];
+
+/// The file that is run as code: `exec(open(path).read())`.
+fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
+    const READS: [&str; 8] = [
+        "open.read",
+        "Path.read_text",
+        "fs.readFileSync",
+        "File.read",
+        "IO.read",
+        "file_get_contents",
+        "toString",
+        "compile",
+    ];
+    let runs = matches!(callee.rsplit('.').next(), Some("exec" | "eval" | "runInThisContext" | "instance_eval"));
+    let argument = arguments.first().filter(|argument| runs && argument.called)?;
+    let name = argument.name.as_deref()?;
+    let path = argument.carried.first().filter(|_| READS.iter().any(|read| name.ends_with(read)))?;
+    path.known().is_some().then(|| path.clone())
+}
+
+/// Whether what a keyword argument gives is what the call is about, and no setting.
+fn names_what_it_takes(keyword: &str, value: &Expression) -> bool {
+    const TAKES: [&str; 6] = ["args", "cmd", "command", "path", "url", "dst"];
+    const CALLS: [&str; 6] = ["target", "func", "function", "callback", "preexec_fn", "initializer"];
+    TAKES.contains(&keyword) && (value.text.is_some() || value.list.is_some())
+        || CALLS.contains(&keyword) && value.name.is_some()
 }
 
 fn is_keyword(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::expression::{Expression, bare};
+use super::expression::{Expression, bare, joined};
 use super::scan::{Token, tokens};
 use super::{Call, FOUND, HOLE, TEMPORARY, World};
 
@@ -77,12 +77,26 @@ impl Reader<'_> {
         let begin = self.at;
         match self.named(0).as_deref() {
             Some("import" | "from") if self.language == "python" => self.python_import(),
-            Some("import") if self.language == "js" => self.js_import(),
-            Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "print" | "use")
+            Some("import") if self.language == "js" && !self.mark(1, '(') => self.js_import(),
+            Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
                 if !self.mark(1, '(') =>
             {
                 self.at += 1;
             }
+            Some("print" | "puts" | "p" | "pp" | "say" | "echo" | "warn" | "die")
+                if matches!(self.language, "ruby" | "perl" | "php")
+                    && !self.mark(1, '(')
+                    && !self.mark(1, '.')
+                    && !self.is_assignment() =>
+            {
+                self.at += 1;
+                self.shown();
+            }
+            Some("include" | "extend") if self.language == "ruby" && self.named(1).is_some() => {
+                self.at += 1;
+                self.everything_of = self.expression(0).name;
+            }
+            Some("for" | "foreach") if matches!(self.language, "perl" | "php") => self.each(),
             Some("with") if self.language == "python" => {
                 self.at += 1;
                 let value = self.expression(0);
@@ -94,6 +108,16 @@ impl Reader<'_> {
             Some("for") if matches!(self.language, "python" | "js" | "ruby" | "lua") => self.looped(),
             Some("as") if self.language == "python" => self.at += 2,
             Some(_) if let Some(names) = self.targets() => self.several(&names),
+            // `x += …`, `$x .= …`
+            Some(name)
+                if (self.mark(1, '+') || self.mark(1, '.')) && self.mark(2, '=') && self.bound.contains_key(name) =>
+            {
+                let held = self.bound.get(name).cloned().unwrap_or_default();
+                let name = name.to_owned();
+                self.at += 3;
+                let more = self.expression(0);
+                self.bind(&name, joined(held, more));
+            }
             Some(name) if self.is_assignment() => {
                 let name = name.to_owned();
                 self.assignment(&name);
@@ -108,6 +132,37 @@ impl Reader<'_> {
         }
     }
 
+    /// What stands behind a word that prints.
+    fn shown(&mut self) {
+        loop {
+            let printed = self.expression(0);
+            if self.ends() {
+                self.printed(&[printed]);
+            }
+            if !self.mark(0, ',') {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
+    fn each(&mut self) {
+        self.at += 1;
+        while matches!(self.named(0).as_deref(), Some("my" | "our")) {
+            self.at += 1;
+        }
+        let php = self.language == "php";
+        let mut name = self.named(0).filter(|name| name.starts_with('$') && self.mark(1, '(') && !php);
+        self.at += usize::from(name.is_some() || php && self.mark(0, '('));
+        let value = self.expression(0);
+        while php && !self.mark(0, ')') && self.peek(0).is_some() {
+            name = self.named(0).or(name);
+            self.at += 1;
+        }
+        self.stand_for(&[name.unwrap_or_else(|| "$_".to_owned())], &value);
+    }
+
     fn is_assignment(&self) -> bool {
         self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && !self.mark(2, '~')
             || self.mark(1, ':') && self.mark(2, '=')
@@ -116,12 +171,19 @@ impl Reader<'_> {
     fn assignment(&mut self, name: &str) {
         self.at += if self.mark(1, ':') { 3 } else { 2 };
         let value = self.expression(0);
-        self.bind(name, value);
+        if name == "@ARGV" && self.language == "perl" {
+            // What Perl goes on to read.
+            self.calls.push(Call { callee: "open".into(), args: value.clone().values() });
+        }
+        let ends = self.ends();
+        let secret = value.secret && ends;
+        self.bind(name, Expression { secret, ..value });
     }
 
     fn bind(&mut self, name: &str, value: Expression) {
         let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
-        let value = if says { value } else { Expression::of_text(HOLE.to_string()) };
+        let secret = value.secret;
+        let value = if says { value } else { Expression { secret, ..Expression::of_text(HOLE.to_string()) } };
         self.bound.insert(name.to_owned(), value);
     }
 
@@ -169,10 +231,12 @@ impl Reader<'_> {
         let walked = value.text.as_ref().is_some_and(|text| text.contains(FOUND));
         for (index, name) in names.iter().enumerate() {
             // A walk gives the directory first, then the names in it.
+            // Of an environment that is gone through, the names come first.
+            let secret = value.secret && index > 0 && !self.asks();
             let element = if index == 0 && (walked || names.len() == 1) {
-                Expression { carried: Vec::new(), ..value.clone() }
+                Expression { carried: Vec::new(), secret: false, ..value.clone() }
             } else {
-                Expression::default()
+                Expression { secret, ..Expression::default() }
             };
             self.bind(name, element);
         }
@@ -303,9 +367,11 @@ impl Reader<'_> {
                 Token::Mark(',') | Token::Line => {}
                 Token::Mark('}') if self.mark(0, '=') && !self.mark(1, '=') => {
                     self.at += 1;
-                    if let Some(module) = self.expression(0).name {
+                    let module = self.expression(0);
+                    if module.name.is_some() {
                         for (name, alias) in parts {
-                            self.bound.insert(alias, Expression::of_name(format!("{module}.{name}")));
+                            let part = self.member(module.clone(), Expression::of_text(name));
+                            self.bound.insert(alias, part);
                         }
                     }
                     return;

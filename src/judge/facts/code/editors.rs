@@ -11,10 +11,18 @@ fn call(callee: &str, text: &str) -> Call {
 }
 
 /// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.
-pub fn ex(text: &str) -> Vec<Call> {
+pub fn ex(text: &str, home: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     for line in text.lines() {
         ex_line(line, MAX_BARS, &mut calls);
+    }
+    for value in calls.iter_mut().filter(|call| call.callee != "exec").flat_map(|call| &mut call.args) {
+        let rest = value
+            .known()
+            .and_then(|text| ["~/", "$HOME/"].iter().find_map(|front| text.strip_prefix(front)).map(str::to_owned));
+        if let Some(rest) = rest {
+            *value = super::value(&format!("{home}/{rest}"));
+        }
     }
     calls
 }
@@ -32,11 +40,30 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
         return;
     }
     let (word, rest) = line.split_at(line.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len()));
+    // `w!` writes all the same, `w !cmd` hands on to a command.
+    let forced = rest.starts_with('!') && word.starts_with(['w', 'W', 's']);
     let rest = rest.trim_start();
     match word {
-        "r" | "read" | "w" | "write" | "e" | "W" if rest.starts_with('!') => {
+        "r" | "read" | "w" | "write" | "e" | "W" if rest.starts_with('!') && !forced => {
             calls.push(call("exec", rest.trim_start_matches('!')));
         }
+        "w" | "write" | "wq" | "x" | "xit" | "sav" | "saveas" | "W" | "up" | "update" | "redir" => {
+            let file = rest.trim_start_matches(['!', ' ']);
+            let append = file.starts_with(">>") || word == "W";
+            let file = file.trim_start_matches(['>', '!', ' ']).split('|').next().unwrap_or_default().trim();
+            if !file.is_empty() && !file.starts_with(['+', '=']) {
+                calls.push(call(if append { "append" } else { "write" }, file));
+            }
+            if bars > 0
+                && let Some((_, next)) = rest.split_once('|')
+            {
+                ex_line(next, bars - 1, calls);
+            }
+        }
+        "so" | "source" | "ru" | "runtime" if !rest.is_empty() => {
+            calls.push(call("source", rest.trim_start_matches(['!', ' '])));
+        }
+        "r" | "read" if !rest.is_empty() => calls.push(call("read", rest)),
         "terminal" | "term" | "te" | "ter" => calls.push(call("exec", rest.trim_start_matches("++"))),
         "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, rest)),
         "py" | "py3" | "python" | "python3" | "pyx" | "pythonx" => calls.push(call("python", rest)),
@@ -48,7 +75,12 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
             }
         }
         "call" | "echo" | "echom" | "let" | "put" | "if" | "eval" => {
-            named_calls(rest, &["system", "systemlist", "job_start", "jobstart", "termopen", "term_start"], calls);
+            const RUNS: [&str; 7] =
+                ["system", "systemlist", "job_start", "jobstart", "termopen", "term_start", "libcall"];
+            named_calls(rest, &RUNS, "exec", 0, calls);
+            named_calls(rest, &["delete"], "delete", 0, calls);
+            named_calls(rest, &["writefile", "rename"], "write", usize::MAX, calls);
+            named_calls(rest, &["readfile"], "read", 0, calls);
         }
         _ => {
             if bars > 0
@@ -60,20 +92,28 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
     }
 }
 
-/// Calls of these functions with a text, as commands.
-fn named_calls(text: &str, names: &[&str], calls: &mut Vec<Call>) {
+/// Calls of these functions, as calls of another name with one of their texts: the one at this place, or the last.
+fn named_calls(text: &str, names: &[&str], callee: &str, place: usize, calls: &mut Vec<Call>) {
     let tokens = tokens("other", text);
     for (index, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         if !names.contains(&name.as_str()) {
             continue;
         }
-        let mut rest = tokens.iter().skip(index + 1).take(4);
-        if let Some(command) = rest.find_map(|token| match token {
-            Token::Text(text) => Some(text),
-            _ => None,
-        }) {
-            calls.push(call("exec", command));
+        let inside = tokens.iter().skip(index + 1).take_while(|token| **token != Token::Mark(')'));
+        let mut texts: Vec<String> = Vec::new();
+        let mut joins = false;
+        for token in inside.take(12) {
+            match (token, texts.last_mut()) {
+                // `$HOME."/x"`
+                (Token::Text(text), Some(last)) if joins => last.push_str(text),
+                (Token::Text(text) | Token::Name(text), _) => texts.push(text.clone()),
+                _ => {}
+            }
+            joins = *token == Token::Mark('.');
+        }
+        if let Some(text) = texts.get(place.min(texts.len().saturating_sub(1))) {
+            calls.push(call(callee, text));
         }
     }
 }
@@ -100,7 +140,7 @@ pub fn gdb(text: &str) -> Vec<Call> {
             _ => {}
         }
         if matches!(word, "call" | "print" | "p" | "expr" | "expression" | "compile" | "output") {
-            named_calls(rest, &["system", "popen", "execl", "execlp", "execve", "execv"], &mut calls);
+            named_calls(rest, &["system", "popen", "execl", "execlp", "execve", "execv"], "exec", 0, &mut calls);
         }
     }
     calls

@@ -3,7 +3,7 @@
 
 use super::calls::Reader;
 use super::scan::Token;
-use super::{Call, HOLE, unknown, value};
+use super::{Call, HOLE, names, results, unknown, value};
 use crate::judge::facts::act::Value;
 
 /// The deepest nesting of brackets that is read.
@@ -42,6 +42,10 @@ pub(super) struct Expression {
     pub raw: Option<String>,
     /// The text that it is a member of.
     pub subject: Option<String>,
+    /// It is what a call gave, and no function itself.
+    pub called: bool,
+    /// It holds the whole environment, or a variable of it that is named like a secret.
+    pub secret: bool,
 }
 
 impl Expression {
@@ -50,7 +54,7 @@ impl Expression {
     }
 
     pub fn of_name(name: String) -> Self {
-        Self { name: Some(name), ..Self::default() }
+        Self { secret: names::is_environment(&name), name: Some(name), ..Self::default() }
     }
 
     /// A path as an object with methods.
@@ -67,6 +71,10 @@ impl Expression {
         }
         match self.raw {
             Some(raw) => vec![Value::text(raw)],
+            // A file that was opened stands for its name.
+            None if self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open")) => {
+                self.carried.into_iter().take(1).collect()
+            }
             None => vec![unknown()],
         }
     }
@@ -96,6 +104,15 @@ impl Reader<'_> {
                 || self.mark(0, '.') && matches!(self.language, "php" | "perl") && !self.mark(1, '.')
                 || self.mark(0, '.') && self.mark(1, '.') && self.language == "lua";
             let below = self.language == "python" && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
+            // `'%s x' % name`
+            if self.mark(0, '%') && matches!(self.language, "python" | "ruby") && all.text.is_some() {
+                self.at += 1;
+                let next = self.operand(depth);
+                let secret = all.secret || next.secret;
+                let text = results::filled(&all.text.unwrap_or_default(), next.values());
+                all = Expression { secret, ..Expression::of_text(text) };
+                continue;
+            }
             if below {
                 self.at += 1;
                 let next = self.operand(depth);
@@ -145,6 +162,8 @@ impl Reader<'_> {
                 let mut inner = self.arguments(depth + 1, ')');
                 match inner.len() {
                     1 => inner.pop().unwrap_or_default(),
+                    // `(0, f)(x)`
+                    2.. if self.language == "js" && self.mark(0, '(') => inner.pop().unwrap_or_default(),
                     _ => Expression {
                         list: Some(inner.into_iter().flat_map(Expression::values).collect()),
                         ..Expression::default()
@@ -153,6 +172,11 @@ impl Reader<'_> {
             }
             Token::Mark('{') => self.object(depth),
             Token::Mark('<') if self.language == "perl" => self.angled(),
+            // Whether something is there is no secret.
+            Token::Mark('!') if !self.mark(1, '=') && !self.mark(1, '~') => {
+                self.at += 1;
+                return Expression { secret: false, ..self.operand(depth + 1) };
+            }
             // A symbol of Ruby is text.
             Token::Mark(':') if self.language == "ruby" && self.named(1).is_some() => {
                 let text = self.named(1).unwrap_or_default();
@@ -164,8 +188,23 @@ impl Reader<'_> {
                 self.at += 2;
                 Expression { raw: Some(format!("-{number}")), ..Expression::default() }
             }
-            Token::Mark('&' | '\\' | '*' | '@') => {
+            Token::Mark('&' | '\\' | '*' | '@' | '%') => {
                 self.at += 1;
+                // `&{"name"}(…)`: a function that a text names.
+                if self.mark(0, '{') && self.language == "perl" {
+                    self.at += 1;
+                    let inner = self.arguments(depth + 1, '}').pop().unwrap_or_default();
+                    return self.by_text(inner, depth);
+                }
+                // `&$name(…)`
+                if token == Token::Mark('&')
+                    && self.language == "perl"
+                    && let Some(name) = self.named(0).filter(|name| name.starts_with('$'))
+                {
+                    self.at += 1;
+                    let of = self.name(name);
+                    return self.by_text(of, depth);
+                }
                 return self.operand(depth + 1);
             }
             Token::Name(name)
@@ -197,6 +236,9 @@ impl Reader<'_> {
             Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
                 Expression::of_name(format!("{module}.{name}"))
             }
+            Some(module) if self.language == "ruby" && (self.world.knows)(&format!("{module}.{name}")) => {
+                Expression::of_name(format!("{module}.{name}"))
+            }
             _ => Expression::of_name(name),
         }
     }
@@ -210,11 +252,11 @@ impl Reader<'_> {
         }
         let pattern = raw(self.tokens.get(begin..self.at).unwrap_or_default());
         self.at += 1;
-        Expression { list: Some(vec![super::results::globbed(&pattern)]), ..Expression::default() }
+        Expression { list: Some(vec![results::globbed(&pattern)]), ..Expression::default() }
     }
 
     /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
-    fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
+    pub(super) fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
         if self.language == "perl"
             && matches!(of.name.as_deref(), Some("unlink" | "rmdir"))
             && !self.mark(0, '(')
@@ -241,16 +283,21 @@ impl Reader<'_> {
                     continue;
                 }
                 let is_text = of.text.is_some();
+                of.secret = names::stays_secret(&of, &part);
+                of.called = false;
                 of.name = match of.name.take() {
-                    Some(name) => Some(format!("{name}.{part}")),
+                    Some(name) => Some(names::plain_name(self.language, format!("{name}.{part}"))),
                     None if is_text => Some(format!("text.{part}")),
+                    None if of.raw.is_some() => Some(format!("value.{part}")),
                     None => Some(part),
                 };
+                of.secret |= of.name.as_deref().is_some_and(names::is_environment);
                 of.subject = of.text.take().or(of.subject);
-                if let Some(text) = &of.subject
-                    && of.carried.is_empty()
-                {
-                    of.carried = vec![value(text)];
+                if of.carried.is_empty() {
+                    of.carried = match (&of.subject, of.list.take()) {
+                        (Some(text), _) => vec![value(text)],
+                        (None, list) => list.unwrap_or_default(),
+                    };
                 }
                 of.list = None;
                 of.raw = None;
@@ -261,16 +308,8 @@ impl Reader<'_> {
             }
             if self.mark(0, '[') && (of.name.is_some() || of.text.is_some() || of.list.is_some()) {
                 self.at += 1;
-                let inner = self.arguments(depth + 1, ']');
-                // `os['system']`, `process.env['X']`
-                let key = inner.into_iter().next().and_then(|key| key.text);
-                let is_text = of.text.is_some();
-                let name = of.name.zip(key).map(|(name, key)| format!("{name}.{key}"));
-                of = match name.as_deref().and_then(|name| self.environment(name)) {
-                    Some(text) => Expression::of_text(text),
-                    None if is_text => Expression::of_text(HOLE.to_string()),
-                    None => Expression { name, carried: of.carried, ..Expression::default() },
-                };
+                let inner = self.arguments(depth + 1, ']').into_iter().next().unwrap_or_default();
+                of = self.member(of, inner);
                 continue;
             }
             // `$ENV{HOME}`
@@ -280,15 +319,25 @@ impl Reader<'_> {
                 && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
             {
                 self.at += 3;
-                let name = of.name.map(|name| format!("{name}.{key}"));
-                of = match name.as_deref().and_then(|name| self.environment(name)) {
-                    Some(text) => Expression::of_text(text),
-                    None => Expression { name, ..Expression::default() },
-                };
+                of = self.member(of, Expression::of_text(key.replace('$', HOLE.encode_utf8(&mut [0; 4]))));
                 continue;
+            }
+            if self.language == "ruby"
+                && (self.mark(0, '{') || self.named(0).as_deref() == Some("do"))
+                && self.mark(1, '|')
+            {
+                self.at += 2;
+                let names = self.names_up_to('|');
+                self.stand_for(&names, &of);
+                return of;
+            }
+            if pair('-', '>') && self.mark(2, '(') && self.language == "perl" {
+                self.at += 2;
+                return self.by_text(of, depth);
             }
             if self.mark(0, '(') {
                 self.at += 1;
+                self.parameters(&of);
                 let arguments = self.arguments(depth + 1, ')');
                 of = self.call(of, arguments);
                 sends = false;
@@ -305,13 +354,14 @@ impl Reader<'_> {
     }
 }
 
-fn joined(left: Expression, right: Expression) -> Expression {
+pub(super) fn joined(left: Expression, right: Expression) -> Expression {
     let text = |part: Expression| part.text.unwrap_or_else(|| HOLE.to_string());
+    let secret = left.secret || right.secret;
     if left.text.is_none() && right.text.is_none() {
         let both = left.list.zip(right.list);
         return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
     }
-    Expression::of_text(format!("{}{}", text(left), text(right)))
+    Expression { secret, ..Expression::of_text(format!("{}{}", text(left), text(right))) }
 }
 
 /// A module without the scheme of Node's own.

@@ -13,6 +13,7 @@ mod calls;
 mod cmd;
 mod editors;
 mod expression;
+mod names;
 mod other;
 mod powershell;
 mod results;
@@ -44,6 +45,8 @@ pub struct World<'a> {
     pub home: &'a str,
     /// Whether what a call of this name gives comes from the network.
     pub fetches: &'a dyn Fn(&str) -> bool,
+    /// Whether a call of this name is described.
+    pub knows: &'a dyn Fn(&str) -> bool,
 }
 
 /// The most calls that are read from one piece of code. What is beyond is said to be unread.
@@ -78,7 +81,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
         "redis" => small::redis(text),
         "powershell" => powershell::read(text, world.home),
         "cmd" => cmd::read(text),
-        "ex" => editors::ex(text),
+        "ex" => editors::ex(text, world.home),
         "gdb" => editors::gdb(text),
         "ipython" => editors::ipython(text),
         "tcl" => tcl::read(text),

@@ -12,8 +12,15 @@ const REACH: usize = 64;
 
 /// Reads all calls.
 pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+    nested(text, world, 3)
+}
+
+fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
     let tokens = tokens("other", text);
-    let mut calls = Vec::new();
+    // What begins with `!` is a command of the shell, in gnuplot and others.
+    let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
+    let mut calls: Vec<Call> =
+        commands.map(|command| Call { callee: "exec".into(), args: vec![value(command)] }).collect();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         match token {
@@ -21,7 +28,11 @@ pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
                 let (name, next) = dotted(&tokens, at);
                 at = next;
                 let args = arguments(&tokens, at, world);
-                if !args.is_empty() {
+                // Code in a text: `eval(parse(text = "…"))`.
+                if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
+                    let inner = args.iter().filter_map(Value::known).flat_map(|text| nested(&text, world, depth - 1));
+                    calls.extend(inner.collect::<Vec<_>>());
+                } else if !args.is_empty() {
                     calls.push(Call { callee: name, args });
                 }
             }
@@ -32,6 +43,17 @@ pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
                 if matches!(tokens.get(at), Some(Token::Mark('.'))) && runs {
                     calls.push(Call { callee: "execute".into(), args: vec![value(command)] });
                 }
+            }
+            // `["rm", "x"].execute()`
+            Token::Mark(']') if dotted(&tokens, at + 2).0 == "execute" => {
+                let list = tokens.get(..at).unwrap_or_default();
+                let open = list.iter().rposition(|token| *token == Token::Mark('[')).unwrap_or(at);
+                let words = list.iter().skip(open).filter_map(|token| match token {
+                    Token::Text(text) => Some(value(text)),
+                    _ => None,
+                });
+                calls.push(Call { callee: "execute".into(), args: words.collect() });
+                at += 1;
             }
             _ => at += 1,
         }
@@ -70,7 +92,10 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
                 }
                 open -= 1;
             }
-            Token::Text(text) | Token::Shell(text) => args.push(value(text)),
+            Token::Text(text) | Token::Shell(text) => args.push(match text.strip_prefix("~/") {
+                Some(rest) => Value::text(format!("{}/{rest}", world.home)),
+                None => value(text),
+            }),
             Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),
             Token::Name(name) if name == "recursive" => {
                 let yes = matches!(tokens.get(index + 2), Some(Token::Name(yes)) if yes.eq_ignore_ascii_case("true"));

@@ -2,13 +2,15 @@
 
 use super::calls::Reader;
 use super::expression::Expression;
+use super::scan::Token;
 use super::{Call, FETCHED, FOUND, HOLE, TEMPORARY, value};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::decode;
 
 impl Reader<'_> {
     /// What a call gives, where that can be told.
-    pub fn known_result(&self, callee: &str, subject: Option<&str>, arguments: &[Expression]) -> Option<Expression> {
+    pub fn known_result(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
+        let (subject, carried) = (of.subject.as_deref(), &of.carried);
         let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
         let first = text(0).or(subject);
         let of_path = callee.contains("Path");
@@ -26,6 +28,14 @@ impl Reader<'_> {
             "Pathname" if !arguments.is_empty() => plain(joined(arguments)),
             "new" if callee == "Pathname.new" => plain(joined(arguments)),
             "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
+            "join" if matches!(callee, "join") && matches!(self.language, "js" | "ruby") => {
+                let all: Option<Vec<String>> = carried.iter().map(|value| Some(value.known()?.into_owned())).collect();
+                plain(all.filter(|all| !all.is_empty())?.join(text(0).unwrap_or(if self.language == "js" {
+                    ","
+                } else {
+                    ""
+                })))
+            }
             "join" if callee.contains("path") || callee.starts_with("File") => plain(joined(arguments)),
             "join" if subject.is_some() => {
                 let list = arguments.first()?.list.as_ref()?;
@@ -51,6 +61,18 @@ impl Reader<'_> {
             }
             "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => plain(text(0)?.to_owned()),
             "compile" if self.language == "python" => plain(text(0)?.to_owned()),
+            "URI" | "URL" | "parse" | "new" if callee.contains("UR") => plain(text(0)?.to_owned()),
+            "chr" | "fromCharCode" if !arguments.is_empty() => {
+                let letter = |argument: &Expression| char::from_u32(argument.raw.as_ref()?.parse().ok()?);
+                plain(arguments.iter().map(|argument| letter(argument).unwrap_or(HOLE)).collect())
+            }
+            "format" if subject.is_some() => {
+                plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect()))
+            }
+            "concat" if subject.is_some() => {
+                let part = |argument: &Expression| argument.text.clone().unwrap_or_else(|| HOLE.to_string());
+                plain(arguments.iter().map(part).fold(subject?.to_owned(), |all, part| all + &part))
+            }
             "replace" if subject.is_some() && !of_path => plain(subject?.replace(text(0)?, text(1)?)),
             "b64decode" | "decode64" | "strict_decode64" | "urlsafe_b64decode" | "urlsafe_decode64"
             | "decode_base64" | "base64_decode" | "atob" => plain(base64(text(0)?)),
@@ -101,6 +123,17 @@ impl Reader<'_> {
         if !matches!(last, "open" | "fopen" | "openSync") {
             return None;
         }
+        if callee == "os.open" {
+            let flag = |flags: &[&str]| {
+                let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
+                self.tokens.iter().any(named)
+            };
+            return match (flag(&["O_TRUNC"]), flag(&["O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND"])) {
+                (true, _) => call("os.truncate", text(0)?),
+                (_, true) => call("open.append", text(0)?),
+                _ => None,
+            };
+        }
         if self.language == "perl" {
             let (mode, path) = match (text(1)?.trim(), text(2)) {
                 ("-|" | "|-", Some(command)) => return call("pipe", command),
@@ -141,12 +174,13 @@ impl Reader<'_> {
         let last = callee.rsplit('.').next()?;
         let takes = match self.language {
             "php" => matches!(last, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array"),
-            "ruby" => matches!(last, "send" | "public_send" | "__send__"),
+            "ruby" => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
             _ => false,
         };
         let (function, rest) = arguments.split_first()?;
         let function = function.text.as_ref().filter(|_| takes)?;
-        Some((function.clone(), rest))
+        let of = callee.strip_suffix(last).filter(|of| self.language == "ruby" && !of.is_empty());
+        Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
     }
 
     /// A path with a tilde in front made whole.
@@ -171,6 +205,30 @@ fn joined(arguments: &[Expression]) -> String {
             all.push('/');
         }
         all.push_str(&part);
+    }
+    all
+}
+
+/// A pattern of text with its places filled: `%s`, `{}`. What does not fit is a hole.
+pub(super) fn filled(pattern: &str, values: Vec<Value>) -> String {
+    let mut values = values.into_iter();
+    let mut all = String::new();
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '%' | '{' => {
+                let ends =
+                    |letter: char| if c == '{' { letter == '}' } else { letter.is_ascii_alphabetic() || letter == '%' };
+                let kind = rest.by_ref().find(|letter| ends(*letter));
+                match values.next().filter(|_| kind != Some('%')) {
+                    Some(value) => {
+                        all.push_str(&value.known().map_or_else(|| HOLE.to_string(), |text| text.into_owned()))
+                    }
+                    None => all.push(HOLE),
+                }
+            }
+            c => all.push(c),
+        }
     }
     all
 }

@@ -81,7 +81,7 @@ impl Scanner<'_> {
             '"' | '\'' => self.quoted(c, String::new()),
             '`' if self.is(&["js", "mongo"]) => self.quoted('`', String::new()),
             '`' => self.backtick(),
-            '%' if self.language == "ruby" && !self.after_value() => self.percent(),
+            '%' if self.language == "ruby" && (!self.after_value() || self.begins_text()) => self.percent(),
             '<' if self.starts("<<") && self.is(&["ruby", "perl", "php"]) && self.heredoc() => {}
             '[' if self.language == "lua" && self.starts("[[") => {
                 self.at += 2;
@@ -131,6 +131,10 @@ impl Scanner<'_> {
             let quote = self.peek(0);
             return self.quoted(quote, name.to_ascii_lowercase());
         }
+        if self.language == "perl" && matches!(name.as_str(), "s" | "m" | "qr" | "tr" | "y") && self.perl_pattern(&name)
+        {
+            return;
+        }
         if self.language == "perl"
             && matches!(name.as_str(), "q" | "qq" | "qx" | "qw")
             && !self.after_arrow()
@@ -145,6 +149,45 @@ impl Scanner<'_> {
         self.tokens.push(Token::Name(name));
     }
 
+    /// `s/…/…/e`, `m{…}`, `tr/…/…/` of Perl: what is code in it is read. Whether it is one.
+    fn perl_pattern(&mut self, kind: &str) -> bool {
+        if self.after_arrow()
+            || !matches!(self.peek(0), '/' | '{' | '(' | '[' | '<' | '|' | '!' | '#' | '~' | '"' | '\'')
+        {
+            return false;
+        }
+        let begin = self.at;
+        let open = self.peek(0);
+        let Some(pattern) = self.delimited() else { return false };
+        // A key of a hash: `{s}`.
+        if self.at >= self.chars.len() && self.chars.last() != Some(&open) && !matches!(open, '{' | '(' | '[' | '<') {
+            self.at = begin;
+            return false;
+        }
+        let mut code: Vec<String> = pattern
+            .split("(?{")
+            .skip(1)
+            .chain(pattern.split("(??{").skip(1))
+            .map(|rest| rest.split("})").next().unwrap_or_default().to_owned())
+            .collect();
+        if matches!(kind, "s" | "tr" | "y") {
+            if !matches!(open, '{' | '(' | '[' | '<') {
+                self.at = self.at.saturating_sub(1);
+            }
+            let replacement = self.delimited().unwrap_or_default();
+            let flags = self.word(|c| c.is_ascii_alphabetic());
+            code.extend(flags.contains('e').then_some(replacement));
+        } else {
+            self.word(|c| c.is_ascii_alphabetic());
+        }
+        self.tokens.push(Token::Number("/".into()));
+        for code in code {
+            self.tokens.push(Token::Mark(';'));
+            self.tokens.extend(nested(self.language, &code, self.depth + 1));
+        }
+        true
+    }
+
     fn after_arrow(&self) -> bool {
         matches!(self.tokens.last(), Some(Token::Mark('>' | '.' | ':')))
     }
@@ -154,6 +197,16 @@ impl Scanner<'_> {
             self.tokens.last(),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_) | Token::Mark(')' | ']' | '}'))
         )
+    }
+
+    /// `name %q(…)` of Ruby: a text behind a name, and no remainder.
+    fn begins_text(&self) -> bool {
+        let apart = self.at.checked_sub(1).and_then(|at| self.chars.get(at)).is_some_and(|c| c.is_whitespace());
+        let named = matches!(self.tokens.last(), Some(Token::Name(_)));
+        apart
+            && named
+            && matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'x')
+            && matches!(self.peek(2), '(' | '{' | '[' | '<')
     }
 
     /// A slash begins a regular expression where no value stands in front of it.
@@ -172,9 +225,14 @@ impl Scanner<'_> {
                 '[' => class = true,
                 ']' => class = false,
                 '/' if !class => {
+                    let pattern: String = self.chars.get(begin..self.at).unwrap_or_default().iter().collect();
                     self.at += 1;
                     self.word(|c| c.is_ascii_alphabetic());
                     self.tokens.push(Token::Number("/".into()));
+                    if let Some((_, code)) = pattern.split_once("(?{").filter(|_| self.language == "perl") {
+                        self.tokens.push(Token::Mark(';'));
+                        self.tokens.extend(nested(self.language, code.trim_end_matches("})"), self.depth + 1));
+                    }
                     return;
                 }
                 _ => {}

@@ -40,6 +40,10 @@ fn meta(line: &str) -> Option<Call> {
         let command = command.trim_end_matches(';').trim();
         return Some(Call { callee: "shell".into(), args: vec![value(command)] });
     }
+    if let Some(file) = line.strip_prefix(".open ") {
+        let file = file.split_whitespace().last().unwrap_or_default();
+        return Some(Call { callee: "open".into(), args: vec![value(file.trim_matches(['"', '\'']))] });
+    }
     let piped =
         [".output |", ".once |", "\\o |", "\\g |", "\\copy", "\\w |"].iter().find(|mark| line.starts_with(**mark));
     piped.map(|_| {
@@ -217,17 +221,21 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             ];
             for function in calls_out {
                 if has(rest, function) {
-                    return vec![call("function", vec![Value::text(function)])];
+                    let of = [Value::text(function)];
+                    return vec![call("function", of.into_iter().chain(files(rest)).collect())];
                 }
             }
             if has(rest, "outfile") || has(rest, "dumpfile") {
-                return vec![call("select-into-file", Vec::new())];
+                return vec![call("select-into-file", files(rest))];
             }
+            // DuckDB and ClickHouse read files like tables.
+            args.extend(files(rest));
             verb = "select".into();
         }
         "copy" => {
             args.push(name(rest));
             args.extend(has(rest, "program").then(|| Value::text("--program")));
+            args.extend(files(rest));
         }
         "grant" | "revoke" | "shutdown" | "kill" | "reset" | "flush" | "purge" | "attach" | "detach" | "load"
         | "call" | "do" | "exec" | "execute" | "vacuum" | "reindex" | "optimize" | "analyze" | "analyse" | "insert"
@@ -236,6 +244,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
             args.push(name(rest));
             args.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
+            args.extend(files(rest));
         }
         // No SQL that is known: nothing is claimed of it.
         _ => return Vec::new(),
@@ -284,6 +293,40 @@ fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
     Call { callee: callee.to_owned(), args }
+}
+
+/// The files that a statement reads and writes: what stands as text behind the words that say so.
+fn files(tokens: &[Token]) -> Vec<Value> {
+    const WRITES: [&str; 7] = ["outfile", "dumpfile", "to", "writefile", "lo_export", "pg_file_write", "directory"];
+    const READS: [&str; 13] = [
+        "infile",
+        "from",
+        "read_text",
+        "read_blob",
+        "read_csv",
+        "read_csv_auto",
+        "read_json",
+        "read_json_auto",
+        "file",
+        "pg_read_file",
+        "pg_read_binary_file",
+        "load_file",
+        "readfile",
+    ];
+    let mut before = None;
+    let mut all = Vec::new();
+    for token in tokens {
+        match (token, before.as_deref()) {
+            (Token::Text(file), Some(word)) if file.contains(['/', '.']) => {
+                let option = if WRITES.contains(&word) { Some("--to=") } else { None };
+                let option = option.or(READS.contains(&word).then_some("--from="));
+                all.extend(option.map(|option| value(&format!("{option}{file}"))));
+            }
+            (Token::Mark('(' | ','), _) => {}
+            _ => before = word(Some(token)),
+        }
+    }
+    all
 }
 
 fn has(tokens: &[Token], wanted: &str) -> bool {

@@ -155,6 +155,10 @@ impl Scanner<'_> {
                     self.inner(1, '}');
                     text.push(super::HOLE);
                 }
+                '$' if self.is(&["perl", "php"]) && (is_name(self.peek(1)) || self.peek(1).is_ascii_digit()) => {
+                    self.variable();
+                    text.push(super::HOLE);
+                }
                 c => {
                     text.push(c);
                     self.at += 1;

@@ -2,9 +2,14 @@
 
 use super::*;
 
+/// A name of several parts may be that of a function which is described.
+fn knows(callee: &str) -> bool {
+    callee.contains('.') && !callee.contains("env") || callee == "system"
+}
+
 fn seen(language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
-    read(language, text, World { home: "/home/dev", fetches: &fetches })
+    read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows })
         .calls
         .iter()
         .map(|call| {
@@ -96,7 +101,7 @@ fn what_the_shell_puts_in_is_unknown() {
 fn what_a_loop_goes_through_is_known() {
     let calls = |text: &str| {
         let fetches = |_: &str| false;
-        read("python", text, World { home: "/home/dev", fetches: &fetches }).calls
+        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls
     };
     let walked = calls("import os\nfor r, d, f in os.walk('/'):\n  for x in f: os.unlink(os.path.join(r, x))");
     let last = walked.last().map(|call| (call.callee.clone(), call.args.clone())).unwrap();
@@ -137,7 +142,7 @@ fn code_that_is_encoded_is_read_as_what_it_says() {
 fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
     let read = |text: &str| {
         let fetches = |callee: &str| callee.ends_with("urlopen");
-        read("python", text, World { home: "/home/dev", fetches: &fetches }).calls
+        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls
     };
     let why = |value: &Value| match value.pieces.first() {
         Some(Piece::Unknown(unknown)) => Some((unknown.why.clone(), unknown.taint)),
@@ -174,6 +179,110 @@ fn editors_debuggers_and_consoles_run_commands() {
 }
 
 #[test]
+fn another_way_to_a_function_is_that_function() {
+    for text in [
+        "import sys;sys.modules['os'].system('x')",
+        "import os;os.__dict__['system']('x')",
+        "import os;vars(os)['system']('x')",
+        "import posix;posix.system('x')",
+        "import shutil;shutil.os.system('x')",
+        "getattr(__import__('o' + 's'), 'sys' + 'tem')('x')",
+        "globals()['__builtins__'].__import__('os').system('x')",
+        "import os;f=os.system;f('x')",
+        "import os;list(map(os.system,['x']))",
+        "import threading,os;threading.Thread(target=os.system,args=('x',)).start()",
+        "import os;os.system('%s' % 'x')",
+        "import os;os.system('{}'.format('x'))",
+        "import os;c='';c+='x';os.system(c)",
+    ] {
+        has("python", text, "os.system(x)");
+    }
+    for text in [
+        "import('child_process').then(c => c.execSync('x'))",
+        "import('node:child_process').then(({execSync}) => execSync('x'))",
+        "process.mainModule.require('child_process').execSync('x')",
+        "globalThis.process.getBuiltinModule('child_process').execSync('x')",
+        "require('child_process')[['exec', 'Sync'].join('')]('x')",
+        "Reflect.apply(require('child_process').execSync, ...['x'])",
+        "require('child_process').execSync.call(null, 'x')",
+        "(0, require('child_process').execSync)('x')",
+    ] {
+        has("js", text, "child_process.execSync(x)");
+    }
+    has("js", "['a'].forEach(f => require('fs').unlinkSync(f))", "fs.unlinkSync(a)");
+    has("js", "[].constructor.constructor('x')()", "Function(x)");
+    for text in ["method(:system).call('x')", "Kernel.send(:system, 'x')", "Object.const_get(:Kernel).system('x')"] {
+        has("ruby", text, "system(x)");
+    }
+    has("ruby", "%w[a].each { |f| system f }", "system(a)");
+    has("ruby", "Dir['*'].each(&File.method(:delete))", "File.delete(?)");
+    has("perl", "s//system q(x)/e", "system(x)");
+    has("perl", "'x' =~ /(?{system 'x'})/", "system(x)");
+    has("perl", "&{\"CORE::$_\"}('x') for 'system'", "system(x)");
+    has("perl", "my $f = \\&CORE::system; $f->('x')", "system(x)");
+    has("perl", "foreach my $f (<*>) { unlink $f }", "unlink(?)");
+    has("php", "foreach (glob('*') as $f) unlink($f);", "unlink(?)");
+    has("lua", "_G['os']['execute']('x')", "os.execute(x)");
+}
+
+#[test]
+fn a_call_of_a_function_that_is_worked_out_is_told_from_one_of_an_own_object() {
+    has("python", "import os;getattr(os, name)('x')", "computed(os)");
+    has("js", "require('child_process')[name]('x')", "computed(child_process)");
+    assert_eq!(seen("python", "getattr(obj, name)"), [""; 0]);
+    assert_eq!(seen("js", "/(x)/.exec(text)[1]"), [""; 0]);
+    assert_eq!(seen("perl", "my %h = (s => 1, y => 2); $h{s}"), [""; 0]);
+}
+
+#[test]
+fn code_that_is_read_from_a_file_is_that_file() {
+    has("python", "exec(open('x.py').read())", "run-file(x.py)");
+    has("ruby", "eval(File.read('x.rb'))", "run-file(x.rb)");
+}
+
+#[test]
+fn the_environment_is_secret_where_it_is_shown_and_not_where_it_is_asked() {
+    let shows = |language: &str, text: &str| seen(language, text).iter().any(|call| call == "show-secret()");
+    for (language, text) in [
+        ("python", "from os import environ as e;print(e)"),
+        ("python", "import os;print(f\"x={os.environ['API_KEY']}\")"),
+        ("python", "import os,json;print(json.dumps(dict(os.environ)))"),
+        ("python", "import os\nfor k, v in os.environ.items():\n  print(k, v)"),
+        ("js", "console.log(process['env'])"),
+        ("js", "const {DB_PASSWORD} = process.env; console.log(DB_PASSWORD)"),
+        ("ruby", "puts ENV['GITHUB_TOKEN']"),
+        ("perl", "print \"$_=$ENV{$_}\" for keys %ENV"),
+        ("php", "echo getenv('DB_PASSWORD');"),
+        ("awk", "BEGIN { print ENVIRON[\"API_TOKEN\"] }"),
+    ] {
+        assert!(shows(language, text), "{text}");
+    }
+    for (language, text) in [
+        ("python", "import os;print('set' if os.environ.get('API_KEY') else 'unset')"),
+        ("python", "import os;print(os.environ['PATH'], 'API_KEY' in os.environ, len(os.environ))"),
+        ("python", "import os;k=os.getenv('API_KEY') or ''\nprint(bool(k))"),
+        ("js", "console.log(!!process.env.API_KEY, process.env.API_KEY ? 1 : 0)"),
+        ("ruby", "puts ENV['HOME']"),
+        ("awk", "BEGIN { print ENVIRON[\"USER\"] }"),
+    ] {
+        assert!(!shows(language, text), "{text}");
+    }
+}
+
+#[test]
+fn statements_and_commands_of_editors_say_which_files_they_write() {
+    has("sql", "copy t to '/x/y'", "copy(t, --to=/x/y)");
+    has("sql", "select 1 into outfile '/x/y'", "select-into-file(--to=/x/y)");
+    has("sql", "select * from read_text('/x/y')", "select(--from=/x/y)");
+    has("sql", ".open /x/y.db", "open(/x/y.db)");
+    has("ex", "w! ~/.x", "write(/home/dev/.x)");
+    has("ex", "call delete('x', 'rf')", "delete(x)");
+    has("ex", "call writefile(['x'], $HOME.'/.x')", "write(/home/dev/.x)");
+    has("other", "[\"rm\", \"x\"].execute()", "execute(rm, x)");
+    has("other", "eval(parse(text=\"system('x')\"))", "system(x)");
+}
+
+#[test]
 fn code_of_any_depth_is_read_without_end_or_fall() {
     for (language, part) in [
         ("python", "("),
@@ -192,8 +301,15 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         ("ex", "exe \""),
         ("other", "run(\"a\", "),
         ("m4", "syscmd("),
+        ("perl", "s/x/s{"),
+        ("perl", "&{"),
+        ("js", "f(({a}) => "),
+        ("ruby", "a { |x| "),
+        ("other", "eval(\"parse("),
+        ("php", "foreach ("),
     ] {
-        let read = read(language, &part.repeat(20_000), World { home: "/home/dev", fetches: &|_| false });
+        let read =
+            read(language, &part.repeat(20_000), World { home: "/home/dev", fetches: &|_| false, knows: &knows });
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
 }

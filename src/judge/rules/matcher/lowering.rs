@@ -207,8 +207,16 @@ fn earlier<'v>(view: &'v View<'_>) -> impl Iterator<Item = (ActId, &'v Act)> {
     })
 }
 
-/// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`.
+/// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
+/// interpreter, whose other calls are acts of their own.
 fn encloses(other: &Act, act: &Act) -> bool {
+    const READ: [&str; 6] = ["python", "js", "ruby", "perl", "php", "lua"];
+    if matches!(&act.source, Source::Code(language) if READ.contains(&language.as_str()))
+        && other.source == Source::Command
+        && other.code.is_some()
+    {
+        return other.span.start <= act.span.start && other.span.end >= act.span.end;
+    }
     if other.source != Source::Command || act.source != Source::Command {
         return false;
     }
