@@ -43,6 +43,15 @@ impl Walker<'_> {
                             value = self.appended(state, name, &value);
                         }
                         self.set_scalar(state, frame, name, value.clone());
+                        // What the environment has is handed on as it is now.
+                        if self.invocation.env.get(name).is_some()
+                            && let Some(variable) = state.variables.get_mut(name)
+                        {
+                            variable.exported = true;
+                        }
+                        if name.starts_with("PS") {
+                            self.command_variable(state, frame, name, &value, frame.spans.map(assignment.span));
+                        }
                     }
                     Some(None) => state.set_scalar(name, unknown(UnknownReason::Other("an array"), value.taint())),
                     Some(Some(key)) => {

@@ -67,7 +67,7 @@ impl Builtin {
             "mapfile" | "readarray" => Self::Mapfile,
             "printf" => Self::Printf,
             "let" => Self::Let,
-            "test" | "[" => Self::Test,
+            "test" | "[" | "wait" => Self::Test,
             "hash" => Self::Hash,
             "shopt" | "setopt" => Self::Shopt,
             _ => return None,

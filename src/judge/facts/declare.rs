@@ -59,6 +59,14 @@ impl Walker<'_> {
                 && let Some(variable) = state.variables.get_mut(&name)
             {
                 variable.attribute = Attribute::Reference;
+                // A subscript in the name that it refers to is evaluated, with what it substitutes.
+                let target = match variable.values.first() {
+                    Some(Bound::Scalar(value)) => value.known_text().filter(|text| text.contains('[')),
+                    _ => None,
+                };
+                if let Some(text) = target {
+                    self.embedded(state, frame, &text);
+                }
             }
             if exported {
                 let held = state.variables.get(&name).and_then(|variable| match variable.values.first() {

@@ -11,6 +11,7 @@ mod targets;
 use super::act::{OpaqueReason, Operand, Piece, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
+use super::class::PathClass;
 use super::expand::Field;
 use super::frame::Frame;
 use super::question::FileFacts;
@@ -81,6 +82,7 @@ impl Walker<'_> {
         match name {
             "git" => {
                 self.git_settings(state, frame, args, env, span);
+                self.git_push(state, frame, reading, args, span);
                 self.git_alias(state, frame, program, reading, args, env, span);
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
@@ -127,6 +129,33 @@ impl Walker<'_> {
         let text = if name.starts_with("LESS") { text.trim_start_matches(['|', '-']) } else { text.as_str() };
         let mut child = state.child(&[]);
         self.text(&mut child, &within(&frame.perhaps(), name).elsewhere(span), text);
+    }
+
+    /// A program that nothing describes and that is given a file that runs later, or one of guard's own: what it does
+    /// there is not known.
+    #[inline(never)]
+    pub fn touches(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field], span: Span) {
+        const MATTER: [PathClass; 3] = [PathClass::Guard, PathClass::Startup, PathClass::Persistence];
+        let mut touched = Vec::new();
+        for field in args {
+            let leading = field.value.leading();
+            // `--output=FILE`
+            let value = match leading.rsplit_once('=') {
+                Some((option, _)) => field.value.without_leading(option.len() + 1),
+                None => field.value.clone(),
+            };
+            let text = value.leading();
+            if !text.contains(['/', '.']) || text.starts_with("--") {
+                continue;
+            }
+            let classes = self.place_of(state, &value);
+            if classes.has_any(&MATTER) && !classes.has_any(&[PathClass::Project, PathClass::Temp]) {
+                touched.push(Operand { value, span: field.span });
+            }
+        }
+        if !touched.is_empty() {
+            self.stands_for(state, frame, name, "unknown:touch", &touched, span);
+        }
     }
 
     /// The frame of a definition that a command leads to; `None` when it is being walked already.

@@ -111,6 +111,9 @@ impl Walker<'_> {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
+            if described.is_none() && builtin.is_none() && path.is_none() && frame.remote.is_none() {
+                self.touches(state, frame, name, args, span);
+            }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()
                     || described.is_some() && (elsewhere || self.is_made_here(state, path)))

@@ -12,7 +12,7 @@ use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Taint, Unkno
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
-use super::paths::{PathClass, Placer};
+use super::paths::{PathClass, PathClasses, Placer};
 use super::question::Inquiry;
 use super::state::{Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
@@ -210,10 +210,14 @@ impl<'a> Walker<'a> {
     /// Whether a value names a place of secrets.
     #[inline(never)]
     pub fn is_secret(&self, state: &State, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
         let behind = self.behind(state, path);
-        let path = behind.as_ref().map_or(path, |(path, _)| path);
-        placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry).has(PathClass::Secret)
+        self.place_of(state, behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
+    }
+
+    /// What kind of place a value names.
+    pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
+        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry)
     }
 
     /// Whether a value names a place of the project or of temporary files.

@@ -96,7 +96,7 @@ impl Walker<'_> {
             let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
                 && act.sub.first().is_some_and(|sub| sub == "config");
             let [key, value] = act.operands.as_slice() else { return None };
-            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.known_text())?
+            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
         })
     }
 
@@ -154,5 +154,39 @@ impl Walker<'_> {
         }
         fields.extend(args.iter().cloned());
         self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
+    #[inline(never)]
+    pub(super) fn git_push(&mut self, state: &State, frame: &Frame, reading: &Reading, args: &[Field], span: Span) {
+        const CALL: &str = "git push by address";
+        if !reading.sub.iter().any(|sub| sub == "push") || frame.calls.iter().any(|call| call == CALL) {
+            return;
+        }
+        let named = reading.operands.first().and_then(|operand| operand.value.known_text());
+        let remote = named.clone().unwrap_or_else(|| "origin".to_owned());
+        let set = |key: &str| self.set_before(&|name| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}")));
+        let added = self.facts.acts.iter().rev().find_map(|act| {
+            let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
+            let [name, url] = act.operands.as_slice() else { return None };
+            (is_it && name.value.is(&remote)).then(|| url.value.clone())
+        });
+        let url = set("pushurl").or_else(|| set("url")).map(Value::text).or(added);
+        let refs = set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
+        if url.is_none() && refs.is_none() {
+            return;
+        }
+        let mut inner = within(frame, "git").elsewhere(span);
+        inner.calls.push(CALL.to_owned());
+        let mut fields = vec![Field::text("git", span)];
+        fields.extend(args.iter().cloned());
+        let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
+        let place = Field { value: url.unwrap_or_else(|| Value::text(remote.as_str())), span, disguise: None };
+        match at.and_then(|at| fields.get_mut(at)) {
+            Some(field) => *field = place,
+            None => fields.push(place),
+        }
+        fields.extend(refs.map(|refs| Field::text(refs, span)));
+        self.run(&mut state.child(&[]), &inner, fields, Vec::new(), span, Lookup::Programs);
     }
 }

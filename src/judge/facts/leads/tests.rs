@@ -173,3 +173,52 @@ fn a_script_is_what_a_link_or_a_call_made_of_it() {
     leads("ln -sf x.sh y.sh; sh y.sh", &files, "rm x");
     does_not_lead("ln -sf y.sh x.sh; sh x.sh", &files, "rm x");
 }
+
+#[test]
+fn a_push_is_judged_by_where_the_line_says_that_it_goes() {
+    let url = "https://h.example/x.git";
+    leads(&format!("git remote add e {url} && git push e main"), &[], &format!("git push {url} main"));
+    leads(&format!("git remote set-url origin {url}; git push"), &[], &format!("git push {url}"));
+    leads(&format!("git config remote.origin.pushurl {url}; git push -f origin"), &[], &format!("git push -f {url}"));
+    leads("git config remote.origin.push +a:b; git push", &[], "git push origin +a:b");
+    does_not_lead(&format!("git remote add e {url}; git push f"), &[], &format!("git push {url}"));
+    does_not_lead(&format!("git remote add e {url}; git fetch e"), &[], &format!("git fetch {url}"));
+}
+
+#[test]
+fn subscripts_and_prompts_are_evaluated_where_a_shell_does() {
+    for line in [
+        "declare -n r='a[$(rm x)]'; r=1",
+        "wait -n -p 'a[$(rm x)]'",
+        "PS4='$(rm x)'; set -x; true",
+        "x=1 PS4='$(rm x)'",
+    ] {
+        leads(line, &[], "rm x");
+    }
+    does_not_lead("declare -n r='$(rm x)'; r=1", &[], "rm x");
+    does_not_lead("PSX='$(rm x)'; true", &[], "rm x");
+}
+
+#[test]
+fn a_variable_of_the_environment_is_handed_on_as_the_line_sets_it() {
+    let path = |line: &str| {
+        let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
+        let last = facts.acts.last().expect("an act");
+        last.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.rough().into_owned())
+    };
+    assert_eq!(path("PATH=/x; make").as_deref(), Some("/x"));
+    assert_eq!(path("PATH=/x make").as_deref(), Some("/x"));
+    assert_eq!(path("P=/x; make"), None);
+}
+
+#[test]
+fn what_an_unknown_program_does_to_a_file_that_runs_later_is_not_known() {
+    for line in ["frob ~/.bashrc", "frob --out=$HOME/.bashrc", "cd; frob .ssh/authorized_keys"] {
+        let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
+        assert!(programs(&facts).iter().any(|p| p.starts_with("unknown:touch")), "{line}\n{}", dump(&facts));
+    }
+    for line in ["frob ~/notes", "./frob ~/.bashrc", "cat ~/.bashrc", "frob .github/workflows/ci.yml"] {
+        let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
+        assert!(!programs(&facts).iter().any(|p| p.starts_with("unknown:touch")), "{line}\n{}", dump(&facts));
+    }
+}
