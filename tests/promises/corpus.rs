@@ -1,8 +1,8 @@
 //! The labelled corpus: what is dangerous is caught, and what is everyday is let through.
 //!
-//! `commands.tsv`, `blind.tsv` and `unseen.tsv` in `tests/corpus` hold commands with the tier that the risk model gives
+//! `commands.tsv`, `blind.tsv`, `unseen.tsv` and `third.tsv` in `tests/corpus` hold commands with the tier that the risk model gives
 //! them, one in a line: `id, tier_min, tier_max, category, command`, separated by tabs, with `\n \t \r \xHH \\` in the command. A row is
-//! dangerous from a `tier_min` of 2. The id says the family first (`blind` and `unseen` in files whose authors knew the risk
+//! dangerous from a `tier_min` of 2. The id says the family first (`blind`, `unseen` and `third` in files whose authors knew the risk
 //! model and none of the rules), then `disguised` or `everyday` where that is so.
 //! Every command is judged by the real program, in a project made with real git; none is run.
 //!
@@ -30,6 +30,7 @@ const COMMANDS: Corpus = Corpus { file: "commands.tsv", caught_at_least: 99.0, f
 const BLIND: Corpus = Corpus { file: "blind.tsv", caught_at_least: 95.0, false_at_most: 0.5 };
 
 const UNSEEN: Corpus = Corpus { file: "unseen.tsv", caught_at_least: 98.0, false_at_most: 0.5 };
+const THIRD: Corpus = Corpus { file: "third.tsv", caught_at_least: 98.5, false_at_most: 1.0 };
 
 /// One labelled command.
 struct Row {
@@ -261,7 +262,7 @@ fn score(corpus: &Corpus) -> Scored {
 
 #[test]
 fn dangerous_commands_are_caught_and_everyday_ones_let_through() {
-    for corpus in [COMMANDS, BLIND, UNSEEN] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD] {
         let Corpus { file, caught_at_least, false_at_most } = corpus;
         let Scored { total, wrong, .. } = score(&corpus);
         let caught = total.dangerous.percent(total.dangerous.right());
@@ -296,7 +297,7 @@ fn the_corpus_is_large_labelled_and_half_disguised() {
 #[test]
 #[ignore = "prints the table of the README; nothing to hold"]
 fn table() {
-    for corpus in [COMMANDS, BLIND, UNSEEN] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD] {
         let Scored { total, families, wrong } = score(&corpus);
         println!("{}\n", corpus.file);
         println!("| family | dangerous, caught | of these disguised | everyday, stopped |\n| --- | --- | --- | --- |");
