@@ -9,7 +9,7 @@ mod scan;
 
 use super::act::{Effect, Flag, Operand, Remote, Value};
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{Added, EffectSpec, FlagTest, OutputTaint, Place, Program, Runs, Sub, Target};
+use crate::judge::rules::model::{Added, EffectSpec, FlagTest, OutputTaint, Place, Program, Runs, Style, Sub, Target};
 use crate::judge::rules::text::{given, same_flag};
 use crate::judge::syntax::tree::Span;
 use scan::Scan;
@@ -52,6 +52,10 @@ pub struct Reading {
     pub target: Vec<Value>,
     /// The directories that it changes to before all else, each from the one before.
     pub chdir: Vec<Value>,
+    /// The program's arguments are an expression of tests and actions.
+    pub expression: bool,
+    /// What it makes is made of the sources that it is given.
+    pub compiles: bool,
 }
 
 /// A command inside a command.
@@ -161,6 +165,8 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         },
         target,
         chdir: directories(program, &scan.flags),
+        expression: program.style == Style::Expression,
+        compiles: program.compiles,
         flags: scan.flags,
         operands,
     }

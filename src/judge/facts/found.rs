@@ -10,14 +10,9 @@ const MAX_TOLD: usize = 8;
 /// So many lines of a list are taken one by one.
 const MAX_LISTED: usize = 64;
 
-/// Whether a program of this name searches by tests (`find`), not by a pattern (`fd`).
-pub(super) fn is_find(name: &str) -> bool {
-    matches!(name, "find" | "gfind" | "bfs")
-}
-
 /// What a search hands on to the commands that it runs: one value for each place and name.
-pub(super) fn found(program: &str, reading: &Reading) -> Vec<Value> {
-    let (starts, names) = if is_find(program) {
+pub(super) fn found(reading: &Reading) -> Vec<Value> {
+    let (starts, names) = if reading.expression {
         (reading.operands.as_slice(), names_of_tests(&reading.flags))
     } else {
         // `fd pattern place …`
@@ -127,15 +122,15 @@ pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
 }
 
 /// What `find` prints when it prints what it finds.
-pub(super) fn printed(program: &str, reading: &Reading) -> Option<Value> {
+pub(super) fn printed(reading: &Reading) -> Option<Value> {
     let other = |flag: &&Flag| {
         matches!(flag.name.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-printf" | "-fprintf" | "-ls" | "-fls")
     };
-    if !is_find(program) || reading.flags.iter().any(|flag| other(&flag)) {
+    if !reading.expression || reading.flags.iter().any(|flag| other(&flag)) {
         return None;
     }
     let mut text = Value::default();
-    for value in found(program, reading) {
+    for value in found(reading) {
         text.push_value(&value);
         text.push_text("\n");
     }

@@ -50,12 +50,6 @@ const COMMANDS: &[&str] = &[
 /// Variables that a shell expands, substitutions included, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
-/// Programs whose output is made of the source that they are given, which is looked at where the line itself wrote it.
-pub const COMPILERS: [&str; 23] = [
-    "go", "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "java", "javac", "kotlinc", "kotlin", "swift",
-    "swiftc", "zig", "nim", "crystal", "dart", "ghc", "runghc", "ld", "as",
-];
-
 impl Walker<'_> {
     /// Walks what a program leads to, where something says so.
     #[inline(never)]
@@ -91,7 +85,7 @@ impl Walker<'_> {
             }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
-            _ if COMPILERS.contains(&name) => self.source_of_the_line(state, frame, args, span),
+            _ if reading.compiles => self.source_of_the_line(state, frame, args, span),
             _ => {}
         }
     }

@@ -49,7 +49,7 @@ impl Walker<'_> {
         };
         let known = self
             .known_output(state, frame, name, args)
-            .or_else(|| found::printed(name, reading).map(|text| Known { text, decoded: false }));
+            .or_else(|| found::printed(reading).map(|text| Known { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
         let (_, _, decoded) = self.stdin_of(state);
         if let Some(act) = self.facts.acts.get(id)

@@ -74,7 +74,7 @@ impl Walker<'_> {
         let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
         let id = self.program_act(state, frame, verb, &words, &reading, env, span, disguise);
         self.effects(state, frame, &reading, id, span);
-        if let (Some(program), "find" | "gfind" | "bfs") = (described, name) {
+        if let Some(program) = described.filter(|_| reading.expression) {
             for part in search::alternatives(&words).unwrap_or_default() {
                 let verb = Verb::Program { name: name.to_owned(), path: path.clone() };
                 let reading = arguments::read(program, &part);

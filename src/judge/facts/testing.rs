@@ -51,7 +51,7 @@ wraps = [{ adds = "input" }]
 
 [[program]]
 name = ["find"]
-style = "single-dash"
+style = "expression"
 options = ["-name=", "-type=", "-delete"]
 wraps = [{ from = "until:-exec|-execdir|-ok", adds = "found" }]
 

@@ -79,11 +79,11 @@ impl Walker<'_> {
         }
         let added = match inner.adds {
             Added::Nothing => Vec::new(),
-            Added::Found => found::found(name, reading),
+            Added::Found => found::found(reading),
             Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
         };
         // `find` puts what it found where the braces stand and nowhere else.
-        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && found::is_find(name));
+        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
         match &inner.what {
             InnerText::Argv(args) => {
                 let mut fields: Vec<Field> = Vec::new();

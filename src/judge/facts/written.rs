@@ -3,7 +3,6 @@
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Derived, Reading};
 use super::frame::Frame;
-use super::leads::COMPILERS;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
@@ -34,7 +33,7 @@ impl Walker<'_> {
     /// Remembers what a program wrote to the files that it names.
     #[inline(never)]
     pub fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
-        if self.facts.acts.get(parent).is_some_and(|act| COMPILERS.contains(&act.verb.key())) {
+        if reading.compiles {
             return;
         }
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();

@@ -25,7 +25,7 @@ impl<'a> Scan<'a> {
             }
             _ if leading.len() < 2 || !leading.starts_with('-') => false,
             _ if arg.value.has_glob() && !leading.contains('=') => false,
-            Style::SingleDash => self.word_option(arg, &leading),
+            Style::SingleDash | Style::Expression => self.word_option(arg, &leading),
             Style::Gnu | Style::Posix | Style::Bundle => {
                 if leading.starts_with("--") {
                     self.long_option(arg, &leading)

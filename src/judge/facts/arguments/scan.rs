@@ -176,7 +176,7 @@ impl<'a> Scan<'a> {
     fn operand(&mut self, arg: &Arg) {
         let index = self.at;
         self.at += 1;
-        if self.program.style == Style::SingleDash
+        if self.program.style.is_single_dash()
             && let Some(word) = ["(", ")", "!", ","].iter().find(|word| arg.value.is(word))
         {
             self.flags.push(Flag { name: (*word).to_owned(), value: None, span: arg.span });

@@ -13,7 +13,7 @@ use crate::judge::tier::Tier;
 /// A program's description: how its arguments are read, and what it does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// Names without directories, of all programs that are described alike. Globs are allowed (`python3.*`).
+    /// Names without directories, of all programs that are described alike. Globs are allowed (`gcc-[0-9]*`).
     pub names: Vec<String>,
     /// Which of the names are other spellings of one: the spelling's index and that of the name it stands for.
     pub aliases: Vec<(u16, u16)>,
@@ -36,6 +36,8 @@ pub struct Program {
     pub prints_code: Vec<FlagTest>,
     /// What names the place that it acts on, for the production context.
     pub target: Option<Target>,
+    /// What it makes is made of the sources that it is given, and does what they say (`gcc`, `rustc`).
+    pub compiles: bool,
 }
 
 impl Program {
@@ -104,12 +106,22 @@ pub enum Style {
     Posix,
     /// As gnu, but the first argument is a cluster also without a dash (`tar xzf`).
     Bundle,
-    /// One dash and a word (`find -name`, `terraform -auto-approve`, `java -jar`).
+    /// One dash and a word (`terraform -auto-approve`, `java -jar`).
     SingleDash,
+    /// As single-dash, and what stands there is an expression of tests and actions (`find -name x -delete`).
+    Expression,
     /// `key=value` (`dd`).
     KeyValue,
     /// All arguments are operands (`echo`).
     None,
+}
+
+impl Style {
+    /// Whether an option is one dash and a word.
+    #[must_use]
+    pub const fn is_single_dash(self) -> bool {
+        matches!(self, Self::SingleDash | Self::Expression)
+    }
 }
 
 /// One option: its spellings, the canonical one first, and whether it takes a value.

@@ -138,6 +138,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
             env: target.env.clone(),
         });
     }
+    program.compiles = shape.compiles.unwrap_or(program.compiles);
     if !shape.sub.is_empty() {
         let mut subs: Vec<Sub> = program.subs.iter().cloned().collect();
         for sub in &shape.sub {

@@ -48,6 +48,7 @@ pub struct ProgramShape {
     pub output: Option<At<OutputTaint>>,
     pub prints_code: Vec<At<String>>,
     pub target: Option<At<TargetShape>>,
+    pub compiles: Option<bool>,
     pub sub: Vec<At<SubShape>>,
 }
 
@@ -66,6 +67,7 @@ impl ProgramShape {
             output: from.word("output"),
             prints_code: from.texts("prints_code"),
             target: from.table("target", TargetShape::read),
+            compiles: from.choice("compiles"),
             sub: from.tables("sub", SubShape::read),
         }
     }
