@@ -1,0 +1,126 @@
+//! The way to a decision, in the order of RISK.md.
+
+use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing};
+use crate::judge::Judgment;
+use crate::judge::approved::{Grant, What};
+use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::risk::{CircumstanceFact, Risk, Tier};
+
+/// Weighs a judged command against the policy, in the order of RISK.md: deny rules, support, the floor, grants,
+/// the score; and for what would be asked, the breaker and the prompt limit.
+///
+/// `grants` are those that are in force (their session is this one, their date is not past, none is revoked).
+pub fn decide(
+    invocation: &Invocation,
+    judgment: &Judgment,
+    policy: &Policy,
+    standing: &Standing,
+    grants: &[Grant],
+) -> Decision {
+    let risk = &judgment.risk;
+    if let Some(finding) = risk.findings.iter().find(|finding| finding.deny) {
+        return Decision::Refuse(Refusal::Rule { rule: finding.rule.clone(), reason: finding.reason.clone() });
+    }
+    let cleared = |basis| Decision::Run(Cleared { basis });
+    // A tier may want several approvers, and support runs all the same; a rule that does speaks of this very command.
+    let ruled = risk.findings.iter().any(|finding| finding.approvals > 1);
+    if risk.tier <= Tier::Medium && !ruled && is_support(invocation, policy) {
+        return cleared(Basis::Support);
+    }
+    // What several approvers sign, nothing else lets run: no grant, no mode, no yes to a command above it.
+    if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 {
+        if let Some(grant) = covering(invocation, judgment, grants) {
+            return cleared(Basis::Grant(grant.id.clone()));
+        }
+        if let Some(above) = standing.above.filter(|above| risk.tier >= Tier::Medium && risk.tier <= above.tier) {
+            return cleared(Basis::Above(above.row));
+        }
+        if policy.mode == Mode::Off
+            || (risk.tier < Tier::High && !must_ask(risk) && below_threshold(invocation, risk, policy))
+        {
+            return cleared(if policy.mode == Mode::Off { Basis::ModeOff } else { Basis::Score });
+        }
+    }
+    if invocation.origin.is_guarded() {
+        if standing.denials_in_a_row >= policy.breaker_after && !standing.resumed {
+            return Decision::Refuse(Refusal::Breaker { denials: standing.denials_in_a_row });
+        }
+        if standing.prompts_last_hour >= policy.prompts_per_hour {
+            return Decision::Refuse(Refusal::RateLimited { per_hour: policy.prompts_per_hour });
+        }
+    }
+    Decision::Ask(prompt(risk, policy))
+}
+
+/// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
+#[must_use]
+pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis> {
+    let plain = prompt.tier < Tier::Critical && prompt.approvals == 1;
+    (invocation.origin == Origin::Cli && plain).then_some(Basis::YesInAdvance)
+}
+
+/// A change of production is asked whatever the threshold.
+fn must_ask(risk: &Risk) -> bool {
+    risk.tier >= Tier::Medium
+        && risk.context.iter().any(|circumstance| circumstance.fact == CircumstanceFact::Production)
+}
+
+fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> bool {
+    risk.score < policy.thresholds.of(invocation.origin)
+}
+
+fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
+    let Request::Argv(argv) = &invocation.request else { return false };
+    policy.support.iter().any(|support| {
+        argv.len() == support.argv.len() && argv.iter().zip(&support.argv).all(|(word, known)| word == known.as_str())
+    })
+}
+
+/// The first grant that covers the command: exact before shape before rule before a trusted session.
+fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant]) -> Option<&'a Grant> {
+    if grants.is_empty() || !judgment.may_grant {
+        return None;
+    }
+    let cwd = invocation.cwd.to_string_lossy();
+    let here = |grant: &&Grant| grant.place.holds(&cwd);
+    let command = invocation.display();
+    let exact = |grant: &&Grant| matches!(&grant.what, What::Exact { command: known } if *known == command);
+    let shape = |grant: &&Grant| match (&grant.what, &judgment.shape) {
+        (What::Shape { shape: known }, Some(shape)) => known == shape,
+        _ => false,
+    };
+    let rule = |grant: &&Grant| match &grant.what {
+        What::Rule { rule } => {
+            let mut raised = judgment.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium).peekable();
+            raised.peek().is_some() && raised.all(|finding| finding.rule == *rule)
+        }
+        What::Exact { .. } | What::Shape { .. } | What::UpTo { .. } => false,
+    };
+    // Who trusts a session trusts what it has been doing: not what it does to others, in production, or again.
+    let plain =
+        !must_ask(&judgment.risk) && judgment.risk.context.iter().all(|circumstance| !circumstance.fact.is_conduct());
+    let trusted = |grant: &&Grant| match grant.what {
+        What::UpTo { tier } => plain && judgment.risk.tier <= tier.min(Tier::Medium),
+        What::Exact { .. } | What::Shape { .. } | What::Rule { .. } => false,
+    };
+    let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
+    find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))
+}
+
+fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
+    let timeouts = policy.timeouts;
+    let critical = risk.tier == Tier::Critical;
+    let approvals = policy.approvals.wanted(risk);
+    Prompt {
+        tier: risk.tier,
+        seconds: match risk.tier {
+            Tier::Safe | Tier::Low | Tier::Medium => timeouts.medium,
+            Tier::High => timeouts.high,
+            Tier::Critical => timeouts.critical,
+        },
+        finish_seconds: timeouts.critical_finish,
+        word: critical,
+        may_grant: !critical && approvals == 1,
+        approvals,
+    }
+}
