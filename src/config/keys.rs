@@ -7,6 +7,10 @@
 use crate::judge::risk::Weight;
 use crate::judge::rules::model::MAX_APPROVALS;
 
+mod nearest;
+
+pub use nearest::nearest;
+
 /// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -388,24 +392,6 @@ impl Item {
     }
 }
 
-/// The name among `names` that is nearest to `wrong`, when one is near.
-#[must_use]
-pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wrong = wrong.to_ascii_lowercase().replace('-', "_");
-    let allowed = (wrong.chars().count() / 3).clamp(1, 4);
-    names
-        .into_iter()
-        .map(|name| {
-            let last = name.rsplit('.').next().unwrap_or(name);
-            let whole = strsim::damerau_levenshtein(&wrong, name);
-            // `agent` at the top is most likely `thresholds.agent`; the whole name still wins a tie.
-            (whole.min(strsim::damerau_levenshtein(&wrong, last)), whole, name)
-        })
-        .filter(|(distance, ..)| *distance <= allowed)
-        .min_by_key(|(distance, whole, _)| (*distance, *whole))
-        .map(|(.., name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,15 +409,5 @@ mod tests {
         for entry in KEYS {
             assert!(entry.what.ends_with('.') && entry.what.len() > 20, "{}", entry.name);
         }
-    }
-
-    #[test]
-    fn a_misspelt_key_finds_its_neighbour() {
-        let names = || KEYS.iter().map(|entry| entry.name);
-        assert_eq!(nearest("thresholds.agnet", names()), Some("thresholds.agent"));
-        assert_eq!(nearest("promts_per_hour", names()), Some("prompts_per_hour"));
-        assert_eq!(nearest("weights.outside-project", names()), Some("weights.outside_project"));
-        assert_eq!(nearest("agent", names()), Some("thresholds.agent"));
-        assert_eq!(nearest("colour", names()), None);
     }
 }
