@@ -225,6 +225,8 @@ impl Taint {
     pub const SECRET: Self = Self(4);
     /// Came in from outside: standard input of the whole line, another host.
     pub const FOREIGN: Self = Self(8);
+    /// The value of a variable whose name says that it is a secret.
+    pub const NAMED: Self = Self(16);
 
     /// Both together.
     #[must_use]

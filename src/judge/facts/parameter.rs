@@ -3,14 +3,17 @@
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::frame::Frame;
+use super::naming::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 
-/// A variable that neither the line nor the environment sets: its only piece says so.
+/// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
+/// for set.
 pub(super) fn is_unset_marker(value: &Value) -> bool {
-    matches!(value.pieces.as_slice(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })])
+    matches!(value.pieces.as_slice(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
+        if !taint.has(Taint::NAMED))
 }
 
 /// Whether it is what `TMPDIR` says, where it is not set here.
@@ -88,6 +91,10 @@ impl Walker<'_> {
         }
         if state.foreign {
             return Bound::Scalar(marker(name));
+        }
+        if is_secret_name(name) {
+            // What it is, is nobody's business, and no judgment hangs on it.
+            return Bound::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
         }
         match self.invocation.env.get(name) {
             Some(value) => {

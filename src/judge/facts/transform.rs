@@ -44,6 +44,9 @@ impl Walker<'_> {
             ParameterOp::Substring { offset, length } => {
                 let offset = self.arithmetic(state, frame, offset);
                 let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
+                if value.taint().has(Taint::NAMED) && is_a_hint(offset, length) {
+                    return unknown(UnknownReason::Other("the first letters of a variable"), Taint::default());
+                }
                 short(value).zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
             }
             ParameterOp::Transform(operator) => {
@@ -101,6 +104,15 @@ impl Walker<'_> {
             None => count,
         };
         values.into_iter().skip(from as usize).take(take as usize).collect()
+    }
+}
+
+/// Whether a substring is too short to give a secret away: people print the first or last letters to tell keys apart.
+fn is_a_hint(offset: Option<i64>, length: Option<Option<i64>>) -> bool {
+    const MOST: i64 = 9;
+    match length {
+        Some(length) => length.is_some_and(|length| (0..=MOST).contains(&length)),
+        None => offset.is_some_and(|offset| (-MOST..0).contains(&offset)),
     }
 }
 

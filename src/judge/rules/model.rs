@@ -161,6 +161,8 @@ pub enum InputTest {
     Secret,
     /// A file that is a secret itself, not what a pipe passes on of it.
     SecretFile,
+    /// The value of a variable that is named like a secret.
+    Named,
     Text,
     File,
 }
@@ -173,6 +175,8 @@ pub enum TaintName {
     Decoded,
     Secret,
     Foreign,
+    /// The value of a variable that is named like a secret.
+    Named,
 }
 
 /// A test of code in another language.

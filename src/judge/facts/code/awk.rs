@@ -125,7 +125,7 @@ impl Awk<'_> {
                     let key = self.tokens.get(self.at + 2).cloned();
                     let home = key == Some(Token::Text("HOME".into()));
                     let secret = match key {
-                        Some(Token::Text(key)) => super::names::is_secret_name(&key),
+                        Some(Token::Text(key)) => crate::judge::facts::naming::is_secret_name(&key),
                         _ => !self.tokens.contains(&Token::Name("if".into())),
                     };
                     if secret && self.printing {

@@ -8,6 +8,7 @@ use super::expression::{Expression, bare};
 use super::scan::Token;
 use super::{Call, FOUND, HOLE, results};
 use crate::judge::facts::act::Value;
+use crate::judge::facts::naming::is_secret_name;
 
 /// What stands in front of a name without changing what it names, by language; and what stands for it instead.
 const SAME: [(&str, &str, &str); 26] = [
@@ -73,19 +74,6 @@ const ENVIRONMENT: [&str; 8] =
 /// Whether a name is that of the whole environment.
 pub(super) fn is_environment(name: &str) -> bool {
     ENVIRONMENT.contains(&name)
-}
-
-/// Whether a variable of the environment is named like a secret.
-pub(super) fn is_secret_name(key: &str) -> bool {
-    const LAST: [&str; 8] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASS", "PASSPHRASE", "CREDENTIALS", "APIKEY"];
-    const KEYS: [&str; 8] = ["API", "ACCESS", "PRIVATE", "SECRET", "AUTH", "ENCRYPTION", "SIGNING", "MASTER"];
-    let key = key.to_ascii_uppercase();
-    let mut parts = key.rsplit('_').skip_while(|part| *part == "ID");
-    match parts.next() {
-        Some("KEY") => parts.next().is_some_and(|kind| KEYS.contains(&kind)),
-        Some(last) => LAST.contains(&last),
-        None => false,
-    }
 }
 
 /// Calls and members that give what they are called on, in another form.

@@ -153,6 +153,7 @@ const fn taint(name: TaintName) -> Taint {
         TaintName::Decoded => Taint::DECODED,
         TaintName::Secret => Taint::SECRET,
         TaintName::Foreign => Taint::FOREIGN,
+        TaintName::Named => Taint::NAMED,
     }
 }
 
@@ -174,6 +175,7 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
         InputTest::Decoded => input_taint(view, input).has(Taint::DECODED),
         InputTest::SecretFile => matches!(input, Input::File(_)) && input_taint(view, input).has(Taint::SECRET),
         InputTest::Secret => input_taint(view, input).has(Taint::SECRET),
+        InputTest::Named => input_taint(view, input).has(Taint::NAMED),
     }
 }
 
