@@ -91,7 +91,7 @@ impl Walker<'_> {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
         let mut read = code::read(language, text, code::World { home: &home, fetches: &|_| false, knows: &|_| false });
-        read.calls.retain(|call| !call.args.iter().any(is_worked_out));
+        read.calls.retain(|call| call.callee != "computed" && !call.args.iter().any(is_worked_out));
         let frame = self.script_frame(frame, &path, span);
         self.calls(state, &frame, language, read.calls, span);
     }

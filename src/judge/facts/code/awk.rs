@@ -8,8 +8,15 @@ use super::{Call, HOLE, World, value};
 /// Reads a program.
 pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
     let tokens = tokens("awk", text);
-    let mut reader =
-        Awk { tokens: &tokens, at: 0, home: world.home, known: HashMap::new(), calls: Vec::new(), printing: false };
+    let mut reader = Awk {
+        tokens: &tokens,
+        at: 0,
+        home: world.home,
+        known: HashMap::new(),
+        calls: Vec::new(),
+        printing: false,
+        asks: super::names::asks(&tokens),
+    };
     reader.all();
     reader.calls
 }
@@ -23,6 +30,8 @@ struct Awk<'a> {
     calls: Vec<Call>,
     /// In a statement that prints.
     printing: bool,
+    /// The program looks at names before it prints them.
+    asks: bool,
 }
 
 impl Awk<'_> {
@@ -126,7 +135,7 @@ impl Awk<'_> {
                     let home = key == Some(Token::Text("HOME".into()));
                     let secret = match key {
                         Some(Token::Text(key)) => crate::judge::facts::naming::is_secret_name(&key),
-                        _ => !self.tokens.contains(&Token::Name("if".into())),
+                        _ => !self.asks,
                     };
                     if secret && self.printing {
                         self.calls.push(Call { callee: "show-secret".into(), args: Vec::new() });

@@ -188,7 +188,7 @@ impl Reader<'_> {
             return Expression { raw: Some(raw(tokens)), ..Expression::default() };
         }
         let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
-        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks();
+        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
             [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
                 Some(Value::text(format!("--{key}={text}")))

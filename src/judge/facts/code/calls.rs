@@ -8,10 +8,12 @@ use super::{Call, FOUND, HOLE, TEMPORARY, World};
 
 /// Reads all calls of `text`.
 pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
+    let tokens = tokens(language, text);
     let mut reader = Reader {
         language,
         world,
-        tokens: tokens(language, text),
+        asks: super::names::asks(&tokens),
+        tokens,
         at: 0,
         bound: HashMap::new(),
         calls: Vec::new(),
@@ -41,6 +43,8 @@ pub(super) struct Reader<'a> {
     pub calls: Vec<Call>,
     /// A module whose names are all imported.
     pub everything_of: Option<String>,
+    /// The code looks at names before it prints them.
+    pub asks: bool,
     /// How many expressions are open around this place.
     pub nesting: usize,
 }
@@ -232,7 +236,7 @@ impl Reader<'_> {
         for (index, name) in names.iter().enumerate() {
             // A walk gives the directory first, then the names in it.
             // Of an environment that is gone through, the names come first.
-            let secret = value.secret && index > 0 && !self.asks();
+            let secret = value.secret && index > 0 && !self.asks;
             let element = if index == 0 && (walked || names.len() == 1) {
                 Expression { carried: Vec::new(), secret: false, ..value.clone() }
             } else {

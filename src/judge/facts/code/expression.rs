@@ -9,6 +9,12 @@ use crate::judge::facts::act::Value;
 /// The deepest nesting of brackets that is read.
 pub(super) const MAX_DEPTH: usize = 32;
 
+/// The longest text that code is followed with, in bytes.
+pub(super) const MAX_TEXT: usize = 1 << 16;
+
+/// The most elements of lists that are put together.
+const MAX_LIST: usize = 1 << 12;
+
 /// Functions of Python that no import is needed for.
 const BUILTINS: [&str; 14] = [
     "open",
@@ -49,7 +55,9 @@ pub(super) struct Expression {
 }
 
 impl Expression {
+    /// A text; one that has grown beyond what code is written with is not known.
     pub fn of_text(text: String) -> Self {
+        let text = if text.len() > MAX_TEXT { HOLE.to_string() } else { text };
         Self { text: Some(text), ..Self::default() }
     }
 
@@ -358,7 +366,7 @@ pub(super) fn joined(left: Expression, right: Expression) -> Expression {
     let text = |part: Expression| part.text.unwrap_or_else(|| HOLE.to_string());
     let secret = left.secret || right.secret;
     if left.text.is_none() && right.text.is_none() {
-        let both = left.list.zip(right.list);
+        let both = left.list.zip(right.list).filter(|(a, b)| a.len() + b.len() <= MAX_LIST);
         return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
     }
     Expression { secret, ..Expression::of_text(format!("{}{}", text(left), text(right))) }

@@ -134,7 +134,11 @@ pub(super) fn gives_secret(callee: &str, of: &Expression, arguments: &[Expressio
             None => true,
         };
     }
-    PASSES.contains(&last) && (of.secret || arguments.iter().any(|argument| argument.secret))
+    // Of the environment itself these give the names alone.
+    let names = matches!(last, "sorted" | "list" | "tuple" | "join" | "map");
+    let secret =
+        |argument: &Expression| argument.secret && !(names && argument.name.as_deref().is_some_and(is_environment));
+    PASSES.contains(&last) && (of.secret || arguments.iter().any(secret))
 }
 
 /// Whether a key may be the name of a secret.
@@ -173,6 +177,13 @@ pub(super) fn prints(callee: &str) -> bool {
         "rich.print",
     ];
     PRINTS.contains(&callee)
+}
+
+/// Whether code looks at names before it prints them.
+pub(super) fn asks(tokens: &[Token]) -> bool {
+    const ASKS: [&str; 10] =
+        ["if", "startswith", "startsWith", "start_with", "includes", "match", "test", "grep", "filter", "select"];
+    tokens.iter().any(|token| matches!(token, Token::Name(name) if ASKS.contains(&name.as_str())))
 }
 
 impl Reader<'_> {
@@ -301,7 +312,7 @@ impl Reader<'_> {
     pub fn stand_for(&mut self, names: &[String], of: &Expression) {
         let list = of.list.clone().or_else(|| Some(of.carried.clone()).filter(|carried| !carried.is_empty()));
         for (index, name) in names.iter().enumerate() {
-            let secret = of.secret && !self.asks() && (index > 0 || names.len() == 1);
+            let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
             let list = list.clone().filter(|_| index == 0);
             let text = of.text.clone().filter(|_| index == 0);
             if list.is_some() || text.is_some() || secret || self.bound.contains_key(name) {
@@ -309,13 +320,6 @@ impl Reader<'_> {
                 self.bound.insert(name.clone(), Expression { list, text, secret, ..Expression::default() });
             }
         }
-    }
-
-    /// Whether the code looks at names before it prints them.
-    pub fn asks(&self) -> bool {
-        const ASKS: [&str; 10] =
-            ["if", "startswith", "startsWith", "start_with", "includes", "match", "test", "grep", "filter", "select"];
-        self.tokens.iter().any(|token| matches!(token, Token::Name(name) if ASKS.contains(&name.as_str())))
     }
 
     /// A function that an argument names, with what it comes to be called with.

@@ -1,7 +1,7 @@
 //! Calls whose result can be told from their arguments, and calls that stand for another.
 
 use super::calls::Reader;
-use super::expression::Expression;
+use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
 use super::{Call, FETCHED, FOUND, HOLE, TEMPORARY, value};
 use crate::judge::facts::act::Value;
@@ -66,6 +66,8 @@ impl Reader<'_> {
                 let letter = |argument: &Expression| char::from_u32(argument.raw.as_ref()?.parse().ok()?);
                 plain(arguments.iter().map(|argument| letter(argument).unwrap_or(HOLE)).collect())
             }
+            // What is packed here may be unpacked here.
+            "dumps" if matches!(callee, "pickle.dumps" | "marshal.dumps") => plain(String::new()),
             "format" if subject.is_some() => {
                 plain(filled(subject?, arguments.iter().cloned().flat_map(Expression::values).collect()))
             }
@@ -73,7 +75,10 @@ impl Reader<'_> {
                 let part = |argument: &Expression| argument.text.clone().unwrap_or_else(|| HOLE.to_string());
                 plain(arguments.iter().map(part).fold(subject?.to_owned(), |all, part| all + &part))
             }
-            "replace" if subject.is_some() && !of_path => plain(subject?.replace(text(0)?, text(1)?)),
+            "replace" if subject.is_some() && !of_path => {
+                let long = subject?.len().saturating_mul(text(1)?.len()) > MAX_TEXT;
+                plain(if long { HOLE.to_string() } else { subject?.replace(text(0)?, text(1)?) })
+            }
             "b64decode" | "decode64" | "strict_decode64" | "urlsafe_b64decode" | "urlsafe_decode64"
             | "decode_base64" | "base64_decode" | "atob" => plain(base64(text(0)?)),
             "from" if callee == "Buffer.from" => match text(1) {
@@ -88,6 +93,11 @@ impl Reader<'_> {
             }
             "glob" if matches!(self.language, "php" | "perl") => {
                 Some(Expression { list: Some(vec![globbed(text(0)?)]), ..Expression::default() })
+            }
+            "glob" | "rglob" if of_path && text(0).is_some_and(|glob| glob != "*" && glob != "**/*") => {
+                let below = if last == "rglob" { "**/" } else { "" };
+                let found = globbed(&format!("{}/{below}{}", subject?.trim_end_matches('/'), text(0)?));
+                Some(Expression { list: Some(vec![found]), ..Expression::of_name("pathlib.Path".to_owned()) })
             }
             "rglob" | "walk" if of_path => Some(Expression::of_path(format!("{}{FOUND}", subject?))),
             "glob" | "iterdir" if of_path => Some(Expression::of_path(format!("{}/{HOLE}", subject?))),
@@ -214,7 +224,7 @@ pub(super) fn filled(pattern: &str, values: Vec<Value>) -> String {
     let mut values = values.into_iter();
     let mut all = String::new();
     let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
+    while let Some(c) = rest.next().filter(|_| all.len() <= MAX_TEXT) {
         match c {
             '%' | '{' => {
                 let ends =
