@@ -294,7 +294,12 @@ fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
         && let Some(operand) = operands.get(at)
     {
         let rest = operands.get(at + 1..).unwrap_or_default();
-        return vec![source(CodeFrom::Inline(operand.value.clone(), operand.span), rest)];
+        let mut found = vec![source(CodeFrom::Inline(operand.value.clone(), operand.span), rest)];
+        // `sqlite3 DB SQL SQL`
+        if runs.code_at.is_some() {
+            found.extend(rest.iter().map(|more| source(CodeFrom::Inline(more.value.clone(), more.span), &[])));
+        }
+        return found;
     }
     if runs.script_operand
         && let Some((first, rest)) = operands.split_first()

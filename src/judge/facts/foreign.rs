@@ -180,6 +180,15 @@ fn arguments(language: &str, call: code::Call) -> Vec<Value> {
     if matches!(language, "js" | "php" | "python") && LINES.contains(&last) {
         rest.truncate(1);
     }
+    // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.
+    if language == "python"
+        && call.callee.starts_with("os.")
+        && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
+    {
+        let skip = usize::from(last.starts_with("spawn")).min(rest.len());
+        rest.drain(..skip);
+        rest.drain(1.min(rest.len())..2.min(rest.len()));
+    }
     let shell = options.iter().any(|option| {
         option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
     });

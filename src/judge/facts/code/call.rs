@@ -225,6 +225,9 @@ impl Reader<'_> {
             _ => None,
         };
         if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
+            if module.starts_with('/') {
+                self.calls.push(Call { callee: "run-file".into(), args: vec![super::value(&module)] });
+            }
             // Code by its address.
             if module.contains(':') {
                 self.calls.push(Call { callee, args: vec![super::value(&module)] });

@@ -101,6 +101,16 @@ impl Reader<'_> {
                 self.everything_of = self.expression(0).name;
             }
             Some("for" | "foreach") if matches!(self.language, "perl" | "php") => self.each(),
+            // Code by the path of its file.
+            Some("do" | "require") if matches!(self.language, "perl" | "ruby") => {
+                self.at += 1;
+                if let Some(Token::Text(file)) =
+                    self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with('/')))
+                {
+                    let call = Call { callee: "run-file".into(), args: vec![super::value(file)] };
+                    self.calls.push(call);
+                }
+            }
             Some("with") if self.language == "python" => {
                 self.at += 1;
                 let value = self.expression(0);
@@ -114,7 +124,9 @@ impl Reader<'_> {
             Some(_) if let Some(names) = self.targets() => self.several(&names),
             // `x += …`, `$x .= …`
             Some(name)
-                if (self.mark(1, '+') || self.mark(1, '.')) && self.mark(2, '=') && self.bound.contains_key(name) =>
+                if (matches!(self.peek(1), Some(Token::Mark('+' | '.'))) && self.mark(2, '=')
+                    || self.language == "ruby" && self.mark(1, '<') && self.mark(2, '<'))
+                    && self.bound.contains_key(name) =>
             {
                 let held = self.bound.get(name).cloned().unwrap_or_default();
                 let name = name.to_owned();

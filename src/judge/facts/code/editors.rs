@@ -63,6 +63,10 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
         "so" | "source" | "ru" | "runtime" if !rest.is_empty() => {
             calls.push(call("source", rest.trim_start_matches(['!', ' '])));
         }
+        "e" | "edit" | "sp" | "vs" | "tabe" | "tabedit" if !rest.is_empty() => {
+            calls
+                .push(call("append", rest.trim_start_matches(['!', ' ']).split('|').next().unwrap_or_default().trim()));
+        }
         "r" | "read" if !rest.is_empty() => calls.push(call("read", rest)),
         "terminal" | "term" | "te" | "ter" => calls.push(call("exec", rest.trim_start_matches("++"))),
         "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, rest)),

@@ -29,7 +29,7 @@ const SAME: [(&str, &str, &str); 26] = [
     ("js", "module.require", "require"),
     ("js", "module.constructor._load", "require"),
     ("js", "constructor.constructor", "Function"),
-    ("mongo", "globalThis.", ""),
+    ("js", "module._load", "require"),
     ("ruby", "Kernel.", ""),
     ("ruby", "Object.", ""),
     ("ruby", "FileUtils.Verbose.", "FileUtils."),
@@ -51,6 +51,7 @@ const ANEW: [(&str, &str, &str); 5] = [
 
 /// A name by its common spelling.
 pub(super) fn plain_name(language: &str, mut name: String) -> String {
+    let language = if language == "mongo" { "js" } else { language };
     if language == "python" && name.contains(".__dict__") {
         name = name.replace(".__dict__", "");
     }
@@ -68,8 +69,8 @@ pub(super) fn plain_name(language: &str, mut name: String) -> String {
 }
 
 /// Where a language keeps the environment.
-const ENVIRONMENT: [&str; 8] =
-    ["os.environ", "os.environb", "process.env", "ENV", "$ENV", "$_ENV", "Deno.env", "Bun.env"];
+const ENVIRONMENT: [&str; 9] =
+    ["$_SERVER", "os.environ", "os.environb", "process.env", "ENV", "$ENV", "$_ENV", "Deno.env", "Bun.env"];
 
 /// Whether a name is that of the whole environment.
 pub(super) fn is_environment(name: &str) -> bool {
@@ -77,7 +78,8 @@ pub(super) fn is_environment(name: &str) -> bool {
 }
 
 /// Calls and members that give what they are called on, in another form.
-const PASSES: [&str; 36] = [
+const PASSES: [&str; 37] = [
+    "Dumper",
     "items",
     "values",
     "copy",
@@ -326,7 +328,8 @@ impl Reader<'_> {
     pub fn hands_on(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<(String, Vec<Value>)> {
         const EACH: [&str; 8] = ["map", "forEach", "each", "starmap", "imap", "filter", "flatMap", "for_each"];
         let is_function = |argument: &Expression| {
-            let dotted = |name: &String| name.contains('.') || matches!(name.as_str(), "exec" | "eval");
+            let dotted =
+                |name: &String| name.contains('.') || matches!(name.as_str(), "exec" | "eval" | "system" | "spawn");
             !argument.called
                 && argument.text.is_none()
                 && argument.list.is_none()
@@ -369,6 +372,7 @@ impl Reader<'_> {
             }
             ("ruby", "unbind" | "to_proc" | "bind") => before.to_owned(),
             ("js", "promisify" | "callbackify") => name(0)?,
+            ("js" | "mongo", "createRequire") => "require".to_owned(),
             _ => return None,
         };
         Some(Expression { carried: of.carried.clone(), ..Expression::of_name(plain_name(self.language, whole)) })

@@ -21,19 +21,37 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
     let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
     let mut calls: Vec<Call> =
         commands.map(|command| Call { callee: "exec".into(), args: vec![value(command)] }).collect();
+    // What the call before had.
+    let mut last: Vec<Value> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         match token {
             Token::Name(_) => {
+                let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
+                let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
                 let (name, next) = dotted(&tokens, at);
                 at = next;
+                // `set output '|cmd'` of gnuplot
+                if let Some(Token::Text(file)) = tokens.get(at)
+                    && let Some(command) = file.strip_prefix('|')
+                {
+                    calls.push(Call { callee: "exec".into(), args: vec![value(command)] });
+                }
                 let args = arguments(&tokens, at, world);
                 // Code in a text: `eval(parse(text = "…"))`.
                 if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
                     let inner = args.iter().filter_map(Value::known).flat_map(|text| nested(&text, world, depth - 1));
                     calls.extend(inner.collect::<Vec<_>>());
+                } else if name == "call" && args.len() > 1 {
+                    // `do.call("system", list("x"))`
+                    let callee = args.first().and_then(Value::known).unwrap_or_default().into_owned();
+                    calls.push(Call { callee, args: args.into_iter().skip(1).collect() });
                 } else if !args.is_empty() {
+                    last = args.clone();
                     calls.push(Call { callee: name, args });
+                } else if before == Some(&Token::Mark(')')) && !last.is_empty() {
+                    // `new File("x").delete()`
+                    calls.push(Call { callee: name, args: last.clone() });
                 }
             }
             Token::Text(command) => {

@@ -25,8 +25,10 @@ impl Reader<'_> {
             "Path" | "PurePath" | "PosixPath" if of_path && !arguments.is_empty() => {
                 Some(Expression::of_path(joined(arguments)))
             }
-            "Pathname" if !arguments.is_empty() => plain(joined(arguments)),
-            "new" if callee == "Pathname.new" => plain(joined(arguments)),
+            "Pathname" | "new" if callee.starts_with("Pathname") && !arguments.is_empty() => {
+                let name = Some("Pathname".to_owned());
+                Some(Expression { name, ..Expression::of_text(joined(arguments)) })
+            }
             "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
             "join" if matches!(callee, "join") && matches!(self.language, "js" | "ruby") => {
                 let all: Option<Vec<String>> = carried.iter().map(|value| Some(value.known()?.into_owned())).collect();

@@ -44,6 +44,20 @@ fn meta(line: &str) -> Option<Call> {
         let file = file.split_whitespace().last().unwrap_or_default();
         return Some(Call { callee: "open".into(), args: vec![value(file.trim_matches(['"', '\'']))] });
     }
+    // `\i file`, `.read file`, `source file`
+    if let Some(file) = ["\\i ", "\\ir ", "\\. ", ".read ", "source "].iter().find_map(|mark| line.strip_prefix(mark))
+        && !file.contains('|')
+    {
+        let file = file.trim().trim_end_matches(';').trim_matches(['"', '\'']);
+        return Some(Call { callee: "include".into(), args: vec![value(file)] });
+    }
+    if let Some(file) = line.strip_prefix(".import ").filter(|rest| !rest.contains('|')) {
+        let file = file.split_whitespace().find(|word| !word.starts_with("--")).unwrap_or_default();
+        return Some(Call {
+            callee: "load".into(),
+            args: vec![value(&format!("--from={}", file.trim_matches(['"', '\''])))],
+        });
+    }
     let piped =
         [".output |", ".once |", "\\o |", "\\g |", "\\copy", "\\w |"].iter().find(|mark| line.starts_with(**mark));
     piped.map(|_| {

@@ -223,6 +223,25 @@ fn another_way_to_a_function_is_that_function() {
     has("perl", "foreach my $f (<*>) { unlink $f }", "unlink(?)");
     has("php", "foreach (glob('*') as $f) unlink($f);", "unlink(?)");
     has("lua", "_G['os']['execute']('x')", "os.execute(x)");
+    has("js", "require('module')._load('child_process').execSync('x')", "child_process.execSync(x)");
+    has("mongo", "process.mainModule.require('child_process').execSync('x')", "execSync(x)");
+    has("ruby", "['x'].each(&method(:system))", "system(x)");
+    has("ruby", "c = ''; c << 'x'; system(c)", "system(x)");
+    has("ruby", "Pathname.new('a').rmtree", "Pathname.rmtree(a)");
+    has("other", "do.call('system', list('x'))", "system(x)");
+    has("other", "new File('a').deleteDir()", "deleteDir(a)");
+    has("other", "set output '|x'", "exec(x)");
+}
+
+#[test]
+fn texts_and_lists_that_double_are_followed_only_so_far() {
+    for start in ["a = 'ab'\n", "a = ['ab']\n"] {
+        let text = start.to_owned() + &"a = a + a\n".repeat(80) + "import os; os.remove(a)";
+        assert!(seen("python", &text).iter().all(|call| call.len() < 100_000));
+    }
+    let text =
+        "a = '{}{}'\n".to_owned() + &"a = a.format(a, a).replace('a', 'aaaa')\n".repeat(80) + "import os; os.remove(a)";
+    has("python", &text, "os.remove(?)");
 }
 
 #[test]
@@ -237,6 +256,9 @@ fn a_call_of_a_function_that_is_worked_out_is_told_from_one_of_an_own_object() {
 #[test]
 fn code_that_is_read_from_a_file_is_that_file() {
     has("python", "exec(open('x.py').read())", "run-file(x.py)");
+    has("js", "require('/x/y.js')", "run-file(/x/y.js)");
+    has("perl", "do '/x/y.pl'", "run-file(/x/y.pl)");
+    has("sql", "\\i /x/y.sql", "include(/x/y.sql)");
     has("ruby", "eval(File.read('x.rb'))", "run-file(x.rb)");
 }
 
