@@ -177,7 +177,9 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let Some(text) = place(path) else { return false };
     let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    missing && !moved_into(view, path) && !copied_into(view, path) && !linked(view, path)
+    // A copy that is written over is there where it came from.
+    let writes = matches!(view.act.verb, Verb::Effect(Effect::Write | Effect::Append));
+    missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
 }
 
 fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
@@ -327,7 +329,16 @@ fn linked(view: &View<'_>, path: &NormalPath) -> bool {
         matches!(&act.verb, Verb::Effect(Effect::Link))
             || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
     };
-    earlier(view).any(|(_, act)| links(act) && touches(view.scene, act, path))
+    // Deleting a link by its name deletes the link: only one on the way there matters.
+    let plain = view.act.verb == Verb::Effect(Effect::Delete)
+        && !(view.act.recursive || path.slash || path.everything || path.globbed);
+    let leads = |act: &Act| {
+        act.operands.iter().any(|operand| {
+            let place = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
+        })
+    };
+    earlier(view).any(|(_, act)| links(act) && act.remote.is_none() && leads(act))
 }
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
