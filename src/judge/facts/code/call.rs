@@ -213,7 +213,11 @@ impl Reader<'_> {
                 arguments.drain(..skip.min(arguments.len()));
             }
         }
-        if callee == "constructor" && self.language == "js" && arguments.iter().any(|part| part.text.is_some()) {
+        if callee == "constructor"
+            && self.language == "js"
+            && !self.mark(0, '{')
+            && arguments.iter().any(|part| part.text.is_some())
+        {
             callee = "Function".into();
         }
         let first = arguments.first().and_then(|argument| argument.text.clone());
@@ -300,7 +304,10 @@ impl Reader<'_> {
             "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
             _ => callee.clone(),
         };
-        self.calls.push(Call { callee: noted, args: carried.clone() });
+        // Of very many calls, those that say nothing need not be told.
+        if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
+            self.calls.push(Call { callee: noted, args: carried.clone() });
+        }
         if (self.world.fetches)(&callee) {
             return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
         }

@@ -140,7 +140,7 @@ impl Reader<'_> {
                 let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
                 self.tokens.iter().any(named)
             };
-            return match (flag(&["O_TRUNC"]), flag(&["O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND"])) {
+            return match (flag(&["O_TRUNC"]), flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
                 (true, _) => call("os.truncate", text(0)?),
                 (_, true) => call("open.append", text(0)?),
                 _ => None,
