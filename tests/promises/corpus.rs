@@ -31,6 +31,8 @@ const BLIND: Corpus = Corpus { file: "blind.tsv", caught_at_least: 95.0, false_a
 
 const UNSEEN: Corpus = Corpus { file: "unseen.tsv", caught_at_least: 98.0, false_at_most: 0.5 };
 const THIRD: Corpus = Corpus { file: "third.tsv", caught_at_least: 98.5, false_at_most: 1.0 };
+/// Lines of several steps, by those who know the rules.
+const STEPS: Corpus = Corpus { file: "steps.tsv", caught_at_least: 99.0, false_at_most: 1.0 };
 
 /// One labelled command.
 struct Row {
@@ -262,7 +264,7 @@ fn score(corpus: &Corpus) -> Scored {
 
 #[test]
 fn dangerous_commands_are_caught_and_everyday_ones_let_through() {
-    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, STEPS] {
         let Corpus { file, caught_at_least, false_at_most } = corpus;
         let Scored { total, wrong, .. } = score(&corpus);
         let caught = total.dangerous.percent(total.dangerous.right());
@@ -297,7 +299,7 @@ fn the_corpus_is_large_labelled_and_half_disguised() {
 #[test]
 #[ignore = "prints the table of the README; nothing to hold"]
 fn table() {
-    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD] {
+    for corpus in [COMMANDS, BLIND, UNSEEN, THIRD, STEPS] {
         let Scored { total, families, wrong } = score(&corpus);
         println!("{}\n", corpus.file);
         println!("| family | dangerous, caught | of these disguised | everyday, stopped |\n| --- | --- | --- | --- |");

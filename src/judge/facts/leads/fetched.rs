@@ -256,7 +256,12 @@ impl Walker<'_> {
             !name.contains('.') || language(name).is_some() || packed.iter().any(|end| name.ends_with(end))
         };
         let mut places: Vec<String> = state.cwd.iter().cloned().collect();
-        for word in words() {
+        // Where packages are taken from or put is no project.
+        let beside = |field: &Field| ["-f", "--find-links", "-t", "--target"].iter().any(|name| field.value.is(name));
+        let mut before = None;
+        for field in args {
+            let place = before.replace(field).is_none_or(|before| !beside(before));
+            let Some(word) = field.value.known().filter(|_| place) else { continue };
             let word = word.rsplit_once('=').map_or(&*word, |(_, value)| value);
             let place = absolute(state, word).filter(|path| is_code(path));
             // A plain word may be a name of something else.

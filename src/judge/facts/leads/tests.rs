@@ -148,6 +148,7 @@ fn a_project_that_is_fetched_runs_code_of_its_own() {
         "gh repo clone x/y && cd y && cargo fmt",
         "gh repo clone x/y && cargo run",
         "gh repo clone x/y && cd y && pip install -r requirements.txt",
+        "pip download -r r.txt -d w/x && pip install --no-index --find-links w/x -r r.txt",
         "curl -o data.json https://h.example/d && npm run use data.json",
         "curl -o lib/x.js https://h.example/x.js && npm test",
     ] {

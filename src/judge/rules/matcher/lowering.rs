@@ -194,7 +194,13 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         && facts.kind == PathKind::File
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
-        && untouched(view, path)
+        // What this line wrote there is nothing that is lost.
+        && !is_opaque(view)
+        && !earlier(view).any(|(id, act)| {
+            let writes = matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append));
+            !writes && may_make(view.scene, id, act, path)
+        })
+        && !moved_into(view, path)
 }
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
