@@ -97,9 +97,14 @@ impl Awk<'_> {
                     }
                 }
                 Token::Mark('>') if self.printing => {
+                    let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+                    let nothing = printed.is_empty() && before == Some(&Token::Text(String::new()));
                     let append = self.mark(self.at + 1, '>');
                     self.at += if append { 2 } else { 1 };
                     let file = self.text();
+                    if nothing && !append {
+                        self.call("empty", &file);
+                    }
                     self.call(if append { "append" } else { "write" }, &file);
                 }
                 Token::Mark(';' | '}') | Token::Line => {

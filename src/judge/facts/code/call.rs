@@ -261,6 +261,10 @@ impl Reader<'_> {
         }
         if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
             let carried = call.args.clone();
+            // A file that is opened to write it and closed at once is empty.
+            if call.callee == "open.write" && self.mark(0, '.') && self.named(1).as_deref() == Some("close") {
+                self.calls.push(Call { callee: "empty".into(), args: carried.clone() });
+            }
             self.calls.push(call);
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
@@ -291,6 +295,7 @@ impl Reader<'_> {
             )
         ) || callee.ends_with("Connection.run")
             || callee.ends_with("Connection.sudo");
+        let empty = arguments.last().is_some_and(|last| last.text.as_deref() == Some(""));
         // The way that a pipe is opened is no word of its command.
         let last = if callee.ends_with("popen") { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
@@ -304,6 +309,10 @@ impl Reader<'_> {
             "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
             _ => callee.clone(),
         };
+        let writes = callee.rsplit('.').next().is_some_and(|last| WRITES.contains(&last));
+        if writes && empty {
+            self.calls.push(Call { callee: "empty".into(), args: carried.iter().take(1).cloned().collect() });
+        }
         // Of very many calls, those that say nothing need not be told.
         if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
             self.calls.push(Call { callee: noted, args: carried.clone() });
@@ -314,6 +323,10 @@ impl Reader<'_> {
         Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
     }
 }
+
+/// Calls that write a text into a file which they name.
+const WRITES: [&str; 7] =
+    ["write", "write_text", "writeFile", "writeFileSync", "writeTextFile", "writeTextFileSync", "file_put_contents"];
 
 /// Ways to call a function that has a name, by language, and how many arguments stand in front of its own.
 const CALLED: [(&str, &str, usize); 8] = [
@@ -355,42 +368,7 @@ fn names_what_it_takes(keyword: &str, value: &Expression) -> bool {
 }
 
 fn is_keyword(name: &str) -> bool {
-    matches!(
-        name,
-        "if" | "unless"
-            | "while"
-            | "until"
-            | "for"
-            | "foreach"
-            | "and"
-            | "or"
-            | "not"
-            | "return"
-            | "else"
-            | "elsif"
-            | "do"
-            | "then"
-            | "end"
-            | "my"
-            | "our"
-            | "local"
-            | "use"
-            | "no"
-            | "in"
-            | "when"
-            | "case"
-            | "puts"
-            | "p"
-            | "print"
-            | "say"
-            | "require"
-            | "require_relative"
-            | "raise"
-            | "die"
-            | "warn"
-            | "eq"
-            | "ne"
-            | "x"
-            | "printf"
-    )
+    const WORDS: &str = "if unless while until for foreach and or not return else elsif do then end my our local use no \
+                         in when case puts p print say require require_relative raise die warn eq ne x printf";
+    WORDS.split(' ').any(|word| word == name)
 }

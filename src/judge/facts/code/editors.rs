@@ -71,6 +71,11 @@ fn ex_line(line: &str, bars: usize, calls: &mut Vec<Call>) {
         "terminal" | "term" | "te" | "ter" => calls.push(call("exec", rest.trim_start_matches("++"))),
         "lua" | "perl" | "ruby" | "tcl" if !rest.is_empty() => calls.push(call(word, rest)),
         "py" | "py3" | "python" | "python3" | "pyx" | "pythonx" => calls.push(call("python", rest)),
+        // `autocmd Event pattern command`
+        "au" | "autocmd" if bars > 0 => {
+            let command = rest.splitn(3, char::is_whitespace).nth(2).unwrap_or_default();
+            ex_line(command, bars - 1, calls);
+        }
         "exe" | "execute" => {
             for token in tokens("other", rest) {
                 if let (Token::Text(inner), true) = (token, bars > 0) {

@@ -10,6 +10,7 @@
 mod awk;
 mod call;
 mod calls;
+mod client;
 mod cmd;
 mod editors;
 mod expression;

@@ -1,6 +1,6 @@
 //! SQL, read as statements: the verb, what it falls on, and whether a condition narrows it.
 
-use super::{Call, HOLE, value};
+use super::{Call, HOLE, client, value};
 use crate::judge::facts::act::Value;
 
 /// A word, a quoted name or a mark of SQL.
@@ -17,7 +17,16 @@ pub fn read(text: &str) -> Vec<Call> {
     let mut rest = String::new();
     for line in text.lines() {
         let trimmed = line.trim();
-        match meta(trimmed) {
+        // A statement to the client that is one to the server but for its mark.
+        if let Some(copy) = trimmed.strip_prefix("\\copy ").filter(|copy| !copy.contains('|')) {
+            rest.push_str(&format!("copy {copy};\n"));
+            continue;
+        }
+        // `… \g file`
+        if let Some((_, file)) = trimmed.split_once("\\g ").filter(|(_, file)| !file.trim_start().starts_with('|')) {
+            calls.push(Call { callee: "copy".into(), args: vec![value(&format!("--to={}", file.trim()))] });
+        }
+        match client::meta(trimmed) {
             Some(call) => calls.push(call),
             // A command of the client ends with its line (`.timeout 1000`, `\timing`).
             None if trimmed.starts_with(['.', '\\']) && (rest.trim().is_empty() || rest.trim_end().ends_with(';')) => {}
@@ -31,42 +40,6 @@ pub fn read(text: &str) -> Vec<Call> {
         calls.extend(read_statement(statement));
     }
     calls
-}
-
-/// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
-fn meta(line: &str) -> Option<Call> {
-    let shell = ["\\!", ".shell ", ".system ", "system ", "!! "].iter().find_map(|mark| line.strip_prefix(mark));
-    if let Some(command) = shell {
-        let command = command.trim_end_matches(';').trim();
-        return Some(Call { callee: "shell".into(), args: vec![value(command)] });
-    }
-    if let Some(file) = line.strip_prefix(".open ") {
-        let file = file.split_whitespace().last().unwrap_or_default();
-        return Some(Call { callee: "open".into(), args: vec![value(file.trim_matches(['"', '\'']))] });
-    }
-    // `\i file`, `.read file`, `source file`
-    if let Some(file) = ["\\i ", "\\ir ", "\\. ", ".read ", "source "].iter().find_map(|mark| line.strip_prefix(mark))
-        && !file.contains('|')
-    {
-        let file = file.trim().trim_end_matches(';').trim_matches(['"', '\'']);
-        return Some(Call { callee: "include".into(), args: vec![value(file)] });
-    }
-    if let Some(file) = line.strip_prefix(".import ").filter(|rest| !rest.contains('|')) {
-        let file = file.split_whitespace().find(|word| !word.starts_with("--")).unwrap_or_default();
-        return Some(Call {
-            callee: "load".into(),
-            args: vec![value(&format!("--from={}", file.trim_matches(['"', '\''])))],
-        });
-    }
-    let piped =
-        [".output |", ".once |", "\\o |", "\\g |", "\\copy", "\\w |"].iter().find(|mark| line.starts_with(**mark));
-    piped.map(|_| {
-        let command = line.split_once('|').map_or("", |(_, command)| command);
-        Call {
-            callee: if command.is_empty() { "copy".into() } else { "shell".into() },
-            args: vec![value(command.trim())],
-        }
-    })
 }
 
 fn tokens(text: &str) -> Vec<Token> {
@@ -168,7 +141,11 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         verb.as_str(),
         "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
     ) {
-        return vec![call("session", Vec::new())];
+        // A log that the server is told to write elsewhere.
+        return match (verb.as_str(), files(rest)) {
+            ("set", files) if !files.is_empty() => vec![call("copy", files)],
+            _ => vec![call("session", Vec::new())],
+        };
     }
     if let Some(calls) = made_when_it_runs(&verb, rest) {
         return calls;
@@ -311,7 +288,18 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
 
 /// The files that a statement reads and writes: what stands as text behind the words that say so.
 fn files(tokens: &[Token]) -> Vec<Value> {
-    const WRITES: [&str; 7] = ["outfile", "dumpfile", "to", "writefile", "lo_export", "pg_file_write", "directory"];
+    const WRITES: [&str; 10] = [
+        "outfile",
+        "dumpfile",
+        "to",
+        "into",
+        "writefile",
+        "lo_export",
+        "pg_file_write",
+        "directory",
+        "general_log_file",
+        "slow_query_log_file",
+    ];
     const READS: [&str; 13] = [
         "infile",
         "from",
@@ -337,6 +325,7 @@ fn files(tokens: &[Token]) -> Vec<Value> {
                 all.extend(option.map(|option| value(&format!("{option}{file}"))));
             }
             (Token::Mark('(' | ','), _) => {}
+            (Token::Mark('='), Some(word)) if word.ends_with("_file") => {}
             _ => before = word(Some(token)),
         }
     }

@@ -297,6 +297,18 @@ fn statements_and_commands_of_editors_say_which_files_they_write() {
     has("sql", "select 1 into outfile '/x/y'", "select-into-file(--to=/x/y)");
     has("sql", "select * from read_text('/x/y')", "select(--from=/x/y)");
     has("sql", ".open /x/y.db", "open(/x/y.db)");
+    has("sql", "\\copy t to '/x/y'", "copy(t, --to=/x/y)");
+    has("sql", "select 1 \\g /x/y", "copy(--to=/x/y)");
+    has("sql", "pager rm x\nselect 1;", "shell(rm x)");
+    has("sql", "tee /x/y", "copy(--to=/x/y)");
+    has("sql", "set global general_log_file='/x/y'", "copy(--to=/x/y)");
+    has("sql", ".import /x/y t", "load(--from=/x/y)");
+    assert_eq!(seen("sql", "insert into t values ('to', '/x/y')"), ["insert(t)"]);
+    has("ex", "autocmd VimEnter * !rm x", "exec(rm x)");
+    has("python", "open('x', 'w').close()", "empty(x)");
+    has("js", "require('fs').writeFileSync('x', '')", "empty(x)");
+    has("awk", "BEGIN { printf \"\" > \"x\" }", "empty(x)");
+    assert!(!seen("awk", "{ print > \"x\" }").contains(&"empty(x)".to_owned()));
     has("ex", "w! ~/.x", "write(/home/dev/.x)");
     has("ex", "call delete('x', 'rf')", "delete(x)");
     has("ex", "call writefile(['x'], $HOME.'/.x')", "write(/home/dev/.x)");
