@@ -16,6 +16,7 @@ mod judge {
     }
     pub mod rules {
         pub mod blob;
+        pub mod expression;
         pub mod glob;
         pub mod model;
         pub mod problem;

@@ -16,8 +16,6 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use regex::{Regex, RegexBuilder};
-
 mod lists;
 mod shelf;
 
@@ -29,7 +27,7 @@ use super::blob::pack;
 use super::model::{Examples, Program, Rule};
 use super::outline::Outline;
 use super::problem::Problem;
-use super::source::{self, REGEX_SIZE_LIMIT};
+use super::source;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
@@ -44,7 +42,6 @@ type At = (usize, usize);
 #[derive(Debug)]
 pub struct Catalog {
     shelves: Vec<Shelf>,
-    regexes: Known<Option<Regex>>,
     /// Which description a name leads to. Globs are tried once for each name.
     described: Known<Option<At>>,
     /// The rules for a verb key.
@@ -57,12 +54,7 @@ impl Catalog {
     pub fn builtin() -> Self {
         let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
         let shelf = Shelf { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
-        Self {
-            shelves: vec![shelf],
-            regexes: RefCell::default(),
-            described: RefCell::default(),
-            keyed: RefCell::default(),
-        }
+        Self { shelves: vec![shelf], described: RefCell::default(), keyed: RefCell::default() }
     }
 
     /// The built-in files and these, which come in the order of their layers. A file with a problem is left out whole
@@ -243,18 +235,6 @@ impl Catalog {
     #[must_use]
     pub const fn hosts(&self) -> Hosts<'_> {
         Hosts { catalog: self }
-    }
-
-    /// The compiled form of a regular expression that a rule names, kept from its first use on. `None` when it does not
-    /// compile, which no checked rule's does: take it as a match.
-    #[must_use]
-    pub fn regex(&self, pattern: &str) -> Option<Regex> {
-        if let Some(known) = self.regexes.borrow().get(pattern) {
-            return known.clone();
-        }
-        let regex = RegexBuilder::new(pattern).size_limit(REGEX_SIZE_LIMIT).build().ok();
-        keep(&self.regexes, pattern, regex.clone());
-        regex
     }
 }
 

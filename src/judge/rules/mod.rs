@@ -4,6 +4,7 @@
 
 pub mod blob;
 pub mod catalog;
+pub mod expression;
 pub mod glob;
 mod lazy;
 pub mod matcher;

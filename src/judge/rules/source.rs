@@ -14,18 +14,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use regex::RegexBuilder;
 use toml::de::DeTable;
 
 use self::spelling::expand_braces;
 use super::blob::Contents;
+use super::expression::compile;
 use super::model::{HostClass, HostList, PathList, Program};
 use super::problem::Problem;
 use crate::judge::document::{self, At, Fault};
 use crate::judge::facts::class::PathClass;
-
-/// The most memory that one compiled regular expression may take, in bytes.
-pub const REGEX_SIZE_LIMIT: usize = 1 << 20;
 
 /// What a file stands on: the layers below it.
 pub trait Known {
@@ -205,7 +202,7 @@ impl Place<'_> {
     }
 
     fn check_regex(&self, span: &Range<usize>, place: &str, regex: &str) -> Option<Problem> {
-        let error = RegexBuilder::new(regex).size_limit(REGEX_SIZE_LIMIT).build().err()?;
+        let error = compile(regex).err()?;
         let message = error.to_string();
         let last = message.lines().last().unwrap_or_default().trim_start_matches("error: ");
         let what = format!("`{regex}` is no regular expression: {last}");
@@ -213,7 +210,8 @@ impl Place<'_> {
             span,
             place,
             &what,
-            "the syntax is that of the regex crate: no look-around, no back-references",
+            "the syntax is that of the regex crate, over bytes: no look-around, no back-references, and letters beyond \
+             ASCII neither in a class nor under (?i)",
         ))
     }
 }

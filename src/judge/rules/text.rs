@@ -5,17 +5,15 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use regex::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
+use super::expression::compile;
 use super::glob;
 use super::model::{FlagTest, TextTest};
 use crate::judge::facts::act::{Flag, Piece, UnknownReason, Value};
 
 /// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
 const MAX_KEPT: usize = 4096;
-
-/// The most memory that one compiled expression may take, in bytes.
-const SIZE_LIMIT: usize = 1 << 20;
 
 thread_local! {
     static COMPILED: RefCell<HashMap<String, Option<Regex>>> = RefCell::new(HashMap::new());
@@ -30,16 +28,27 @@ fn is_number(value: &Value) -> bool {
 /// the stricter reading.
 #[must_use]
 pub fn found(expression: &str, text: &str) -> bool {
-    with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text)))
+    with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text.as_bytes())))
 }
 
 /// Where the expression is first found, as byte offsets; all of the text when it does not compile.
 #[must_use]
 pub fn find(expression: &str, text: &str) -> Option<(usize, usize)> {
     with(expression, |regex| match regex {
-        Some(regex) => regex.find(text).map(|found| (found.start(), found.end())),
+        Some(regex) => regex.find(text.as_bytes()).map(|found| whole_letters(text, found.start(), found.end())),
         None => Some((0, text.len())),
     })
+}
+
+/// A place in a text, widened to the letters that it cuts through.
+fn whole_letters(text: &str, mut start: usize, mut end: usize) -> (usize, usize) {
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    (start, end)
 }
 
 /// Does something with the compiled expression, which is kept from its first use on.
@@ -49,8 +58,7 @@ fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
             if compiled.len() >= MAX_KEPT {
                 compiled.clear();
             }
-            let regex = RegexBuilder::new(expression).size_limit(SIZE_LIMIT).build().ok();
-            compiled.insert(expression.to_owned(), regex);
+            compiled.insert(expression.to_owned(), compile(expression).ok());
         }
         then(compiled.get(expression).and_then(Option::as_ref))
     })
@@ -106,6 +114,14 @@ mod tests {
     #[test]
     fn an_empty_test_passes_everything() {
         assert!(passes(&TextTest::default(), &Value::text("")));
+    }
+
+    #[test]
+    fn an_expression_is_over_bytes_and_what_it_finds_is_whole_letters() {
+        assert!(found(r"(?i)\bPASS\w+\s", "my passwort \u{fc}"));
+        assert!(found("gr\u{fc}n|blau", "gr\u{fc}n") && !found(r"gr\w+n", "gr\u{fc}n"));
+        assert_eq!(find("r.", "gr\u{fc}n"), Some((1, 4)));
+        assert_eq!(find("[^a-z]n", "gr\u{fc}n"), Some((2, 5)));
     }
 
     #[test]
