@@ -11,9 +11,10 @@ use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
 use super::approver::sign;
+use super::failure::{Failure, unless_unread};
 use super::log::named;
 use super::log::table::{end_of, place};
-use super::road::{Road, RoadError};
+use super::road::Road;
 use super::{exit, moment};
 use crate::channel::confirm::confirm;
 use crate::judge::approved::{Place, Until, What};
@@ -84,32 +85,15 @@ struct AddArgs {
     always: bool,
 }
 
-/// Why a grant is neither given nor listed.
-#[derive(Debug, thiserror::Error)]
-pub enum AllowError {
-    #[error(transparent)]
-    Road(#[from] RoadError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("{0}")]
-    Usage(String),
-}
-
 /// Lists, gives or takes back, and returns the exit code: 126 when a grant is refused or a person says no.
 ///
 /// # Errors
 /// There is no one to ask for, the record cannot be used, or an argument means nothing.
-pub fn run(args: &AllowArgs) -> Result<u8, AllowError> {
+pub fn run(args: &AllowArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     let now = Zoned::now();
     match &args.what {
-        Action::List { all, json } => match list(&road, *all, *json, &now) {
-            // Whoever reads it has seen enough.
-            Err(AllowError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-            other => other,
-        },
+        Action::List { all, json } => unless_unread(list(&road, *all, *json, &now)),
         Action::Add(args) => add(&road, args, &now),
         Action::Remove { id } => {
             let store = road.existing()?.ok_or_else(|| StoreError::Refused {
@@ -122,7 +106,7 @@ pub fn run(args: &AllowArgs) -> Result<u8, AllowError> {
     }
 }
 
-fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, AllowError> {
+fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Failure> {
     let mut grants = match road.existing()? {
         Some(store) => store.grants(now.timestamp())?,
         None => Vec::new(),
@@ -196,7 +180,7 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
 }
 
 /// Gives a grant after a person has read what it covers.
-fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
+fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     let caller = &road.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse("a grant is given by a person at their own terminal, and not from inside a guarded session");
@@ -212,7 +196,7 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
-            let at = moment::future(time, now).map_err(|why| AllowError::Usage(format!("--until: {why}")))?;
+            let at = moment::future(time, now).map_err(|why| Failure::Said(format!("--until: {why}")))?;
             Until::Date { at: at.as_second() }
         }
         (None, true) => Until::Revoked,
@@ -238,16 +222,16 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, AllowError> {
         user: &caller.account.name,
         session: &caller.session.id,
     };
-    let id = road.store().map_err(|error| AllowError::Usage(error.to_string()))?.grant(&grant, now.timestamp())?;
+    let id = road.store().map_err(|error| Failure::Said(error.to_string()))?.grant(&grant, now.timestamp())?;
     writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
     Ok(exit::ALLOW)
 }
 
 /// What is to be covered, or why no grant may cover it.
-fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, AllowError> {
+fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
     if let Some(id) = &args.rule {
         let Some(rule) = road.catalog.rule(id) else {
-            return Err(AllowError::Usage(format!("there is no rule {id}: guard patterns list shows them")));
+            return Err(Failure::Said(format!("there is no rule {id}: guard patterns list shows them")));
         };
         return Ok(match rule.tier {
             Tier::Critical => Err(format!("{id} is of tier 4, and no grant covers that")),
@@ -299,7 +283,7 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
     format!("{what}, {where_}, {until}")
 }
 
-fn refuse(why: &str) -> Result<u8, AllowError> {
+fn refuse(why: &str) -> Result<u8, Failure> {
     writeln!(io::stderr(), "guard: refused: {why}")?;
     Ok(exit::REFUSED)
 }

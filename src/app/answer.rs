@@ -5,7 +5,8 @@
 
 use clap::Args;
 
-use super::desk::{AnswerError, Desk, Report};
+use super::desk::{Desk, Report};
+use super::failure::Failure;
 use crate::judge::risk::Tier;
 
 /// The arguments of `guard approve`.
@@ -37,7 +38,7 @@ pub struct DenyArgs {
 ///
 /// # Errors
 /// The queue or the terminal cannot be used.
-pub fn approve(args: &ApproveArgs) -> Result<u8, AnswerError> {
+pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
     let desk = match Desk::open("approve", &args.ids)? {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
@@ -72,7 +73,7 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, AnswerError> {
 ///
 /// # Errors
 /// The queue cannot be used.
-pub fn deny(args: &DenyArgs) -> Result<u8, AnswerError> {
+pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
     let desk = match Desk::open("deny", &args.ids)? {
         Ok(desk) => desk,
         Err(code) => return Ok(code),

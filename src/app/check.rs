@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::exit;
-use super::explain::ExplainError;
+use super::failure::{Failure, unless_unread};
 use super::road::Road;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Decision;
@@ -47,7 +47,7 @@ struct Row {
 ///
 /// # Errors
 /// There is no one to judge for, or standard input or output failed.
-pub fn run(args: &CheckArgs) -> Result<u8, ExplainError> {
+pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     if args.batch {
         return batch(&road);
@@ -89,15 +89,11 @@ pub(super) const fn code(decision: &Decision) -> u8 {
 }
 
 /// Judges every line. The exit code says whether all lines could be read, not how they were judged.
-fn batch(road: &Road) -> Result<u8, ExplainError> {
-    match judge_lines(road) {
-        // Whoever reads the verdicts has seen enough.
-        Err(ExplainError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-        other => other,
-    }
+fn batch(road: &Road) -> Result<u8, Failure> {
+    unless_unread(judge_lines(road))
 }
 
-fn judge_lines(road: &Road) -> Result<u8, ExplainError> {
+fn judge_lines(road: &Road) -> Result<u8, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
     // The policy must not change between one line and the next.

@@ -16,8 +16,9 @@ pub(super) use self::shown::{Shown, in_full, question};
 use super::approver::sign;
 use super::ask::{self, Card, Offer};
 use super::exit;
+use super::failure::Failure;
 use super::keeper::{Keeper, Requests};
-use super::road::{Road, RoadError};
+use super::road::Road;
 use super::settle::folder_identity;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};
@@ -33,19 +34,6 @@ use crate::ui::visible;
 use crate::world::identity::{Account, Caller, Process};
 use crate::world::terminal::Situation;
 
-/// Why no answer could be given.
-#[derive(Debug, thiserror::Error)]
-pub enum AnswerError {
-    #[error(transparent)]
-    Road(#[from] RoadError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("{0}")]
-    Record(String),
-}
-
 /// Where answers are given: a person at a terminal of their own.
 pub(super) struct Desk {
     pub road: Road,
@@ -57,7 +45,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Opens the queue for someone who may answer. From anywhere else it is refused and recorded, with the exit code.
-    pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, AnswerError> {
+    pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, Failure> {
         let road = Road::open()?;
         let verb =
             [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
@@ -74,7 +62,7 @@ impl Desk {
     }
 
     /// The requests of these names, or all that wait.
-    pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, AnswerError> {
+    pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, Failure> {
         let known = self.queue.list(Timestamp::now())?;
         if all {
             let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
@@ -95,14 +83,14 @@ impl Desk {
     }
 
     /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
-    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, AnswerError> {
+    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, Failure> {
         let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
         attempt(&self.road, &self.verb, &format!("request {}: {why}", pending.id));
         Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
     }
 
     /// Why this person's session is the one that asked; `None` when it is not.
-    pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, AnswerError> {
+    pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, Failure> {
         let caller = &self.road.caller;
         let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         let is_above = |name: String| above.contains(&name);
@@ -116,7 +104,7 @@ impl Desk {
     }
 
     /// A request as it would run now, or why it cannot be approved.
-    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, AnswerError> {
+    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, Failure> {
         if let Err(why) = self.may_answer(pending)? {
             return Ok(Err(why));
         }
@@ -182,7 +170,7 @@ impl Desk {
     }
 
     /// Asks about one request on the card.
-    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), AnswerError> {
+    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), Failure> {
         let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
         match terminal::ask(&view, &prompt, &explained, look, runtime) {
             Reply::Once => self.allow(one, None, report),
@@ -205,7 +193,7 @@ impl Desk {
     }
 
     /// One question about several requests, all of them shown in full before it.
-    pub fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), AnswerError> {
+    pub fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), Failure> {
         let look = Look::from_environment(|name| std::env::var(name).ok(), true);
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
         let text = style::render(&in_full(batch, columns, &look), &look);
@@ -221,7 +209,7 @@ impl Desk {
     }
 
     /// A yes to what was shown.
-    pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), AnswerError> {
+    pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), Failure> {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.road.approvers();
         if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
@@ -256,7 +244,7 @@ impl Desk {
     }
 
     /// A no, with words or without.
-    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), AnswerError> {
+    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), Failure> {
         let by = self.road.caller.account.name.as_str();
         let answer = Answer {
             yes: None,
@@ -275,7 +263,7 @@ impl Desk {
         pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
     }
 
-    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, AnswerError> {
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, Failure> {
         let id = &pending.id;
         let outcome = match self.queue.answer(self.store()?, pending, answer, Timestamp::now()) {
             Err(StoreError::Elsewhere { why }) => {
@@ -312,8 +300,8 @@ impl Desk {
         Ok(false)
     }
 
-    fn store(&self) -> Result<&Keeper, AnswerError> {
-        self.road.store().map_err(|error| AnswerError::Record(error.to_string()))
+    fn store(&self) -> Result<&Keeper, Failure> {
+        self.road.store().map_err(|error| Failure::Said(error.to_string()))
     }
 
     fn wake(&self, id: &str) {
@@ -363,7 +351,7 @@ impl Report {
         self.lines.push(format!("{id}  {why}"));
     }
 
-    pub fn print(&self) -> Result<u8, AnswerError> {
+    pub fn print(&self) -> Result<u8, Failure> {
         let mut out = io::stdout().lock();
         for line in &self.lines {
             writeln!(out, "{}", visible::text(line))?;

@@ -19,8 +19,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::exit;
+use super::failure::Failure;
 use super::install::places::Places;
-use super::road::{Road, RoadError};
+use super::road::Road;
 use crate::exec::trial::{Seen, Trial};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
@@ -138,17 +139,6 @@ impl Ward<'_> {
     }
 }
 
-/// Why there is no diagnosis.
-#[derive(Debug, thiserror::Error)]
-pub enum DoctorError {
-    #[error(transparent)]
-    Road(#[from] RoadError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("{0}")]
-    Wrong(String),
-}
-
 /// Something that is set up does not work.
 const SICK: u8 = 1;
 
@@ -156,9 +146,9 @@ const SICK: u8 = 1;
 ///
 /// # Errors
 /// guard itself cannot be described, or standard output cannot be written.
-pub fn run(args: &DoctorArgs) -> Result<u8, DoctorError> {
+pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
-    let places = Places::of(&road.caller).map_err(DoctorError::Wrong)?;
+    let places = Places::of(&road.caller).map_err(Failure::Said)?;
     let guard = std::env::current_exe()?;
     let ward = Ward { road: &road, places, guard, only: &args.only };
     let mut findings = hosts::look(&ward);
@@ -167,7 +157,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, DoctorError> {
     findings.extend(approval::look(&ward));
     if findings.is_empty() {
         let names = args.only.join(", ");
-        return Err(DoctorError::Wrong(format!(
+        return Err(Failure::Said(format!(
             "nothing here is called {names}: guard doctor shows every check by its name"
         )));
     }

@@ -8,7 +8,8 @@ use clap::Args;
 use super::ask;
 use super::check::code;
 use super::exit;
-use super::road::{Road, RoadError};
+use super::failure::Failure;
+use super::road::Road;
 use crate::judge::invocation::Request;
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
@@ -30,7 +31,7 @@ pub struct ExplainArgs {
 ///
 /// # Errors
 /// There is no one to judge for, or standard output cannot be written.
-pub fn run(args: &ExplainArgs) -> Result<u8, ExplainError> {
+pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     let request = match &args.command {
         Some(command) => road.plain_line(command.clone())?,
@@ -55,13 +56,4 @@ pub fn run(args: &ExplainArgs) -> Result<u8, ExplainError> {
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     Ok(exit::after(printed, code(&judged.decision))?)
-}
-
-/// Why nothing is explained.
-#[derive(Debug, thiserror::Error)]
-pub enum ExplainError {
-    #[error(transparent)]
-    Road(#[from] RoadError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use jiff::Zoned;
 
-use super::log::LogError;
+use super::failure::{Failure, unless_unread};
 use super::{exit, moment, road};
 use crate::store::{Filter, Store, StoreError};
 
@@ -70,23 +70,19 @@ enum Form {
 ///
 /// # Errors
 /// The record cannot be read, a time is none, or standard output cannot be written.
-pub fn run(args: &ExportArgs) -> Result<u8, LogError> {
+pub fn run(args: &ExportArgs) -> Result<u8, Failure> {
     let done = match (&args.deliver, args.status) {
         (Some(to), _) => deliver::run(to.as_deref(), args.after, args.follow),
         (None, true) => deliver::status(),
         (None, false) => export(args),
     };
-    match done {
-        // Whoever reads it has seen enough.
-        Err(LogError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-        other => other,
-    }
+    unless_unread(done)
 }
 
-fn export(args: &ExportArgs) -> Result<u8, LogError> {
+fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| moment::past(text, &now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+        let read = |text: &String| moment::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
     let filter = Filter {
@@ -167,7 +163,7 @@ fn rows(
     host: &str,
     out: &mut impl Write,
     damage: &mut Option<StoreError>,
-) -> Result<Option<i64>, LogError> {
+) -> Result<Option<i64>, Failure> {
     let found = match Part::next(store, filter)? {
         Part::Rows(found) => found,
         Part::Damaged(next, error) => {

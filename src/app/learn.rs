@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::approver::sign;
-use super::desk::{AnswerError, Desk};
+use super::desk::Desk;
+use super::failure::Failure;
 use super::road::Road;
 use super::{exit, moment};
 use crate::channel::confirm::confirm;
@@ -50,7 +51,7 @@ struct Offer {
 ///
 /// # Errors
 /// The record or the terminal cannot be used.
-pub fn run(args: &LearnArgs) -> Result<u8, AnswerError> {
+pub fn run(args: &LearnArgs) -> Result<u8, Failure> {
     match args.what {
         None => list(),
         Some(Action::Accept { number }) => accept(number),
@@ -88,7 +89,7 @@ fn words(offer: &Offer) -> String {
     )
 }
 
-fn list() -> Result<u8, AnswerError> {
+fn list() -> Result<u8, Failure> {
     let road = Road::open()?;
     let offers = offers(&road)?;
     let zone = Zoned::now();
@@ -111,12 +112,12 @@ fn list() -> Result<u8, AnswerError> {
     Ok(exit::ALLOW)
 }
 
-fn accept(number: usize) -> Result<u8, AnswerError> {
+fn accept(number: usize) -> Result<u8, Failure> {
     let desk = match Desk::open("learn", &["accept".to_owned(), number.to_string()])? {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
-    let refused = |why: &str| -> Result<u8, AnswerError> {
+    let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {}", visible::text(why))?;
         Ok(exit::REFUSED)
     };
@@ -140,7 +141,7 @@ fn accept(number: usize) -> Result<u8, AnswerError> {
         user: &desk.road.caller.account.name,
         session: &desk.road.caller.session.id,
     };
-    let store = desk.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
     let id = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
     Ok(exit::ALLOW)

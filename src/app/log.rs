@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use jiff::Zoned;
 
+use super::failure::{Failure, unless_unread};
 use super::{exit, moment, road};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
@@ -121,30 +122,15 @@ fn tiers(text: &str) -> Result<(Tier, Tier), String> {
     }
 }
 
-/// Why nothing is shown.
-#[derive(Debug, thiserror::Error)]
-pub enum LogError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("{0}")]
-    Usage(String),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 /// Shows the record, and returns the exit code.
 ///
 /// # Errors
 /// The record cannot be read, an argument means nothing, or standard output cannot be written.
-pub fn run(args: &LogArgs) -> Result<u8, LogError> {
-    match look_up(args) {
-        // Whoever reads it has seen enough.
-        Err(LogError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-        other => other,
-    }
+pub fn run(args: &LogArgs) -> Result<u8, Failure> {
+    unless_unread(look_up(args))
 }
 
-fn look_up(args: &LogArgs) -> Result<u8, LogError> {
+fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     if let Some(What::Prune(args)) = &args.what {
         return prune::run(args, &now);
@@ -156,7 +142,7 @@ fn look_up(args: &LogArgs) -> Result<u8, LogError> {
     match (&args.what, store) {
         (Some(What::Show { id, json }), Some(store)) => {
             let newest = || Ok(store.find(&Filter { limit: Some(1), ..Filter::default() })?.pop());
-            let id = id.map_or_else(newest, |id| Ok::<_, LogError>(Some(id)))?;
+            let id = id.map_or_else(newest, |id| Ok::<_, Failure>(Some(id)))?;
             show(&store.entry(id.unwrap_or(1))?, *json, &now)
         }
         (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into()),
@@ -173,7 +159,7 @@ const PACE: Duration = Duration::from_millis(250);
 
 /// Shows rows after one, as they are written. The record is opened for each look and closed again: who keeps it open
 /// slows down everybody who writes.
-fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, LogError> {
+fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure> {
     let paths = road::paths()?;
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
@@ -202,7 +188,7 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, LogError
 }
 
 /// Lists rows, and returns the number of the newest that was there.
-fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, LogError> {
+fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Failure> {
     let newest = store.map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let mut filter = filter(filters, now)?;
     // One more than is shown, to know whether there is more.
@@ -292,16 +278,16 @@ impl Sessions {
     }
 }
 
-fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, LogError> {
+fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
     let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| moment::past(text, now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+        let read = |text: &String| moment::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
     let folder = match &filters.folder {
         Some(folder) if folder.is_absolute() => Some(named(folder)),
         // From where the shell says that it is, as it was recorded.
         Some(folder) => {
-            let here = Caller::of_this_process().map_err(|error| LogError::Usage(error.to_string()))?;
+            let here = Caller::of_this_process().map_err(|error| Failure::Said(error.to_string()))?;
             Some(named(&here.cwd.join(folder)))
         }
         None => None,
@@ -336,7 +322,7 @@ pub(super) fn named(folder: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn show(entry: &Entry, as_json: bool, now: &Zoned) -> Result<u8, LogError> {
+fn show(entry: &Entry, as_json: bool, now: &Zoned) -> Result<u8, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if as_json {
         json(&mut out, entry)?;

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod exit;
 pub mod explain;
 pub mod export;
+pub mod failure;
 mod fish;
 pub mod hook;
 pub mod init;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use jiff::{Timestamp, Zoned};
 
+use super::failure::{Failure, unless_unread};
 use super::{exit, road};
-use crate::store::StoreError;
 use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
@@ -28,15 +28,6 @@ pub struct PendingArgs {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-}
-
-/// Why nothing is shown.
-#[derive(Debug, thiserror::Error)]
-pub enum PendingError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
 }
 
 /// Commands that wait at once, by the request that is shown for them: the same command of the same caller is one.
@@ -58,15 +49,11 @@ pub(super) fn collapsed(all: &[Pending]) -> Vec<(&Pending, usize)> {
 ///
 /// # Errors
 /// The queue cannot be read, or standard output cannot be written.
-pub fn run(args: &PendingArgs) -> Result<u8, PendingError> {
-    match show(args) {
-        // Whoever reads it has seen enough.
-        Err(PendingError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-        other => other,
-    }
+pub fn run(args: &PendingArgs) -> Result<u8, Failure> {
+    unless_unread(show(args))
 }
 
-fn show(args: &PendingArgs) -> Result<u8, PendingError> {
+fn show(args: &PendingArgs) -> Result<u8, Failure> {
     let mut requests = road::requests()?;
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use self::list::{List, Name, name};
-use super::desk::{AnswerError, Desk, Report, Shown, in_full, question};
+use super::desk::{Desk, Report, Shown, in_full, question};
+use super::failure::Failure;
 use super::{exit, pending};
 use crate::channel::full::{self, Event, Full, Key};
 use crate::channel::terminal::{Closed, READING};
@@ -31,7 +32,7 @@ const PACE: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// The queue or the terminal cannot be used.
-pub fn run() -> Result<u8, AnswerError> {
+pub fn run() -> Result<u8, Failure> {
     let desk = match Desk::open("review", &[])? {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
@@ -72,7 +73,7 @@ pub fn run() -> Result<u8, AnswerError> {
 }
 
 /// Where the cursor cannot be moved: the table, and one card after the other.
-fn one_by_one(desk: &Desk) -> Result<u8, AnswerError> {
+fn one_by_one(desk: &Desk) -> Result<u8, Failure> {
     let mut report = Report::default();
     let waiting: Vec<Pending> =
         desk.queue.list(Timestamp::now())?.into_iter().filter(|one| one.state == State::Waiting).collect();
@@ -94,7 +95,7 @@ fn one_by_one(desk: &Desk) -> Result<u8, AnswerError> {
 /// Why a sitting ended before the person said so.
 enum Ended {
     Closed(Closed),
-    Failed(AnswerError),
+    Failed(Failure),
 }
 
 impl From<Closed> for Ended {
@@ -103,7 +104,7 @@ impl From<Closed> for Ended {
     }
 }
 
-impl<E: Into<AnswerError>> From<E> for Ended {
+impl<E: Into<Failure>> From<E> for Ended {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -188,7 +189,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Looks at the queue, now and then.
-    fn look_again(&mut self) -> Result<(), AnswerError> {
+    fn look_again(&mut self) -> Result<(), Failure> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());
         }
@@ -199,7 +200,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// The card of a request, judged once for as long as it waits.
-    fn card(&mut self, one: &Pending) -> Result<&Result<CardView, String>, AnswerError> {
+    fn card(&mut self, one: &Pending) -> Result<&Result<CardView, String>, Failure> {
         let name = name(one);
         if !self.cards.contains_key(&name) {
             // To look at one's own is no attempt; to answer it is.
@@ -210,10 +211,10 @@ impl<'a> Sitting<'a> {
             self.cards.insert(name.clone(), card);
         }
         // It was just put there.
-        self.cards.get(&name).ok_or_else(|| AnswerError::Record("the card is gone".to_owned()))
+        self.cards.get(&name).ok_or_else(|| Failure::Said("the card is gone".to_owned()))
     }
 
-    fn view(&mut self, columns: usize) -> Result<ReviewView, AnswerError> {
+    fn view(&mut self, columns: usize) -> Result<ReviewView, Failure> {
         let look = self.look;
         self.list.hold();
         let card = match self.list.here() {
@@ -273,7 +274,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Refuses it, as far as it still waits: not what stands in its place by now.
-    fn deny(&mut self) -> Result<(), AnswerError> {
+    fn deny(&mut self) -> Result<(), Failure> {
         let words = self.entry.take().unwrap_or_default();
         let words = Some(words.trim()).filter(|words| !words.is_empty());
         let chosen = self.list.left_of(&std::mem::take(&mut self.refused));

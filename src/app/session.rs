@@ -7,7 +7,8 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
-use super::desk::{AnswerError, Desk};
+use super::desk::Desk;
+use super::failure::Failure;
 use super::road::Road;
 use super::serve::message;
 use super::{exit, keeper, moment};
@@ -61,7 +62,7 @@ struct Stands {
 ///
 /// # Errors
 /// The record cannot be used.
-pub fn run(args: &SessionArgs) -> Result<u8, AnswerError> {
+pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     match &args.what {
         None => show(),
         Some(What::Resume { id, reason }) => resume(id.as_deref(), reason),
@@ -86,7 +87,7 @@ fn sessions(road: &Road) -> Result<Vec<Stands>, StoreError> {
     Ok(stands.collect())
 }
 
-fn show() -> Result<u8, AnswerError> {
+fn show() -> Result<u8, Failure> {
     let road = Road::open()?;
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
@@ -107,12 +108,12 @@ fn show() -> Result<u8, AnswerError> {
     Ok(exit::ALLOW)
 }
 
-fn trust(id: &str) -> Result<u8, AnswerError> {
+fn trust(id: &str) -> Result<u8, Failure> {
     let desk = match Desk::open("session", &["trust".to_owned(), id.to_owned()])? {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
-    let refused = |why: &str| -> Result<u8, AnswerError> {
+    let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)
     };
@@ -140,13 +141,13 @@ fn trust(id: &str) -> Result<u8, AnswerError> {
         user: &desk.road.caller.account.name,
         session: &session,
     };
-    let store = desk.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
     let number = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Grant {number} holds. To take it back: guard allow remove {number}")?;
     Ok(exit::ALLOW)
 }
 
-fn resume(id: Option<&str>, reason: &str) -> Result<u8, AnswerError> {
+fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
     let words: Vec<String> = ["resume"].into_iter().chain(id).map(ToOwned::to_owned).collect();
     let desk = match Desk::open("session", &words)? {
         Ok(desk) => desk,
@@ -154,7 +155,7 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, AnswerError> {
     };
     let mut known = sessions(&desk.road)?;
     known.retain(|one| id.map_or(one.stopped, |id| one.id == id || one.root == id));
-    let refused = |why: &str| -> Result<u8, AnswerError> {
+    let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)
     };
@@ -168,7 +169,7 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, AnswerError> {
         return refused("a session does not resume itself");
     }
     let by = &desk.road.caller.account.name;
-    let store = desk.road.store().map_err(|error| AnswerError::Record(error.to_string()))?;
+    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
     let row = store.resume(&one.root, &one.id, by, reason, Timestamp::now())?;
     writeln!(io::stdout(), "{} is asked about again (row {row}).", visible::text(&one.id))?;
     Ok(exit::ALLOW)

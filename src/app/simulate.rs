@@ -14,7 +14,7 @@ use jiff::Zoned;
 mod again;
 mod report;
 
-use super::log::LogError;
+use super::failure::Failure;
 use super::road::Road;
 use super::{exit, moment};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
@@ -53,10 +53,10 @@ const PART: u32 = 500;
 ///
 /// # Errors
 /// The record cannot be read, a time is none, or the other policy is not there or has problems.
-pub fn run(args: &SimulateArgs) -> Result<u8, LogError> {
+pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let time =
-        |name: &str, text: &str| moment::past(text, &now).map_err(|why| LogError::Usage(format!("--{name}: {why}")));
+        |name: &str, text: &str| moment::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
     let since = time("since", &args.since)?;
     let until = args.until.as_deref().map(|text| time("until", text)).transpose()?;
     let instead = instead(args)?;
@@ -96,13 +96,13 @@ fn policy_in_words(args: &SimulateArgs) -> String {
 }
 
 /// What is tried out; `None` for the policy as it is.
-fn instead(args: &SimulateArgs) -> Result<Option<Instead>, LogError> {
-    let there = |path: &Option<PathBuf>, folder: bool| -> Result<Option<PathBuf>, LogError> {
+fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
+    let there = |path: &Option<PathBuf>, folder: bool| -> Result<Option<PathBuf>, Failure> {
         let Some(path) = path else { return Ok(None) };
-        let about = std::fs::metadata(path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
+        let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         if about.is_dir() != folder {
             let what = if folder { "a folder" } else { "a file" };
-            return Err(LogError::Usage(format!("{}: {what} is expected", path.display())));
+            return Err(Failure::Said(format!("{}: {what} is expected", path.display())));
         }
         Ok(Some(std::path::absolute(path)?))
     };
@@ -122,15 +122,15 @@ struct Policies {
 }
 
 impl Policies {
-    fn open(instead: Option<Instead>) -> Result<Self, LogError> {
-        let now = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+    fn open(instead: Option<Instead>) -> Result<Self, Failure> {
+        let now = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
         let mut policies = Self { now, instead, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
         // In the root folder no project has a say.
         let bench = policies.bench(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
         if !problems.is_empty() {
             // Tightened as a broken configuration is, it would not show what was asked for.
-            return Err(LogError::Usage(format!("the policy has problems: {}", problems.join("; "))));
+            return Err(Failure::Said(format!("the policy has problems: {}", problems.join("; "))));
         }
         policies.known.insert(Vec::new(), bench);
         Ok(policies)
@@ -176,7 +176,7 @@ impl Policies {
     }
 }
 
-fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) -> Result<(), LogError> {
+fn take(store: &Store, id: i64, policies: &mut Policies, report: &mut Report) -> Result<(), Failure> {
     let entry: Entry = match store.entry(id) {
         Ok(entry) => entry,
         Err(StoreError::Pruned { .. }) => return Ok(()),

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use clap::Args;
 use jiff::Zoned;
 
-use super::log::LogError;
+use super::failure::Failure;
 use super::{exit, moment, road};
 use crate::judge::order;
 use crate::store::{Stats, Store};
@@ -29,9 +29,9 @@ const MOST: usize = 10;
 ///
 /// # Errors
 /// The record cannot be read, or the time is none.
-pub fn run(args: &StatsArgs) -> Result<u8, LogError> {
+pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let since = moment::past(&args.since, &now).map_err(|why| LogError::Usage(format!("--since: {why}")))?;
+    let since = moment::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
     let store = Store::open_existing(&road::paths()?)?;
     let stats = store.map_or_else(|| Ok(Stats::default()), |store| store.stats(since, now.time_zone()))?;
     let text = if args.json {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toml::de::{DeTable, DeValue};
 
-use super::desk::{AnswerError, Desk};
+use super::desk::Desk;
 use super::exit;
+use super::failure::Failure;
 use super::install::file;
 use super::log::named;
 use super::road::Road;
@@ -39,7 +40,7 @@ const KEY: &str = "trusted_folders";
 ///
 /// # Errors
 /// The configuration cannot be read or written, or there is no terminal.
-pub fn run(args: &TrustArgs) -> Result<u8, AnswerError> {
+pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
     if args.list {
         let road = Road::open()?;
         let folders = &road.policy().trusted_folders;
@@ -67,7 +68,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, AnswerError> {
     }
 }
 
-fn refuse(why: &str) -> Result<u8, AnswerError> {
+fn refuse(why: &str) -> Result<u8, Failure> {
     writeln!(io::stderr(), "guard: refused: {}", visible::text(why))?;
     Ok(exit::REFUSED)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use super::log::LogError;
+use super::failure::Failure;
 use super::log::prune::extent;
 use super::{exit, moment, road};
 use crate::store::{Audit, Head, Link, PrunedEnd, Store};
@@ -59,12 +59,12 @@ fn kept_heads(text: &str) -> Result<KeptHeads, String> {
 }
 
 impl KeptHeads {
-    fn read(&self) -> Result<Vec<Head>, LogError> {
+    fn read(&self) -> Result<Vec<Head>, Failure> {
         let path = match self {
             Self::One(head) => return Ok(vec![*head]),
             Self::File(path) => path,
         };
-        let wrong = |why: &str| LogError::Usage(format!("{}: {why}", path.display()));
+        let wrong = |why: &str| Failure::Said(format!("{}: {why}", path.display()));
         let mut bytes = Vec::new();
         let read = if path == Path::new("-") {
             io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes)
@@ -176,7 +176,7 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(heads: &[Head], store: Option<&Store>) -> Result<Self, LogError> {
+    fn of(heads: &[Head], store: Option<&Store>) -> Result<Self, Failure> {
         let mut told: Option<(Head, Kept)> = None;
         for head in heads {
             let kept = match store.map_or(Ok(Some(false)), |store| store.holds(head))? {
@@ -194,7 +194,7 @@ impl Checked {
                 told = Some((*head, kept));
             }
         }
-        let told = told.ok_or_else(|| LogError::Usage("there is no head".to_owned()))?;
+        let told = told.ok_or_else(|| Failure::Said("there is no head".to_owned()))?;
         Ok(Self { told, all: heads.len() })
     }
 }
@@ -203,7 +203,7 @@ impl Checked {
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
-pub fn run(args: &VerifyArgs) -> Result<u8, LogError> {
+pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let store = Store::open_existing(&road::paths()?)?;
     let audit = store.as_ref().map_or(Ok(Audit::default()), Store::verify)?;
     let kept = match &args.head {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use jiff::Timestamp;
 
+use super::failure::Failure;
 use super::{exit, road};
 use crate::channel::bell::{Bell, Heard};
-use crate::store::StoreError;
 use crate::store::queue::State;
 use crate::ui::pending::approvals;
 use crate::ui::visible;
@@ -24,23 +24,12 @@ pub struct WaitArgs {
     timeout: Option<u32>,
 }
 
-/// Why it cannot be waited for.
-#[derive(Debug, thiserror::Error)]
-pub enum WaitError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error("there is no request {0}: guard pending shows them")]
-    Unknown(String),
-}
-
 /// Waits, and returns 0 when it was approved, 126 when it was refused, 75 when there is no answer yet.
 ///
 /// # Errors
 /// There is no such request, or the queue cannot be read.
-pub fn run(args: &WaitArgs) -> Result<u8, WaitError> {
-    let unknown = || WaitError::Unknown(args.id.clone());
+pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
+    let unknown = || Failure::Said(format!("there is no request {}: guard pending shows them", args.id));
     let queue = road::requests()?.ok_or_else(unknown)?;
     let id = args.id.to_ascii_lowercase();
     let first = queue.find(&id)?.ok_or_else(unknown)?;

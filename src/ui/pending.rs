@@ -33,6 +33,8 @@ pub fn cut(text: &str, room: usize) -> String {
         }
         out.push(letter);
     }
-    out.push('…');
+    if room > 0 {
+        out.push('…');
+    }
     out
 }

@@ -15,10 +15,10 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use sha2::{Digest as _, Sha256};
 
 use super::super::keeper::Keeper;
-use super::super::log::LogError;
 use super::super::road::Road;
 use super::super::{exit, moment};
 use super::{PACE, forms, messages};
+use crate::app::failure::Failure;
 use crate::collector::position::Told;
 use crate::collector::{self, Datagrams, Position, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
@@ -235,8 +235,8 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
 ///
 /// # Errors
 /// There is none, or the record cannot be read.
-pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, LogError> {
-    let wrong = |why: String| LogError::Usage(why);
+pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, Failure> {
+    let wrong = |why: String| Failure::Said(why);
     let road = Road::open().map_err(|error| wrong(error.to_string()))?;
     let names: Vec<String> = to.map_or_else(|| road.policy().export_to.clone(), |to| vec![to.to_owned()]);
     if names.is_empty() {
@@ -305,14 +305,14 @@ pub(in crate::app) struct State {
 ///
 /// # Errors
 /// The record or what is remembered cannot be read.
-pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, LogError> {
+pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, Failure> {
     let store = road.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let zone = Zoned::now();
     let mut all = Vec::new();
     for name in &road.policy().export_to {
         let path = road.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
-        let told = Position::look(&path).map_err(|error| LogError::Usage(format!("{}: {error}", path.display())))?;
+        let told = Position::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
         match row {
@@ -351,8 +351,8 @@ pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, LogError> {
 ///
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
-pub(super) fn status() -> Result<u8, LogError> {
-    let road = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+pub(super) fn status() -> Result<u8, Failure> {
+    let road = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
     let states = states(&road)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::super::{exit, moment, road};
-use super::LogError;
+use crate::app::failure::Failure;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
 use crate::ui::visible;
@@ -37,8 +37,8 @@ struct Chapter {
 }
 
 /// Tells a day.
-pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, LogError> {
-    let wrong = |why: String| LogError::Usage(why);
+pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
+    let wrong = |why: String| Failure::Said(why);
     let at = moment::past(&args.day, now).map_err(wrong)?;
     let zone = now.time_zone();
     let date = at.to_zoned(zone.clone()).date();

@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
-use super::LogError;
+use crate::app::failure::Failure;
 use crate::app::road::Road;
 use crate::app::{exit, moment};
 use crate::channel::confirm::confirm;
@@ -32,11 +32,11 @@ pub(super) struct PruneArgs {
 /// The least age that may be named, in seconds: what happened today is not history.
 const LEAST: i64 = 24 * 60 * 60;
 
-pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, LogError> {
-    let road = Road::open().map_err(|error| LogError::Usage(error.to_string()))?;
+pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
+    let road = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
     let limit = match limit(args, &road, now) {
         Ok(limit) => limit,
-        Err(why) => return Err(LogError::Usage(why)),
+        Err(why) => return Err(Failure::Said(why)),
     };
     let Some(store) = road.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
@@ -93,7 +93,7 @@ fn limit(args: &PruneArgs, road: &Road, now: &Zoned) -> Result<Limit, String> {
     Ok(Limit { before, why: Why::Person })
 }
 
-fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Result<u8, LogError> {
+fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match (args.json, pruned) {
         (true, _) => {
@@ -143,7 +143,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn refuse(why: &str) -> Result<u8, LogError> {
+fn refuse(why: &str) -> Result<u8, Failure> {
     writeln!(io::stderr(), "guard: refused: {why}")?;
     Ok(exit::REFUSED)
 }

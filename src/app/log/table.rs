@@ -7,6 +7,7 @@ use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
 use crate::store::{End, Entry, Kind, ResultEntry, is_trial};
+use crate::ui::pending::cut;
 use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
 
@@ -144,24 +145,6 @@ fn ended(end: End) -> String {
             Err(_) => format!("signal {number}"),
         },
     }
-}
-
-/// The beginning of a text, and an ellipsis where something is missing.
-fn cut(text: &str, room: usize) -> String {
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    for letter in text.chars() {
-        if width(&out) + width(letter.encode_utf8(&mut [0; 4])) + 1 > room {
-            break;
-        }
-        out.push(letter);
-    }
-    if room > 0 {
-        out.push('…');
-    }
-    out
 }
 
 /// All that a row says.

@@ -69,7 +69,7 @@ fn names_of_tests(flags: &[Flag]) -> Vec<String> {
                 });
                 match name.filter(|name| of_path && !name.starts_with('/') || !name.contains('/')) {
                     // A name says more than a path.
-                    Some(name) if !not && !(of_path && here.is_some()) => here = Some(name),
+                    Some(name) if !(not || of_path && here.is_some()) => here = Some(name),
                     None if !of_path => return Vec::new(),
                     _ => {}
                 }

@@ -60,7 +60,7 @@ impl Walker<'_> {
             Some(path) => (path, Value::default()),
             None => {
                 let leading = value.leading();
-                let mut path = absolute(state, if leading.is_empty() { "." } else { &*leading })?;
+                let mut path = absolute(state, if leading.is_empty() { "." } else { &leading })?;
                 if leading.is_empty() && matches!(value.pieces.first(), Some(Piece::Unknown(_))) {
                     return None;
                 }

@@ -1,0 +1,31 @@
+//! Why a verb could not be done.
+
+use std::io;
+
+use super::road::RoadError;
+use crate::store::StoreError;
+
+/// Why a verb could not be done, as it is said in one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Road(#[from] RoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// An argument that means nothing, or what is not there.
+    #[error("{0}")]
+    Said(String),
+}
+
+/// What a verb that prints came to, where a reader who stops reading has seen enough.
+///
+/// # Errors
+/// It failed for another reason.
+pub fn unless_unread(done: Result<u8, Failure>) -> Result<u8, Failure> {
+    match done {
+        Err(Failure::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(super::exit::ALLOW),
+        other => other,
+    }
+}
