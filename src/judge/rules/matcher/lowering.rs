@@ -194,11 +194,12 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         && facts.kind == PathKind::File
         && !facts.symlink
         && stays_in_repository(&text, facts, git)
-        // What this line wrote there is nothing that is lost.
         && !is_opaque(view)
+        // What this line wrote there may be written over, so that a copy is put back.
         && !earlier(view).any(|(id, act)| {
-            let writes = matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append));
-            !writes && may_make(view.scene, id, act, path)
+            let writes = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append));
+            let over = writes(view.act) || ["mv", "cp", "install", "tee"].contains(&view.act.verb.key());
+            !(over && writes(act)) && may_make(view.scene, id, act, path)
         })
         && !moved_into(view, path)
 }

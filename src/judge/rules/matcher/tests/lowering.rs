@@ -178,6 +178,15 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
     assert!(!lowered(vec![by_name(&["*.txt"])], &file));
     assert!(!lowered(vec![program("unheard-of", &[]), by_name(&["a.txt"])], &file));
     assert!(!lowered(vec![effect(Effect::Write, &["a.txt"]), by_name(&["a.txt"])], &file));
+    let writing = |text: &str| effect(Effect::Write, &[text]);
+    let over = |acts: Vec<Act>| {
+        let rule = LOWERED.replace(":delete", ":write");
+        let last = acts.len() - 1;
+        let findings = found_with(&catalog(&[("one", &rule)]), &line(acts), &file);
+        findings.iter().filter(|finding| finding.act == Some(last)).all(|finding| finding.tier == Tier::Low)
+    };
+    assert!(over(vec![writing("a.txt"), writing("a.txt")]));
+    assert!(!over(vec![program("unheard-of", &[]), writing("a.txt")]));
     let changed = world("/home/me/project/a.txt", PathKind::File, GitFacts { clean: false, ..clean() });
     assert!(!lowered(vec![by_name(&["a.txt"])], &changed));
     let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());
