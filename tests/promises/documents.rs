@@ -1,14 +1,20 @@
-//! The man page, the completions and the README say what the program does.
+//! The manual pages, the completions and the README say what the program does.
 //!
 //! `GUARD_UPDATE=1 cargo test documents` writes the generated files anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 use guard::cli::Cli;
 use guard::config::manual;
+
+#[path = "documents/shown.rs"]
+mod shown;
+
+use shown::Shown;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -46,6 +52,7 @@ fn man_page() -> String {
     let mut page = String::from_utf8(page).unwrap();
     page.push_str(&manual::section());
     page.push_str(EXIT_STATUS);
+    page.push_str(SEE_ALSO);
     page
 }
 
@@ -82,8 +89,10 @@ not found
 guard check and guard explain: 0 allow, 1 ask, 2 deny.
 .br
 guard hook: as the agent understands it; 2 is always a denial.
-.SH \"SEE ALSO\"
-guard-agents(7), guard-patterns(5)
+";
+
+const SEE_ALSO: &str = ".SH \"SEE ALSO\"
+guard-patterns(5), guard-agents(7), guard-approvals(7), guard-record(7)
 ";
 
 #[test]
@@ -105,26 +114,101 @@ fn the_completions_are_made_from_the_command_line() {
     }
 }
 
+/// The documents that are written by hand.
+fn documents() -> Vec<(String, Shown)> {
+    let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let mut all = vec![("README.md".to_owned(), Shown::in_markdown(&read("README.md")))];
+    all.extend(pages().into_iter().map(|page| {
+        let shown = Shown::in_mdoc(&read(&page));
+        (page, shown)
+    }));
+    all
+}
+
+/// The manual pages that are written by hand, in mdoc.
+fn pages() -> Vec<String> {
+    let named = manuals().into_iter().map(|name| format!("man/{name}"));
+    named.filter(|page| fs::read_to_string(root().join(page)).unwrap().starts_with(".Dd ")).collect()
+}
+
+/// The names of all manual pages: `guard.1`.
+fn manuals() -> Vec<String> {
+    let folder = fs::read_dir(root().join("man")).unwrap();
+    let mut names: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 #[test]
-fn every_verb_that_the_readme_shows_is_one() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let command = Cli::command();
-    let verbs: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-    let (mut seen, mut fenced) = (0, false);
-    let shown = readme.lines().filter_map(|line| {
-        fenced ^= line.starts_with("```");
-        line.strip_prefix("    ").or(fenced.then_some(line))?.strip_prefix("guard ")
-    });
-    for line in shown {
-        let Some(word) =
-            line.split_whitespace().next().filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        else {
-            continue;
-        };
-        assert!(verbs.contains(&word), "the README shows `guard {word}`, which is no verb");
-        seen += 1;
+fn every_command_that_a_document_shows_is_one() {
+    for (name, shown) in documents() {
+        for command in &shown.commands {
+            let fault = shown::fault(command);
+            assert_eq!(fault, None, "{name} shows `guard {}`", command.join(" "));
+        }
+        for option in &shown.options {
+            assert!(shown::is_option(option), "{name} shows {option}, which no verb has");
+        }
+        let least = if name == "man/guard-patterns.5" { 4 } else { 20 };
+        assert!(shown.commands.len() >= least, "{name} shows hardly any command: {:?}", shown.commands);
     }
-    assert!(seen > 20, "the README shows hardly any verb");
+}
+
+#[test]
+fn every_key_that_a_document_names_is_one() {
+    // What guard-patterns(5) names are keys of pattern files; tests/promises/patterns.rs looks at those.
+    for (name, shown) in documents().into_iter().filter(|(name, _)| name != "man/guard-patterns.5") {
+        for key in &shown.keys {
+            assert!(shown::is_key(key), "{name} names {key}, which is no key of the configuration");
+        }
+        assert!(shown.keys.len() >= 4, "{name} names hardly any key: {:?}", shown.keys);
+    }
+}
+
+#[test]
+fn what_is_no_command_and_no_key_is_found() {
+    let shown = Shown::in_markdown(
+        "Say `guard pend` or `guard log --sinec 2h`:\n\n    guard export --format xml | guard verify\n    [queue]\n    wiat = 3\n\nwith `retention_dais`.\n",
+    );
+    let faults = shown.commands.iter().filter_map(|command| shown::fault(command));
+    assert_eq!(faults.collect::<Vec<_>>(), ["format is never xml", "guard has no pend", "log has no option --sinec"]);
+    assert_eq!(shown.keys, ["queue.wiat", "retention_dais"]);
+    assert!(!shown.keys.iter().any(|key| shown::is_key(key)));
+    let page = ".Ic guard log Fl -since Ar TIME\n.It Ic guard deny Fl r Qq no such\n.Fl -wtach\n.Pq Cm queue.wait , queue.wiat\n";
+    let shown = Shown::in_mdoc(page);
+    assert_eq!(shown.commands, [vec!["log", "--since", "TIME"], vec!["deny", "-r", "no", "such"]]);
+    assert_eq!(shown.commands.iter().find_map(|command| shown::fault(command)), None);
+    assert!(shown.options == ["--wtach"] && !shown::is_option("--wtach"));
+    assert_eq!(shown.keys.iter().map(|key| shown::is_key(key)).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn every_manual_page_is_named_by_the_readme_and_by_guard_1() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for name in manuals() {
+        let (page, section) = name.rsplit_once('.').unwrap();
+        let reference = format!("{page}({section})");
+        assert!(readme.contains(&format!("[{reference}](man/{name})")), "the README does not name {reference}");
+        assert!(page == "guard" || SEE_ALSO.contains(&reference), "guard(1) does not name {reference}");
+    }
+    for page in pages() {
+        let text = fs::read_to_string(root().join(&page)).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for at in (0..words.len()).filter(|at| words[*at].trim_start_matches('.') == "Xr") {
+            let named = format!("{}.{}", words[at + 1], words[at + 2]);
+            assert!(manuals().contains(&named), "{page} refers to {named}");
+        }
+    }
+}
+
+#[test]
+fn mandoc_warns_of_nothing_in_the_pages_that_are_written_by_hand() {
+    for page in pages() {
+        let lint =
+            Command::new("mandoc").args(["-T", "lint", "-W", "warning"]).arg(root().join(&page)).output().unwrap();
+        let said = String::from_utf8_lossy(&lint.stdout);
+        assert!(lint.status.success() && said.is_empty(), "{said}");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn page() -> String {
         page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(host.title), escape(host.shell)));
     }
     page.push_str(&format!(".TP\nAider\n\\fBSHELL=DIR/bash\\fR\n.PP\n{}\n", escape(EVERYWHERE)));
-    page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5)\n");
+    page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5), guard\\-approvals(7)\n");
     page
 }
 
