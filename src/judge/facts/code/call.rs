@@ -64,6 +64,12 @@ impl Reader<'_> {
     }
 
     pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
+        // A template behind a name is all that it is given.
+        if let ("js", Some(Token::Text(text))) = (self.language, self.peek(0)) {
+            let text = text.clone();
+            self.at += 1;
+            return vec![Expression::of_text(text)];
+        }
         // `exec {"rm"} "rm", …`: the block names the program.
         if self.mark(0, '{') {
             self.at += 1;

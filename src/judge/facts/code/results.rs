@@ -30,6 +30,12 @@ impl Reader<'_> {
                 Some(Expression { name, ..Expression::of_text(joined(arguments)) })
             }
             "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
+            // What has quotes in it is as good as a line.
+            "split" if callee == "shlex.split" && text(0)?.contains(['"', '\'', '\\']) => plain(text(0)?.to_owned()),
+            "split" if self.language == "python" && (callee == "shlex.split" || arguments.is_empty()) => {
+                let list = Some(first?.split_whitespace().map(value).collect());
+                Some(Expression { list, ..Expression::default() })
+            }
             "join" if matches!(callee, "join") && matches!(self.language, "js" | "ruby") => {
                 let all: Option<Vec<String>> = carried.iter().map(|value| Some(value.known()?.into_owned())).collect();
                 plain(all.filter(|all| !all.is_empty())?.join(text(0).unwrap_or(if self.language == "js" {
