@@ -209,7 +209,7 @@ fn another_way_to_a_function_is_that_function() {
     ] {
         has("js", text, "child_process.execSync(x)");
     }
-    has("js", "import {$} from 'bun'; await $`x y`.text()", "bun.$(x y)");
+    has("js", "import {$} from 'bun'; await $`x y`.text()", "$(x y)");
     has("python", "import shlex,os;os.execvp(shlex.split('x y'))", "os.execvp(x, y)");
     has("python", "import subprocess;subprocess.run('x y'.split())", "subprocess.run(x, y)");
     has("js", "['a'].forEach(f => require('fs').unlinkSync(f))", "fs.unlinkSync(a)");
