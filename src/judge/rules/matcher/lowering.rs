@@ -44,6 +44,12 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     if view.act.remote.is_some() || view.id > MAX_EARLIER || !facts.contains(&Lowering::Scratch) {
         return None;
     }
+    // A database server is where its data lie.
+    if view.act.verb.key() == "pg_ctl" {
+        let data = view.act.flags.iter().rev().find(|flag| flag.name.ends_with("-D"))?.value.as_ref()?;
+        let path = view.scene.placer.path(data, view.act.cwd.as_deref())?;
+        return is_temp(view, &path).then_some("its data lie in the temp directory");
+    }
     // It may be told to work elsewhere: `--git-dir`, `GIT_WORK_TREE`.
     let elsewhere = |name: &str| ["dir", "tree"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
     let told = view.act.flags.iter().any(|flag| elsewhere(&flag.name))
