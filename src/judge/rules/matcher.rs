@@ -119,7 +119,10 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     } else {
         None
     };
-    let here = || lowering::of_place(view, &rule.lower).map(|reason| vec![reason]);
+    let here = || {
+        let made = lowering::made(view, &rule.made_by, rule.tier);
+        made.or_else(|| lowering::of_place(view, &rule.lower)).map(|reason| vec![reason])
+    };
     let reasons = if rule.tier > Tier::Low { reasons.or_else(here) } else { None };
     let mut finding = from_rule(rule, view.act.span);
     finding.act = Some(view.id);

@@ -41,6 +41,9 @@ pub struct Rule {
     pub when: Match,
     /// Operands for which one of these facts holds do not count; if none are left, the finding is tier 1.
     pub lower: Vec<Lowering>,
+    /// Programs with their subcommands (`docker run`): what one of them made earlier in the line, by the same name, does
+    /// not count.
+    pub made_by: Vec<Vec<String>>,
 }
 
 /// What an act must be for a rule to match. Every part that is given must hold.

@@ -110,5 +110,6 @@ fn unreadable() -> Rule {
         notes: Vec::new(),
         when: Match { dry_run: true, ..Match::default() },
         lower: Vec::new(),
+        made_by: Vec::new(),
     }
 }

@@ -52,9 +52,16 @@ pub fn rule(
         notes: shape.notes.clone(),
         when,
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
+        made_by: makers(shape),
     };
     let examples = Examples { rule: id.to_owned(), bad: shape.bad.clone(), good: shape.good.clone() };
     if check.problems.is_empty() { Ok((rule, examples)) } else { Err(check.problems) }
+}
+
+/// The programs and subcommands that make what the rule takes away.
+fn makers(shape: &RuleShape) -> Vec<Vec<String>> {
+    let lines = shape.made_by.as_ref().map(|lines| lines.get_ref().as_slice()).unwrap_or_default();
+    lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
 struct Check<'a> {
@@ -98,6 +105,9 @@ impl Check<'_> {
             if count > 1 && tier < Tier::Medium {
                 self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the rule tier 2 or above");
             }
+        }
+        if let Some(made_by) = shape.made_by.as_ref().filter(|_| tier == Tier::Critical) {
+            self.fault(&made_by.span(), "made_by", "nothing lowers a rule of tier 4", "leave `made_by` out");
         }
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
             if tier == Tier::Critical {
