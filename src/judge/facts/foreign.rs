@@ -8,7 +8,7 @@ use super::act::{OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Val
 use super::code;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
-use super::question::FileFacts;
+use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::streams::Stream;
@@ -75,7 +75,36 @@ impl Walker<'_> {
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
-        self.calls(state, frame, language, read.calls, span);
+        let mut calls = read.calls;
+        if language == "sql" && self.is_scratch(state, act, &home) && !leaves_scratch(&source) {
+            calls.iter_mut().for_each(|call| call.args.push(Value::text("--scratch")));
+        }
+        self.calls(state, frame, language, calls, span);
+    }
+
+    /// Whether a client of databases in files is given one in memory, or one below the temp directory.
+    fn is_scratch(&self, state: &State, act: Option<usize>, home: &str) -> bool {
+        let Some(act) = act.and_then(|id| self.facts.acts.get(id)).filter(|act| act.remote.is_none()) else {
+            return false;
+        };
+        let Some(database) = act.operands.first().filter(|_| matches!(act.verb.key(), "sqlite3" | "duckdb")) else {
+            return false;
+        };
+        let value = &database.value;
+        if value.is(":memory:") || super::builtins::below_temporary(value).is_some() {
+            return true;
+        }
+        // Work that lies there is work, and a home is a home.
+        let is_work = |path: &str| {
+            let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
+            state.cwd.as_deref().is_some_and(below) || below(home)
+        };
+        let path = value.known().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
+        path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
+            .is_some_and(|path| {
+                let there = self.inquiry.path(&path);
+                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(&path))
+            })
     }
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
@@ -134,6 +163,12 @@ impl Walker<'_> {
         }
         self.leave(depth::TEXT);
     }
+}
+
+/// Whether statements turn to another database than the one that the client was given.
+fn leaves_scratch(source: &str) -> bool {
+    let source = source.to_ascii_lowercase();
+    ["attach", ".open", ".restore", ".read", "include"].iter().any(|word| source.contains(word))
 }
 
 /// Whether a piece is worked out by code.

@@ -85,6 +85,8 @@ impl Walker<'_> {
             }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
+            // A tool of go looks at what it is given, and runs none of it.
+            "go" if args.first().is_some_and(|field| field.value.is("tool")) => {}
             _ if reading.compiles => self.source_of_the_line(state, frame, args, span),
             _ => {}
         }
@@ -93,12 +95,15 @@ impl Walker<'_> {
     /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
     #[inline(never)]
     fn source_of_the_line(&mut self, state: &State, frame: &Frame, args: &[Field], span: Span) {
+        // What is only preprocessed is printed.
+        if args.iter().any(|field| field.value.is("-E")) {
+            return;
+        }
         // What it is told to write is no source.
-        let mut sources: Vec<Value> = (0..args.len())
-            .filter(|&at| at == 0 || !args[at - 1].value.is("-o"))
-            .filter_map(|at| self.content_of(state, &args[at].value))
-            .collect();
-        if args.iter().any(|field| field.value.is("-")) {
+        let read: Vec<&Field> =
+            (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
+        let mut sources: Vec<Value> = read.iter().filter_map(|field| self.content_of(state, &field.value)).collect();
+        if read.iter().any(|field| field.value.is("-")) {
             sources.push(self.stdin_of(state).0);
         }
         for text in sources.iter().filter(|text| !text.is_empty()) {

@@ -37,7 +37,12 @@ impl Walker<'_> {
             return;
         }
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
-        let fetches = reading.effects.iter().any(|derived| derived.effect == Effect::Fetch);
+        // A clone of a place on this machine comes from nowhere else.
+        let clones = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "git");
+        let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
+        let fetches = reading.effects.iter().any(|derived| {
+            derived.effect == Effect::Fetch && !(derived.on.iter().all(is_here) && !derived.on.is_empty())
+        });
         let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
         let read = reading
             .effects
@@ -145,7 +150,18 @@ impl Walker<'_> {
             // Nothing in the line reads it.
             return Taint::default();
         }
-        let reads = reading.effects.iter().filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show));
+        // `cut -d= -f1`: the names of the entries are not what they hold.
+        let given = |name: &str, text: &str| {
+            reading
+                .flags
+                .iter()
+                .any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|value| value.is(text)))
+        };
+        let names = given("-d", "=") && given("-f", "1");
+        let reads = reading
+            .effects
+            .iter()
+            .filter(|derived| derived.effect == Effect::Show || derived.effect == Effect::Load && !names);
         reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
             let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
             let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };

@@ -111,6 +111,7 @@ impl Reader<'_> {
                     self.calls.push(call);
                 }
             }
+            Some("def") if self.language == "python" => self.fixtures(),
             Some("with") if self.language == "python" => {
                 self.at += 1;
                 let value = self.expression(0);

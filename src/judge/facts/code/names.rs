@@ -6,7 +6,7 @@
 use super::calls::Reader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, FOUND, HOLE, results};
+use super::{Call, FOUND, HOLE, TEMPORARY, results};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::naming::is_secret_name;
 
@@ -258,6 +258,29 @@ impl Reader<'_> {
             }
         }
         names
+    }
+
+    /// What pytest hands to a test that nothing else calls: directories that it makes for it.
+    pub fn fixtures(&mut self) {
+        let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at..self.at)).unwrap_or_default();
+        let is = |token: &Token, known: &str| matches!(token, Token::Name(name) if name.ends_with(known));
+        let fixture = before.iter().any(|token| is(token, "fixture"));
+        self.at += 1;
+        let Some(function) = self.named(0) else { return };
+        let once = self.tokens.iter().filter(|token| matches!(token, Token::Name(name) if *name == function)).count();
+        let handed = once == 1 && (fixture || function.starts_with("test"));
+        for ahead in 1..32 {
+            match self.peek(ahead) {
+                Some(Token::Name(name)) if matches!(name.as_str(), "tmp_path" | "tmpdir") => {
+                    let name = name.clone();
+                    let text = if handed { TEMPORARY } else { HOLE };
+                    self.bound.insert(name, Expression::of_path(text.to_string()));
+                }
+                Some(Token::Mark(')')) | None => break,
+                _ => {}
+            }
+        }
+        self.at += 1;
     }
 
     /// What a function that is handed on takes: names that come to stand for what it is called on.
