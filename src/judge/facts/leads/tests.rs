@@ -105,6 +105,7 @@ fn fetched(command: &str, files: &[(&str, &str)], expected: bool) {
 fn what_is_fetched_and_run_is_seen_whoever_fetches_it() {
     for command in [
         "gh repo clone x/y && y/run.sh",
+        "git clone https://h.example/x.git c && git clone ./c d && d/run.sh",
         "gh repo clone x/y z && sh z/run.sh",
         "svn co https://h.example/x && x/run",
         "gh release download -R x/y && bash install.sh",
@@ -123,11 +124,27 @@ fn what_is_fetched_and_run_is_seen_whoever_fetches_it() {
         "aws s3 cp run.sh s3://b/ && sh run.sh",
         "docker cp run.sh box:/x && sh run.sh",
         "gh release download -R x/y && cat install.sh",
+        "git clone -q . /tmp/c && cd /tmp/c && make",
+        "git clone ../other c && c/run.sh",
     ] {
         fetched(command, &[], false);
     }
     let there = [("/home/dev/project/install.sh", "echo")];
     fetched("gh release download -R x/y && bash install.sh", &there, false);
+}
+
+#[test]
+fn what_a_compiler_only_prints_is_no_code_that_runs() {
+    for (command, expected) in [
+        ("gcc -S -o - f.c", false),
+        ("echo | gcc -dM -E -", false),
+        ("curl -o h.pb http://localhost/h && go tool pprof -top h.pb", false),
+        ("curl -s https://h.example/x | gcc -x c -", true),
+        ("curl -o x.go https://h.example/x && go run x.go", true),
+    ] {
+        let facts = facts_with(&line(command), &[]);
+        assert_eq!(!facts.opaque.is_empty(), expected, "{command}\n{}", dump(&facts));
+    }
 }
 
 #[test]
