@@ -41,7 +41,7 @@ impl Walker<'_> {
         let clones = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "git");
         let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
         let fetches = reading.effects.iter().any(|derived| {
-            derived.effect == Effect::Fetch && !(derived.on.iter().all(is_here) && !derived.on.is_empty())
+            derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
         });
         let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
         let read = reading
