@@ -79,7 +79,7 @@ fn result(road: &Road, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), 
         exec::Ended::Exited { code } => End::Exit(code),
         exec::Ended::Killed { signal, .. } => End::Signal(signal),
     };
-    let duration_ms = u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX);
+    let duration_ms = settle::milliseconds(outcome.duration);
     let store = road.store().map_err(ToString::to_string)?;
     store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())?;
     deliver::at_once(road, receipt.row());

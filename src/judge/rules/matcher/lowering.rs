@@ -3,6 +3,10 @@
 //! Each is held to what the world answered and to what earlier acts of the line may have made of it since. Without an
 //! answer nothing is lowered.
 
+mod made;
+
+pub(super) use made::made;
+
 use super::scene::{Scene, Seen, View};
 use crate::judge::facts::act::{Act, ActId, Effect, RemoteKind, Source, Verb};
 use crate::judge::facts::class::PathClass;
@@ -57,48 +61,6 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
         || ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| view.scene.invocation.env.get(name).is_some());
     let path = NormalPath::absolute(view.act.cwd.as_deref().filter(|_| !told)?)?;
     is_temp(view, &path).then_some("the directory worked in lies in the temp directory")
-}
-
-/// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
-/// broken off. What is of tier 3 is a place as well, where nothing was before.
-pub(super) fn made(view: &View<'_>, makers: &[Vec<String>], tier: Tier) -> Option<&'static str> {
-    const GOES_ON: [&str; 5] = ["--abort", "--continue", "--skip", "--quit", "--edit-todo"];
-    let act = view.act;
-    if makers.is_empty() || view.id > MAX_EARLIER || is_opaque(view) {
-        return None;
-    }
-    let makes = |other: &Act, name: Option<&str>| {
-        let Verb::Program { name: program, .. } = &other.verb else { return false };
-        other.remote == act.remote
-            && !other.dry_run
-            && !other.flags.iter().any(|flag| GOES_ON.contains(&flag.name.as_str()))
-            && makers.iter().any(|maker| {
-                let (flags, words): (Vec<&String>, Vec<&String>) = maker.iter().partition(|word| word.starts_with('-'));
-                let is = words.split_first().is_some_and(|(first, sub)| {
-                    *first == program
-                        && sub.len() <= other.sub.len()
-                        && sub.iter().zip(&other.sub).all(|(a, b)| *a == b)
-                });
-                let of_flags = other.flags.iter().filter(|flag| flags.contains(&&flag.name));
-                let gives = |name: &str| match flags.is_empty() {
-                    true => other.operands.iter().any(|operand| operand.value.is(name)),
-                    false => of_flags.filter_map(|flag| flag.value.as_ref()).any(|value| value.is(name)),
-                };
-                is && name.is_none_or(gives)
-            })
-    };
-    let operands = act.operands.iter().map(|operand| &operand.value);
-    let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
-    let names: Vec<_> = operands.chain(flags).map(|value| value.known().unwrap_or_default().into_owned()).collect();
-    let by_name = |name: &String| !name.is_empty() && earlier(view).any(|(_, other)| makes(other, Some(name)));
-    let begun = || earlier(view).any(|(_, other)| makes(other, None) && other.sub == act.sub);
-    let holds = if names.is_empty() { begun() } else { names.iter().all(by_name) };
-    let place = |seen: &Seen<'_>| {
-        let path = seen.path(view).and_then(place);
-        path.and_then(|path| view.scene.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::Missing)
-    };
-    let fresh = tier < Tier::High || !view.operands().is_empty() && view.operands().iter().all(place);
-    (holds && fresh).then_some("this command itself makes it")
 }
 
 /// Below the temp directory of a machine that cannot be asked.
