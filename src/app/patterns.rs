@@ -17,7 +17,7 @@ use super::exit;
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
 use crate::ui::style::{self, Line, Look};
 
-pub use test::{Failure, example_failures};
+pub use test::{Failure, example_failures, example_tier};
 
 /// The arguments of `guard patterns`.
 #[derive(Debug, Args)]

@@ -1,8 +1,9 @@
 //! Pattern files: the built-in rules do what their examples say, and a wrong file is named and harms no other.
 
-use guard::app::patterns::example_failures;
+use guard::app::patterns::{example_failures, example_tier};
 use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
 use guard::judge::rules::source::{Nothing, read};
+use guard::judge::tier::Tier;
 
 use crate::harness::home::Home;
 
@@ -33,6 +34,23 @@ fn wrong_in_project(body: &str) -> Vec<String> {
 fn every_built_in_rule_finds_its_bad_examples_and_leaves_its_good_ones_alone() {
     let failures = example_failures(&Catalog::builtin(), &|_| true);
     assert_eq!(failures, [], "{failures:#?}");
+}
+
+#[test]
+fn what_a_rule_calls_good_no_rule_asks_about_and_what_it_leaves_to_others_one_of_them_does() {
+    let catalog = Catalog::builtin();
+    let mut wrong = Vec::new();
+    for examples in catalog.examples() {
+        for (commands, asked) in [(&examples.good, false), (&examples.other, true)] {
+            for command in commands {
+                let (tier, rules) = example_tier(command, &catalog, Tier::Medium);
+                if (tier >= Tier::Medium) != asked {
+                    wrong.push(format!("{}: {command}: tier {} {rules:?}", examples.rule, tier.number()));
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0], "{wrong:#?}");
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value
     if let (Some(value), Some(examples)) = (value.as_object_mut(), examples) {
         value.insert("bad".to_owned(), json!(examples.bad));
         value.insert("good".to_owned(), json!(examples.good));
+        value.insert("other".to_owned(), json!(examples.other));
     }
     value
 }
@@ -142,6 +143,9 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
     }
     for command in examples.map(|examples| examples.good.as_slice()).unwrap_or_default() {
         lines.push(Line::of(Style::Dim, "  leaves alone  ").with(Style::Plain, command));
+    }
+    for command in examples.map(|examples| examples.other.as_slice()).unwrap_or_default() {
+        lines.push(Line::of(Style::Dim, "  of another    ").with(Style::Plain, command));
     }
     lines.push(Line::new());
     lines

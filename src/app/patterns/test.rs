@@ -6,6 +6,7 @@ use super::{Out, PatternsError, Shelf, TestArgs, assumed, exit, read};
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::Examples;
+use crate::judge::tier::Tier;
 use crate::ui::style::{Line, Style};
 
 /// An example that does not do what it is there for.
@@ -13,7 +14,7 @@ use crate::ui::style::{Line, Style};
 pub struct Failure {
     pub rule: String,
     pub command: String,
-    /// It stands under `bad` and the rule does not find it; else it stands under `good` and the rule does.
+    /// It stands under `bad` and the rule does not find it; else it stands under `good` or `other` and the rule does.
     pub missed: bool,
     /// What was found instead, by rule and tier.
     pub found: Vec<String>,
@@ -26,11 +27,20 @@ pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec
     let policy = Policy::default();
     let mut failures = Vec::new();
     for examples in catalog.examples().iter().filter(|examples| wanted(&examples.rule)) {
-        for (commands, should) in [(&examples.bad, true), (&examples.good, false)] {
+        for (commands, should) in [(&examples.bad, true), (&examples.good, false), (&examples.other, false)] {
             failures.extend(commands.iter().filter_map(|command| fails(examples, command, should, catalog, &policy)));
         }
     }
     failures
+}
+
+/// What `command` comes to by all rules together, in the world that examples are judged in: its tier, and the rules that
+/// put it at or above `least`.
+#[must_use]
+pub fn example_tier(command: &str, catalog: &Catalog, least: Tier) -> (Tier, Vec<String>) {
+    let risk = assumed::judged(command, catalog, &Policy::default()).risk;
+    let counts = risk.findings.iter().filter(|finding| finding.tier >= least && finding.lowered.is_none());
+    (risk.tier, counts.map(|finding| finding.rule.clone()).collect())
 }
 
 fn fails(examples: &Examples, command: &str, should: bool, catalog: &Catalog, policy: &Policy) -> Option<Failure> {
@@ -78,7 +88,7 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
         .examples()
         .iter()
         .filter(|examples| wanted.contains(&examples.rule))
-        .map(|examples| examples.bad.len() + examples.good.len())
+        .map(|examples| examples.bad.len() + examples.good.len() + examples.other.len())
         .sum();
     let failures = example_failures(catalog, &|id| wanted.iter().any(|known| known == id));
     if args.json {

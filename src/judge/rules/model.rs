@@ -272,10 +272,14 @@ pub struct HostList {
     pub names: Vec<String>,
 }
 
-/// An example of a rule.
+/// The examples of a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Examples {
     pub rule: String,
+    /// It finds these.
     pub bad: Vec<String>,
+    /// It leaves these alone.
     pub good: Vec<String>,
+    /// It leaves these alone, and another rule finds them.
+    pub other: Vec<String>,
 }

@@ -241,6 +241,7 @@ pub struct RuleShape {
     pub notes: Vec<Note>,
     pub bad: Vec<String>,
     pub good: Vec<String>,
+    pub other: Vec<String>,
 }
 
 impl RuleShape {
@@ -282,6 +283,7 @@ impl RuleShape {
             notes: from.words("notes"),
             bad: from.lines("bad"),
             good: from.lines("good"),
+            other: from.lines("other"),
         }
     }
 }
