@@ -5,7 +5,8 @@
 //! from `target/release`. So the linker is told here: `-static-pie`, and a folder, looked into first, in which each
 //! library that the standard library asks for stands for its archive. The program stays position-independent.
 //!
-//! A static program relocates itself, which src/entry.rs prepares on x86-64.
+//! A static program relocates itself, which src/entry.rs prepares on x86-64. A release also has what the start runs put
+//! together, and is without what only unwinding would read.
 //!
 //! Nothing changes where an archive is missing, on other systems, when compiling for another machine, and with
 //! `GUARD_LINK=dynamic`.
@@ -64,11 +65,22 @@ fn statically(out: &Path) -> io::Result<()> {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
     if is("PROFILE", "release") {
-        let script = folder.join("without-unwinding.ld");
-        fs::write(&script, WITHOUT_UNWINDING)?;
+        let script = folder.join("sections.ld");
+        fs::write(&script, format!("{}{WITHOUT_UNWINDING}", start_together()?))?;
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
     Ok(())
+}
+
+/// What runs at every start, side by side before the rest: a page is brought in with those around it, and strewn over
+/// the program the start would touch nearly all of them. The list is written by `.cargo/order`; its groups, parted by
+/// empty lines, follow one another.
+fn start_together() -> io::Result<String> {
+    const LIST: &str = ".cargo/start.sections";
+    println!("cargo::rerun-if-changed={LIST}");
+    let list = fs::read_to_string(LIST)?;
+    let sections: Vec<_> = list.lines().filter(|line| !line.starts_with('#')).collect();
+    Ok(format!("SECTIONS {{ .text.start : {{\n{}\n}} }} INSERT BEFORE .text;\n", sections.join("\n")))
 }
 
 /// Leaves out the tables for unwinding, a twelfth of the program. Nothing reads them where a panic aborts, as it does

@@ -10,7 +10,9 @@
 // At the entry the stack pointer leads to the arguments and `rdx` holds what `_start` is to call at the end: both are
 // handed on untouched.
 core::arch::global_asm!(
+    ".pushsection .text.guard_start, \"ax\", @progbits",
     ".globl guard_start",
+    ".type guard_start, @function",
     "guard_start:",
     "    mov r8, rdx",
     "    lea rdi, [rip + __init_array_start]",
@@ -22,6 +24,7 @@ core::arch::global_asm!(
     "    syscall",
     "    mov rdx, r8",
     "    jmp _start",
+    ".popsection",
     page = const -4096_i32,
     advice = const libc::MADV_POPULATE_WRITE,
     call = const libc::SYS_madvise,
