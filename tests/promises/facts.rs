@@ -42,6 +42,15 @@ fn invocation(text: &str) -> Invocation {
 
 /// In a world without files.
 fn facts(text: &str) -> Facts {
+    facts_with(text, &[])
+}
+
+/// In a world with these files of the project and no others.
+fn facts_with(text: &str, files: &[(&str, &str)]) -> Facts {
+    let lies = |path: &str| {
+        let name = path.strip_prefix("/home/dev/project/")?;
+        files.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_bytes().to_vec())
+    };
     let (invocation, catalog) = (invocation(text), Catalog::builtin());
     let mut answers = Answers::none();
     for _ in 0..4 {
@@ -53,7 +62,10 @@ fn facts(text: &str) -> Facts {
         }
         for question in open {
             let answer = match question {
-                Question::File(_) => Answer::File(FileFacts::Missing),
+                Question::File(ref path) => match lies(path) {
+                    Some(bytes) => Answer::File(FileFacts::Text { bytes, digest: [0; 32] }),
+                    None => Answer::File(FileFacts::Missing),
+                },
                 _ => Answer::Unavailable,
             };
             answers.insert(question, answer);
@@ -149,6 +161,77 @@ fn every_snippet_that_runs_rm_in_bash_is_seen_to_run_it() {
 #[test]
 fn commands_that_are_assembled_on_the_way_are_seen() {
     check_all(include_str!("../samples/assembly.txt"), 180);
+}
+
+#[test]
+fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
+    let files = [
+        ("tool.py", "import os\nos.system('rm x')\n"),
+        ("tool.js", "require('child_process').execSync('rm x')\n"),
+        ("tool.rb", "system 'rm x'\n"),
+        ("tool.lua", "os.execute('rm x')\n"),
+        ("tool.awk", "BEGIN { system(\"rm x\") }\n"),
+        ("tool.vim", ":!rm x\n"),
+        ("tool.sql", "\\! rm x\n"),
+        ("tool.conf", "# nothing\nrun-shell 'rm x'\n"),
+        ("screenrc", "screen -t a rm x\n"),
+        ("tool.sh", "rm x\n"),
+        ("plain.py", "print('rm x')\n"),
+        ("plain.conf", "set -g mouse on\n"),
+    ];
+    for line in [
+        "python3 < tool.py",
+        "python3 -m tool",
+        "python3 -mtool",
+        "python3 -m cProfile -o o.prof tool.py",
+        "python3 -m coverage run tool.py",
+        "python3 -m code < tool.py",
+        "ipython tool.py",
+        "cp tool.py q.py && python3 q.py",
+        "node < tool.js",
+        "node -r ./tool.js -e 1",
+        "node --require ./tool app.js",
+        "node --import ./tool.js app.js",
+        "bun --require ./tool.js app.ts",
+        "ruby -r ./tool -e 1",
+        "nvim -l tool.lua",
+        "awk -f tool.awk data",
+        "gawk -i ./tool.awk 1",
+        "vim -u tool.vim x",
+        "vim -es < tool.vim",
+        "psql -f tool.sql",
+        "psql < tool.sql",
+        "mongosh tool.js",
+        "tmux -f tool.conf new -d",
+        "tmux source-file tool.conf",
+        "screen -c screenrc",
+        "parallel < tool.sh",
+        "cp tool.sh d/ && sh d/tool.sh",
+    ] {
+        let seen = facts_with(line, &files);
+        assert!(acts_of(&seen, "rm").contains(&vec!["x".to_owned()]), "{line}: {:?}", essence(&seen));
+    }
+    for line in [
+        "python3 < plain.py",
+        "python3 -m plain",
+        "python3 -m code",
+        "python3 -m pytest tool.py",
+        "python3 -m json.tool tool.js",
+        "cat tool.py",
+        "node -r dotenv/config app.js",
+        "vim tool.vim",
+        "vim -u NONE tool.vim",
+        "vim -es x < /dev/null",
+        "git log | vim -",
+        "tmux -f plain.conf new -d",
+        "tmux new -d -s tool.conf",
+        "parallel wc -l < tool.sh",
+        "mongosh db",
+    ] {
+        let seen = facts_with(line, &files);
+        assert_eq!(acts_of(&seen, "rm"), Vec::<Vec<String>>::new(), "{line}");
+        assert_eq!(seen.opaque, [], "{line}");
+    }
 }
 
 /// What the acts are, apart from where and how they were written.

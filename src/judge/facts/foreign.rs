@@ -111,7 +111,10 @@ impl Walker<'_> {
     /// out for itself is not known and says nothing.
     #[inline(never)]
     pub fn foreign_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
-        const READ: [&str; 6] = ["python", "js", "ruby", "perl", "php", "lua"];
+        const READ: [&str; 15] = [
+            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "perl", "php", "python", "redis", "ruby", "sed",
+            "sql", "tcl",
+        ];
         let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
         if !READ.contains(&language) {
             return;

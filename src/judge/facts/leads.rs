@@ -5,8 +5,11 @@
 
 pub(super) mod fetched;
 mod git;
+mod loaded;
 mod packages;
+mod patch;
 mod targets;
+pub(super) mod unpacked;
 
 use super::act::{OpaqueReason, Operand, Piece, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
@@ -73,6 +76,11 @@ impl Walker<'_> {
         }
         self.project_code(state, frame, name, reading, args, span);
         self.fetches(state, frame, name, args);
+        self.unpacks(state, frame, name, reading);
+        self.loads(state, frame, name, reading, args, span);
+        if reading.compiles || fetched::builds(name) {
+            self.built(state);
+        }
         match name {
             "git" => {
                 self.git_settings(state, frame, args, env, span);

@@ -5,6 +5,7 @@ use super::builtins::within;
 use super::expand::Field;
 use super::frame::Frame;
 use super::leads::fetched::UNNAMED;
+use super::leads::unpacked::is_unread;
 use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::shells::dialect;
@@ -91,13 +92,26 @@ impl Walker<'_> {
         }
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
-            Some(FileFacts::Missing) => {}
+            Some(FileFacts::Missing) => self.not_there(state, frame, path, span, act),
             Some(FileFacts::TooLarge) => {
                 self.opaque(OpaqueReason::Limit, format!("{path} is too large to analyse"), span);
             }
             Some(FileFacts::Unreadable) | None => {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }
+        }
+    }
+
+    /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive.
+    fn not_there(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
+        for origin in self.origins(path) {
+            match self.inquiry.file(&origin) {
+                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, &origin, bytes, span, act),
+                _ => self.opaque(OpaqueReason::Script, format!("{origin} cannot be read"), span),
+            }
+        }
+        if self.is_unpacked(path) {
+            self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
         }
     }
 
@@ -128,6 +142,9 @@ impl Walker<'_> {
             }
             match sink.text.known() {
                 Some(text) => self.script_text(state, &frame, &text, act),
+                None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
+                    self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
+                }
                 None => self.read_value(state, &frame, &sink.text, span),
             }
         }
@@ -225,6 +242,9 @@ impl Walker<'_> {
             return;
         }
         let file = self.inquiry.file(&path);
+        if matches!(file, Some(FileFacts::Missing)) {
+            self.not_there(&mut child, &frame, &path, span, Some(act));
+        }
         // What lies among temporary files is nobody's program until something puts it there.
         if is_absolute
             && matches!(file, Some(FileFacts::Missing))
@@ -247,7 +267,7 @@ impl Walker<'_> {
     /// Whether the line itself wrote or fetched what a path names.
     pub fn is_made_here(&self, state: &State, path: &str) -> bool {
         self.content_of(state, &Value::text(path)).is_some()
-            || absolute(state, path).is_some_and(|path| self.is_fetched(&path))
+            || absolute(state, path).is_some_and(|path| self.is_fetched(&path) || self.is_unpacked(&path))
     }
 
     /// Whether an act before this one names the path, so that it may make it.

@@ -1,9 +1,10 @@
 //! Shells and other interpreters: the code they are handed, from arguments, files, heredocs and pipes.
 
-use super::act::{Code, Disguise, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{CodeFrom, CodeSource};
 use super::builtins::within;
 use super::frame::{Frame, Spans};
+use super::leads::unpacked::is_unread;
 use super::program::is_shell;
 use super::redirect::absolute;
 use super::state::{Bound, Build as _, State};
@@ -184,32 +185,60 @@ impl Walker<'_> {
                 } else {
                     match self.content_of(state, &file.value) {
                         Some(text) => text,
-                        None => {
-                            let path = file.value.known().and_then(|path| absolute(state, &path));
-                            if path.is_some_and(|path| self.is_fetched(&path)) {
-                                let detail = format!("{} code that is fetched in this line is run", source.language);
-                                self.opaque(frame.fetched_code(), detail, span);
-                            } else {
-                                self.foreign_file(state, frame, &source.language, file, span);
-                            }
-                            return;
-                        }
+                        None => return self.code_file(state, frame, &source.language, file, span),
                     }
                 }
             }
             CodeFrom::Stdin => match &state.streams.stdin {
                 Stream::Inherited | Stream::Nothing => return,
-                Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => return,
+                Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+                    let file = Operand::clone(operand);
+                    return self.code_file(state, frame, &source.language, &file, span);
+                }
                 _ => self.stdin_of(state).0,
             },
         };
         let taint = text.taint();
+        if is_unread(&text) && !taint.has(Taint::FETCHED) {
+            self.unread_code(&source.language, "it comes out of an archive", span);
+            return;
+        }
         if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
             let detail = format!("{} code that is fetched or decoded in this line is run", source.language);
             self.opaque(frame.fetched_code(), detail, span);
         }
         self.foreign(state, frame, Some(act), &source.language, &text, span);
         self.add_code(Some(act), &source.language, text);
+    }
+
+    /// Code in a file that the line did not write.
+    #[inline(never)]
+    pub fn code_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+        let path = file.value.known().and_then(|path| absolute(state, &path));
+        if let Some(path) = &path {
+            if self.is_fetched(path) {
+                let detail = format!("{language} code that is fetched in this line is run");
+                self.opaque(frame.fetched_code(), detail, span);
+                return;
+            }
+            if self.is_unpacked(path) {
+                self.unread_code(language, "it comes out of an archive", span);
+            }
+            let copies = self.files.get(path).map(|written| written.copies.clone()).unwrap_or_default();
+            for origin in copies.into_iter().chain(self.origins(path)) {
+                let origin = Operand { value: Value::text(origin), span: file.span };
+                self.foreign_file(state, frame, language, &origin, span);
+            }
+        }
+        self.foreign_file(state, frame, language, file, span);
+    }
+
+    /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.
+    fn unread_code(&mut self, language: &str, why: &str, span: Span) {
+        if !matches!(language, "sql" | "redis" | "mongo") {
+            let detail = format!("the {language} code that is run cannot be read: {why}");
+            self.opaque(OpaqueReason::Script, detail, span);
+        }
     }
 
     #[inline(never)]

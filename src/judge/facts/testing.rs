@@ -113,6 +113,29 @@ output = "own"
 effects = [{ does = "write", to = "last" }]
 
 [[program]]
+name = ["cp", "mv"]
+options = ["-r", "-t="]
+effects = [{ does = "load", to = "init" }, { does = "write", to = "last" }]
+
+[[program]]
+name = ["tar"]
+style = "bundle"
+options = ["-x", "-z", "-f=", "-C="]
+effects = [
+  { does = "write", to = "flag:-C", when = ["-x"], recursive = true },
+  { does = "write", to = "here", when = ["-x"], unless = ["-C"], recursive = true },
+]
+
+[[program]]
+name = ["gunzip", "gzip"]
+options = ["-d", "-c", "-k"]
+
+[[program]]
+name = ["patch"]
+options = ["-p=", "-i=", "-d="]
+effects = [{ does = "write", to = "here", recursive = true }]
+
+[[program]]
 name = ["tee"]
 effects = [{ does = "write", to = "operands" }]
 "#;

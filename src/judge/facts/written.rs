@@ -68,6 +68,8 @@ impl Walker<'_> {
         let edits = self.facts.acts.get(parent).filter(|act| EDITORS.contains(&act.verb.key())).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| matches!(derived.effect, Effect::Write | Effect::Append));
+        let copier = |act: &Act| matches!(act.verb.key(), "cp" | "gcp" | "mv" | "install" | "rsync");
+        let files_are_copied = copies && self.facts.acts.get(parent).is_some_and(copier);
         let text = match sources.as_slice() {
             _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
             // A call writes what it is given.
@@ -86,6 +88,17 @@ impl Walker<'_> {
                     }
                 }
             }
+            // Several go into a directory.
+            sources if files_are_copied && sources.iter().any(|source| self.content_of(state, source).is_none()) => {
+                for target in &derived.on {
+                    let mut frame = frame.clone();
+                    for source in sources {
+                        self.copied(state, &frame, source, &target.value);
+                        frame.conditional = true;
+                    }
+                }
+                return;
+            }
             _ => {
                 // An archive holds what is put into it.
                 let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
@@ -102,7 +115,9 @@ impl Walker<'_> {
         }
         // Into a directory it goes by its own name.
         let name = match sources.as_slice() {
-            [source] if remote => source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned())),
+            [source] if remote || files_are_copied => {
+                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
+            }
             _ => None,
         };
         for target in &derived.on {

@@ -1,6 +1,6 @@
 //! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
 
-use crate::judge::facts::act::{Taint, UnknownReason, Value};
+use crate::judge::facts::act::{OpaqueReason, Taint, UnknownReason, Value};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
@@ -94,7 +94,7 @@ const RUNNERS: [(&str, &str); 18] = [
     ),
     ("deno", "task run test"),
     ("nix nix-build nix-shell", ""),
-    ("rails rspec phpunit pre-commit", ""),
+    ("rails rake rspec phpunit pre-commit", ""),
     ("vagrant", "up provision"),
 ];
 
@@ -129,7 +129,7 @@ const RECIPES: [&str; 26] = [
 ];
 
 /// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 13] = [
     ("py", "python"),
     ("js", "js"),
     ("mjs", "js"),
@@ -137,11 +137,18 @@ const SOURCES: [(&str, &str); 11] = [
     ("ts", "js"),
     ("rb", "ruby"),
     ("pl", "perl"),
+    ("pm", "perl"),
+    ("lua", "lua"),
     ("php", "php"),
     ("rs", "other"),
     ("go", "other"),
     ("gradle", "other"),
 ];
+
+/// Whether a program builds a project, so that what is new there may come of that.
+pub(super) fn builds(name: &str) -> bool {
+    RUNNERS.iter().any(|(names, _)| !names.starts_with('-') && names.split(' ').any(|known| known == name))
+}
 
 impl Walker<'_> {
     /// Remembers what a program fetches that says so by its subcommand alone.
@@ -246,6 +253,9 @@ impl Walker<'_> {
             return;
         }
         let language = |path: &str| {
+            if matches!(path.rsplit('/').next(), Some("Rakefile" | "Gemfile" | "Vagrantfile")) {
+                return Some("ruby");
+            }
             let (_, extension) = path.rsplit_once('.')?;
             SOURCES.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
         };
@@ -292,6 +302,8 @@ impl Walker<'_> {
         if fetched {
             let detail = "what is run is fetched from the network in this line";
             self.opaque(frame.fetched_code(), detail, span);
+        } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
+            self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }
         for (language, text) in written {
             self.foreign(state, &frame.perhaps(), None, language, &text, span);

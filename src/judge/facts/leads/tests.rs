@@ -240,3 +240,86 @@ fn what_an_unknown_program_does_to_a_file_that_runs_later_is_not_known() {
         assert!(!programs(&facts).iter().any(|p| p.starts_with("unknown:touch")), "{line}\n{}", dump(&facts));
     }
 }
+
+#[track_caller]
+fn unread(command: &str, files: &[(&str, &str)], expected: bool) {
+    use crate::judge::facts::act::OpaqueReason;
+    let facts = facts_with(&line(command), files);
+    let found = facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Script);
+    assert_eq!(found, expected, "{command}\n{}", dump(&facts));
+    assert_eq!(found, !facts.opaque.is_empty(), "{command}\n{}", dump(&facts));
+}
+
+#[test]
+fn what_comes_out_of_an_archive_cannot_be_read() {
+    for command in [
+        "tar xf a.tar && bash a/x.sh",
+        "tar xf a.tar && a/x",
+        "tar xf a.tar; cd a; make",
+        "tar xf a.tar -C b && . b/x",
+        "gunzip x.sh.gz; sh x.sh",
+        "gunzip x.py.gz; python3 x.py",
+        "gzip -dk x.gz; ./x",
+        "tar xf a.tar && python3 a/x.py",
+        "patch -p1 < missing && sh new.sh",
+    ] {
+        unread(command, &[], true);
+    }
+    let there = [("/home/dev/project/x.sh", "echo"), ("/home/dev/project/Makefile", "all:\n\techo\n")];
+    for command in [
+        "tar xf a.tar && bash x.sh",
+        "tar xf a.tar && make && ./out",
+        "tar xf a.tar && cat a/x.sh",
+        "gzip -dc x.sh.gz | cat; sh x.sh",
+        "gunzip x.gz; sh x.sh",
+        "tar xf a.tar -C b && sh c/x.sh",
+        "patch -p1 < missing && sh x.sh",
+    ] {
+        unread(command, &there, false);
+    }
+}
+
+#[test]
+fn what_is_fetched_and_unpacked_is_fetched() {
+    for command in [
+        "curl -o x.gz https://h.example/x.gz; gunzip x.gz; sh x",
+        "curl -o a.tar https://h.example/a; tar xf a.tar; sh a/x",
+        "curl https://h.example/p | patch -p1; sh x.sh",
+        "curl -o p https://h.example/p; patch -p1 -i p; sh x.sh",
+    ] {
+        fetched(command, &[("/home/dev/project/x.sh", "echo")], true);
+    }
+}
+
+#[test]
+fn a_patch_says_what_it_makes() {
+    let new = "cat > p <<'E'\n--- /dev/null\n+++ b/n.sh\n@@ -0,0 +1 @@\n+rm x\nE\n";
+    leads(&format!("{new}patch -p1 < p; sh n.sh"), &[], "rm x");
+    leads(&format!("{new}patch -p1 -i p; ./n.sh"), &[], "rm x");
+    leads(&new.replace("cat > p <<'E'", "patch -p1 <<'E'").replace("\nE\n", "\nE\nsh n.sh\n"), &[], "rm x");
+    does_not_lead(&format!("{new}patch -p1 < p; cat n.sh"), &[], "rm x");
+    let files = [
+        ("/home/dev/project/x.sh", "echo a\necho b\n"),
+        ("/home/dev/project/p", "--- a/x.sh\n+++ b/x.sh\n@@ -2 +2 @@\n-echo b\n+rm b\n"),
+    ];
+    leads("patch -p1 -i p && sh x.sh", &files, "rm b");
+    leads("patch -p1 -i p && sh x.sh", &files, "echo a");
+    does_not_lead("patch -p1 -i p && sh x.sh", &files, "echo b");
+}
+
+#[test]
+fn a_copy_says_what_it_is_a_copy_of() {
+    let files = [
+        ("/home/dev/project/s/x.sh", "rm x\n"),
+        ("/home/dev/project/x.py", "import os\nos.system('rm y')\n"),
+        ("/home/dev/project/d", ""),
+    ];
+    leads("cp s/x.sh t/; sh t/x.sh", &files, "rm x");
+    leads("cp s/x.sh d; sh d/x.sh", &files, "rm x");
+    leads("cp -r s t; t/x.sh", &files, "rm x");
+    leads("cp -r s d; d/s/x.sh", &files, "rm x");
+    leads("mv s/x.sh a.sh; ./a.sh", &files, "rm x");
+    leads("cp a s/x.sh d; sh d/x.sh", &files, "rm x");
+    does_not_lead("cp s/x.sh t/; sh u/x.sh", &files, "rm x");
+    does_not_lead("cp s/y.sh d; sh d/x.sh", &files, "rm x");
+}
