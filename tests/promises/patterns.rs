@@ -179,6 +179,9 @@ fn a_project_cannot_loosen() {
         "[[program]]\nname = \"ourtool\"\ntier = 0\n",
         "[[program]]\nname = \"ourtool\"\noutput = \"own\"\n",
         "[[program]]\nname = \"ourtool\"\ndry_run = [\"--force\"]\n",
+        "[[program]]\nname = \"ourtool\"\nprints = [{ what = \"nothing\" }]\n",
+        "[[program]]\nname = \"ourtool\"\nmakes = true\n",
+        "[[program]]\nname = \"ourtool\"\nworks_in = { flags = [\"-D\"] }\n",
         "[[paths]]\nclass = \"generated\"\nglobs = [\"src\"]\n",
         "[[paths]]\nclass = \"temp\"\nglobs = [\"/etc\"]\n",
         "[[paths]]\nclass = \"sink\"\nglobs = [\"/dev/sda\"]\n",
@@ -214,6 +217,62 @@ fn a_user_extends_a_description_and_keeps_what_it_had() {
     let has = |name: &str| git.subs.iter().any(|sub| sub.paths.iter().any(|path| path.join(" ") == name));
     assert!(has("nuke") && has("push") && has("remote rm"));
     assert_eq!(example_failures(&catalog, &|id| id.starts_with("git.")), []);
+}
+
+/// What a key of a description is for: what a command comes to without it, and with it.
+#[test]
+fn a_description_says_what_no_program_of_guard_knows() {
+    for (base, key, command, without, with) in [
+        ("", "prints = [{ what = \"number\", args = [\"--count *\"] }]", "rm -rf /tmp/build-$(ours --count all)", 3, 1),
+        ("", "prints = [{ what = \"number\", args = [\"--count *\"] }]", "rm -rf /tmp/build-$(ours --names all)", 3, 3),
+        ("", "prints = [{ what = \"number\", args = [\"~^[+]%s$\"] }]", "rm -rf /tmp/build-$(ours +%s)", 3, 1),
+        ("", "prints = [{ what = \"temporary\" }]", "d=$(ours) && rm -rf \"$d\"", 3, 1),
+        ("tier = 0", "prints = [{ what = \"repository\" }]", "rm \"$(ours)/README.md\"", 2, 1),
+        ("", "makes = true", "ours missing && rm -rf missing", 3, 1),
+        ("", "tree = { changes = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf build", 1, 3),
+        ("", "tree = { moves = [\"swap\"] }\n[[program.sub]]\nname = \"swap\"", "ours swap x && rm -rf /tmp/x/y", 1, 3),
+        (
+            "options = [\"-v=\"]\nwraps = [{ skip = 1, remote = \"container\" }]",
+            "mounts = [\"-v\"]",
+            "ours -v /srv:/tmp image rm -rf /tmp/x",
+            1,
+            3,
+        ),
+    ] {
+        for (key, tier) in [("", without), (key, with)] {
+            let text = format!("{HEAD}[[program]]\nname = \"ours\"\n{base}\n{key}\n");
+            let (catalog, problems) = Catalog::with_files([file("u.toml", Layer::User, &text)]);
+            assert_eq!(problems, []);
+            assert_eq!(example_tier(command, &catalog, Tier::Medium).0.number(), tier, "{command}, with {key:?}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_about_the_place_worked_in_asks_the_description_where_that_is() {
+    let rule = "[[rule]]\nid = \"mine.stop\"\ntier = 3\nreversibility = \"hard\"\nreason = \"Because.\"\n\
+                program = \"ours\"\nlower = [\"scratch\"]\n";
+    for (key, bad, good) in [
+        ("", "cd /tmp/x && ours stop", "ls"),
+        ("works_in = { here = true }", "ours stop", "cd /tmp/x && ours stop"),
+        ("works_in = { flags = [\"-D\"] }", "cd /tmp/x && ours stop", "ours stop -D /tmp/x/y"),
+        (
+            "works_in = { flags = [\"-D\"], here = true }",
+            "cd /tmp/x && ours -D /srv stop",
+            "cd /tmp/x && ours -D y stop",
+        ),
+        (
+            "works_in = { env = [\"OURS\"], here = true }",
+            "cd /tmp/x && OURS=/tmp/y ours stop",
+            "cd /tmp/x && ours stop",
+        ),
+    ] {
+        let program = format!("[[program]]\nname = \"ours\"\noptions = [\"-D=\"]\n{key}\n");
+        let text = format!("{HEAD}{program}{rule}bad = [{bad:?}]\ngood = [{good:?}]\n");
+        let (catalog, problems) = Catalog::with_files([file("u.toml", Layer::User, &text)]);
+        assert_eq!(problems, []);
+        assert_eq!(example_failures(&catalog, &|id| id == "mine.stop"), [], "{key}");
+    }
 }
 
 #[test]
@@ -258,6 +317,9 @@ fn the_manual_page_names_every_key() {
         ("[[program]]\nname = \"x\"\nwraps = [{ zz = 1 }]\n", "wraps"),
         ("[[program]]\nname = \"x\"\neffects = [{ zz = 1 }]\n", "effects"),
         ("[[program]]\nname = \"x\"\nruns = { zz = 1 }\n", "runs"),
+        ("[[program]]\nname = \"x\"\nprints = [{ zz = 1 }]\n", "prints"),
+        ("[[program]]\nname = \"x\"\nworks_in = { zz = 1 }\n", "works_in"),
+        ("[[program]]\nname = \"x\"\ntree = { zz = 1 }\n", "tree"),
         ("[[program]]\nname = \"x\"\n[[program.sub]]\nzz = 1\n", "sub"),
         ("[[rule]]\nzz = 1\n", "rule"),
         ("[[rule]]\noperand = { zz = 1 }\n", "operand"),

@@ -13,11 +13,10 @@ pub(super) struct Known {
     pub decoded: bool,
 }
 
-/// Builtins and programs that print nothing.
+/// Builtins that print nothing.
 const SILENT: &[&str] = &[
     "true", ":", "false", "cd", "export", "set", "shift", "unset", "local", "readonly", "declare", "typeset", "test",
-    "[", "trap", "sleep", "mkdir", "touch", "exit", "return", "break", "continue", "shopt", "umask", "wait", "read",
-    "chmod", "chown", "rm", "rmdir", "ln",
+    "[", "trap", "exit", "return", "break", "continue", "shopt", "umask", "wait", "read",
 ];
 
 /// What a program of this name prints with these arguments and this input.

@@ -11,7 +11,8 @@ use super::redirect::absolute;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
 use super::walk::Walker;
-use crate::judge::rules::model::OutputTaint;
+use crate::judge::rules::model::{OutputTaint, Printed, Prints};
+use crate::judge::rules::text::written;
 
 impl Walker<'_> {
     /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
@@ -143,29 +144,13 @@ impl Walker<'_> {
             return Some(known);
         }
         let plain = |text: Value| Some(Known { text, decoded: false });
+        if let Some(text) = self.described_output(state, frame, name, &values) {
+            return plain(text);
+        }
         match name {
             "pwd" => {
                 let dir = state.cwd.clone()?;
                 plain(Value::text(format!("{dir}\n")))
-            }
-            "mktemp" => {
-                let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
-                text.push_text("\n");
-                plain(text)
-            }
-            "git" if frame.remote.is_none() && !state.foreign && is_top_level(&values) => {
-                // Where git was told to look somewhere else, that is not followed.
-                let told = ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| state.variables.contains_key(*name));
-                let here = state.cwd.as_deref().filter(|_| !told)?;
-                plain(Value::text(format!("{}\n", self.inquiry.repository(here)?.root)))
-            }
-            _ if prints_a_number(name, &values) => {
-                let mut text = unknown(UnknownReason::Number, Taint::default());
-                text.push_text("\n");
-                plain(text)
-            }
-            "whoami" if frame.remote.is_none() && !frame.root => {
-                plain(Value::text(format!("{}\n", self.invocation.user)))
             }
             "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
             // Some of the names of a list are no more than all of them.
@@ -197,6 +182,33 @@ impl Walker<'_> {
         }
     }
 
+    /// What a program is described to print with these arguments.
+    fn described_output(&self, state: &State, frame: &Frame, name: &str, args: &[&Value]) -> Option<Value> {
+        let program = self.catalog.program(name)?;
+        let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, args));
+        let what = program.prints.iter().find(fits)?.what;
+        let line = |text: &str| Value::text(format!("{text}\n"));
+        let something = |why| {
+            let mut text = unknown(why, Taint::default());
+            text.push_text("\n");
+            text
+        };
+        match what {
+            Printed::Nothing => Some(Value::default()),
+            Printed::Number => Some(something(UnknownReason::Number)),
+            Printed::Temporary => Some(something(UnknownReason::Temporary { variable: false })),
+            Printed::User => (frame.remote.is_none() && !frame.root).then(|| line(&self.invocation.user)),
+            Printed::Repository if frame.remote.is_none() && !state.foreign => {
+                // Where it was told to look somewhere else, that is not followed.
+                let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
+                let told = places.iter().any(|name| state.variables.contains_key(name));
+                let here = state.cwd.as_deref().filter(|_| !told)?;
+                Some(line(&self.inquiry.repository(here)?.root))
+            }
+            Printed::Repository => None,
+        }
+    }
+
     /// What `ls` prints of what it is given: files and globs by the names that they are given by.
     fn names_listed(&self, state: &State, args: &[&Value]) -> Option<Value> {
         let (options, operands): (Vec<&Value>, Vec<&Value>) =
@@ -221,39 +233,4 @@ impl Walker<'_> {
         }
         Some(text)
     }
-}
-
-/// `git rev-parse --show-toplevel`.
-fn is_top_level(words: &[&Value]) -> bool {
-    matches!(words, [verb, option] if verb.is("rev-parse") && option.is("--show-toplevel"))
-}
-
-/// Whether a program prints digits and letters only: a count, a time, an identifier.
-fn prints_a_number(name: &str, words: &[&Value]) -> bool {
-    let Some(words) = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>() else { return false };
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match (name, words.as_slice()) {
-        ("uuidgen" | "nproc", [])
-        | ("id", ["-u" | "-g"])
-        | ("wc", ["-l" | "-c" | "-w"])
-        | ("git", ["rev-parse", "HEAD"] | ["rev-parse", "--short", "HEAD"] | ["rev-list", "--count", _])
-        | ("openssl", ["rand", "-hex", _]) => true,
-        ("date", [form] | ["-u" | "--utc", form]) => form.strip_prefix('+').is_some_and(is_numeric_date),
-        _ => false,
-    }
-}
-
-/// Whether a format of `date` makes neither spaces nor slashes nor words of a locale, in any time zone.
-fn is_numeric_date(form: &str) -> bool {
-    let mut letters = form.chars();
-    while let Some(letter) = letters.next() {
-        let fine = match letter {
-            '%' => letters.next().is_some_and(|specifier| "YmdHMSsNjyFTuVGgIwWUCR".contains(specifier)),
-            letter => letter.is_ascii_alphanumeric() || "-_.:+".contains(letter),
-        };
-        if !fine {
-            return false;
-        }
-    }
-    !form.is_empty()
 }

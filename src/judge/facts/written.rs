@@ -8,8 +8,8 @@ use super::streams::Stream;
 use super::walk::Walker;
 use crate::judge::rules::model::OutputTaint;
 
-/// Programs that replace text in a file where it lies.
-const EDITORS: [&str; 3] = ["sed", "gsed", "perl"];
+/// Languages whose programs replace text in a file where it lies.
+const EDITORS: [&str; 2] = ["sed", "perl"];
 
 /// What the substitutions among the arguments of an editor put in, each on a line of its own.
 fn replacements(act: &Act) -> String {
@@ -38,7 +38,8 @@ impl Walker<'_> {
         }
         let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
         // A clone of a place on this machine comes from nowhere else.
-        let clones = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "git");
+        let clones = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let clones = clones.is_some_and(|program| program.tree.is_some());
         let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
         let fetches = reading.effects.iter().any(|derived| {
             derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
@@ -65,7 +66,8 @@ impl Walker<'_> {
         let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
         let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
         // What is edited where it lies says what it said, and what is put in.
-        let edits = self.facts.acts.get(parent).filter(|act| EDITORS.contains(&act.verb.key())).map(replacements);
+        let edits = reading.code.iter().any(|source| EDITORS.contains(&source.language.as_str()));
+        let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
             && reading.effects.iter().all(|derived| matches!(derived.effect, Effect::Write | Effect::Append));
         let copier = |act: &Act| matches!(act.verb.key(), "cp" | "gcp" | "mv" | "install" | "rsync");

@@ -31,6 +31,18 @@ pub fn found(expression: &str, text: &str) -> bool {
     with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text.as_bytes())))
 }
 
+/// Whether a program's arguments are written like this: word by word a glob, or an expression behind `~`.
+#[must_use]
+pub fn written(words: &[String], args: &[&Value]) -> bool {
+    let fits = |(word, arg): (&String, &&Value)| {
+        arg.known().is_some_and(|text| match word.strip_prefix('~') {
+            Some(expression) => found(expression, &text),
+            None => glob::text(word, &text),
+        })
+    };
+    words.len() == args.len() && words.iter().zip(args).all(fits)
+}
+
 /// Where the expression is first found, as byte offsets; all of the text when it does not compile.
 #[must_use]
 pub fn find(expression: &str, text: &str) -> Option<(usize, usize)> {

@@ -8,12 +8,14 @@ mod made;
 pub(super) use made::made;
 
 use super::scene::{Scene, Seen, View};
-use crate::judge::facts::act::{Act, ActId, Effect, RemoteKind, Source, Verb};
+use crate::judge::facts::act::{Act, ActId, Effect, Flag, RemoteKind, Source, Verb};
+use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Lowering;
+use crate::judge::rules::text::same_flag;
 
 /// Behind so many acts nothing is lowered: what they all may have done to a path takes too many steps to say, and
 /// unanswered the stricter reading stands.
@@ -48,19 +50,31 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     if view.act.remote.is_some() || view.id > MAX_EARLIER || !facts.contains(&Lowering::Scratch) {
         return None;
     }
-    // A database server is where its data lie.
-    if view.act.verb.key() == "pg_ctl" {
-        let data = view.act.flags.iter().rev().find(|flag| flag.name.ends_with("-D"))?.value.as_ref()?;
-        let path = view.scene.placer.path(data, view.act.cwd.as_deref())?;
-        return is_temp(view, &path).then_some("its data lie in the temp directory");
+    let act = view.act;
+    let place = view.scene.program(act)?.works_in.as_ref()?;
+    // What a variable names is not followed.
+    let set = |name: &String| {
+        act.env.iter().any(|(other, _)| other == name) || view.scene.invocation.env.get(name.as_str()).is_some()
+    };
+    if place.env.iter().any(set) {
+        return None;
     }
-    // It may be told to work elsewhere: `--git-dir`, `GIT_WORK_TREE`.
-    let elsewhere = |name: &str| ["dir", "tree"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
-    let told = view.act.flags.iter().any(|flag| elsewhere(&flag.name))
-        || view.act.env.iter().any(|(name, _)| name.starts_with("GIT_") && elsewhere(name))
-        || ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| view.scene.invocation.env.get(name).is_some());
-    let path = NormalPath::absolute(view.act.cwd.as_deref().filter(|_| !told)?)?;
-    is_temp(view, &path).then_some("the directory worked in lies in the temp directory")
+    let is_place = |flag: &&Flag| {
+        let own = flag.name.strip_prefix(GLOBAL).unwrap_or(&flag.name);
+        place.flags.iter().any(|name| same_flag(name, own))
+    };
+    let mut named = act.flags.iter().filter(is_place).peekable();
+    if !place.here && named.peek().is_none() {
+        return None;
+    }
+    let here = act.cwd.as_deref().and_then(NormalPath::absolute);
+    let in_temp = |flag: &Flag| {
+        let value = flag.value.as_ref()?;
+        Some(is_temp(view, &view.scene.placer.path(value, act.cwd.as_deref())?))
+    };
+    let all = (!place.here || here.is_some_and(|here| is_temp(view, &here)))
+        && named.all(|flag| in_temp(flag).unwrap_or_default());
+    all.then_some("the place worked in lies in the temp directory")
 }
 
 /// Below the temp directory of a machine that cannot be asked.
@@ -74,8 +88,10 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
 
 /// Whether a command of the line mounts places of this machine into a container.
 fn mounts(scene: &Scene<'_>) -> bool {
-    const MOUNTS: [&str; 5] = ["-v", "--volume", "--mount", "--volumes-from", "--bind"];
-    scene.facts.acts.iter().any(|act| act.flags.iter().any(|flag| MOUNTS.contains(&flag.name.as_str())))
+    scene.facts.acts.iter().any(|act| {
+        let options = scene.program(act).map_or(&[][..], |program| &program.mounts);
+        act.flags.iter().any(|flag| options.iter().any(|name| same_flag(name, &flag.name)))
+    })
 }
 
 /// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
@@ -182,7 +198,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
-    if !earlier(view).any(|(id, act)| creates(view.scene, id, act, path)) {
+    if !earlier(view).any(|(_, act)| creates(view.scene, act, path)) {
         return false;
     }
     let Some(text) = place(path) else { return false };
@@ -208,8 +224,8 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         // What this line wrote there may be written over, so that a copy is put back.
         && !earlier(view).any(|(id, act)| {
             let writes = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append));
-            let over = writes(view.act) || ["mv", "cp", "install", "tee"].contains(&view.act.verb.key());
-            !(over && writes(act)) && may_make(view.scene, id, act, path)
+            let over = || writes(view.act) || view.scene.effects_of(view.id).any(|(effect, _)| writes(effect));
+            !(writes(act) && over()) && may_make(view.scene, id, act, path)
         })
         && !moved_into(view, path)
 }
@@ -256,12 +272,11 @@ fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
     !is_opaque(view) && !earlier(view).any(|(id, act)| may_make(view.scene, id, act, path))
 }
 
-/// Builtins that touch no file, and programs whose operands are all that they make.
+/// Builtins that touch no file.
 const QUIET: [&str; 16] = [
     "cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "alias",
     "unalias", "trap", "shift", "let",
 ];
-const MAKERS: [&str; 3] = ["mkdir", "touch", "mkfifo"];
 
 fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
     match &act.verb {
@@ -272,7 +287,7 @@ fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool 
             if act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() {
                 return false;
             }
-            if MAKERS.contains(&name.as_str()) {
+            if makes(scene, act) {
                 return touches(scene, act, path);
             }
             act.code.is_some() || scene.effects_of(id).next().is_none()
@@ -280,17 +295,15 @@ fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool 
     }
 }
 
+/// Whether a program is described to make what its operands name, and to change nothing else.
+fn makes(scene: &Scene<'_>, act: &Act) -> bool {
+    let Some(program) = scene.program(act) else { return false };
+    program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
+}
+
 /// Whether an act makes the path, or something below it, anew.
-fn creates(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
-    let makes = match &act.verb {
-        Verb::Effect(Effect::Write | Effect::Append) => true,
-        Verb::Program { name, .. } => {
-            let clones = name == "git" && act.sub.first().is_some_and(|sub| sub == "clone" || sub == "init");
-            MAKERS.contains(&name.as_str()) || clones && scene.effects_of(id).next().is_none()
-        }
-        Verb::Effect(_) => false,
-    };
-    makes
+fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    (matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append)) || makes(scene, act))
         && act.remote.is_none()
         && act.operands.iter().any(|operand| {
             let made = scene.placer.path(&operand.value, act.cwd.as_deref());
@@ -311,8 +324,8 @@ fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
     brought(view, path, |effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
 }
 
-/// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and subcommands
-/// of git bring whatever they like.
+/// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
+/// moves things about in a work tree bring whatever they like.
 fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(Effect) -> bool) -> bool {
     let scene = view.scene;
     if is_opaque(view) {
@@ -331,7 +344,8 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(Effect) -> bool) ->
             !goes
         }
         Verb::Program { name, .. } => {
-            name == "git" && act.sub.first().is_some_and(|sub| ["mv", "stash"].contains(&sub.as_str()))
+            let tree = scene.program(act).and_then(|program| program.tree.as_ref());
+            tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
                 || name.split_once(':').is_some_and(|(_, call)| {
                     ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
                 })
@@ -360,32 +374,10 @@ fn linked(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
 fn ignored_otherwise(view: &View<'_>) -> bool {
-    const CHANGING: [&str; 21] = [
-        "checkout",
-        "switch",
-        "reset",
-        "restore",
-        "stash",
-        "pull",
-        "merge",
-        "rebase",
-        "mv",
-        "rm",
-        "add",
-        "apply",
-        "am",
-        "cherry-pick",
-        "revert",
-        "worktree",
-        "submodule",
-        "clone",
-        "init",
-        "update-index",
-        "read-tree",
-    ];
     earlier(view).any(|(_, act)| match &act.verb {
-        Verb::Program { name, .. } => {
-            name == "git" && act.sub.first().is_none_or(|sub| CHANGING.contains(&sub.as_str()))
+        Verb::Program { .. } => {
+            let tree = view.scene.program(act).and_then(|program| program.tree.as_ref());
+            tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
         }
         Verb::Effect(Effect::Write | Effect::Append | Effect::Delete | Effect::Move | Effect::Link) => {
             act.operands.iter().any(|operand| {

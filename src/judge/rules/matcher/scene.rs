@@ -14,7 +14,7 @@ use crate::judge::invocation::Invocation;
 use crate::judge::order;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::rules::model::{HostClass, RawTest, RemoteName, TextTest, WrapFrom};
+use crate::judge::rules::model::{HostClass, Program, RawTest, RemoteName, TextTest, WrapFrom};
 use crate::judge::rules::{glob, text};
 
 /// One invocation while rules are held against it.
@@ -47,6 +47,14 @@ impl Scene<'_> {
         let found = raw_span(test, self.text()).is_some();
         self.raw.borrow_mut().insert(place, found);
         found
+    }
+
+    /// How the program of an act is described.
+    pub fn program(&self, act: &Act) -> Option<&Program> {
+        match &act.verb {
+            Verb::Program { name, .. } => self.catalog.program(name),
+            Verb::Effect(_) => None,
+        }
     }
 
     /// The effects that belong to a program act.

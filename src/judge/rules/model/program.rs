@@ -38,6 +38,18 @@ pub struct Program {
     pub target: Option<Target>,
     /// What it makes is made of the sources that it is given, and does what they say (`gcc`, `rustc`).
     pub compiles: bool,
+    /// What it prints, where that is known beforehand. The first that fits counts.
+    pub prints: Vec<Prints>,
+    /// Where it works, when that can be said.
+    pub works_in: Option<WorksIn>,
+    /// Its operands are what it makes, and nothing else changes (`mkdir`).
+    pub makes: bool,
+    /// Flags with which a subcommand goes on with what an earlier run began, or ends it (`git rebase --abort`).
+    pub resumes: Vec<FlagTest>,
+    /// Options that give what runs in a container places of this machine.
+    pub mounts: Vec<String>,
+    /// What it does to a work tree that it keeps.
+    pub tree: Option<Tree>,
 }
 
 impl Program {
@@ -81,6 +93,8 @@ pub struct Sub {
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,
     pub output: Option<OutputTaint>,
+    /// Its operands are what it makes, and nothing else changes (`git init`).
+    pub makes: bool,
 }
 
 impl Sub {
@@ -293,6 +307,50 @@ pub enum OutputTaint {
     Secret,
     /// Shell code of its own that is made to be evaluated (`ssh-agent`, `brew shellenv`).
     Code,
+}
+
+/// What a program prints with some arguments, known before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prints {
+    pub what: Printed,
+    /// The arguments with which it does, word by word: a glob, or a regular expression behind `~`. None: with any.
+    pub args: Vec<Vec<String>>,
+}
+
+/// What may be known of an output without what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Printed {
+    /// Nothing at all (`rm`).
+    Nothing,
+    /// Digits and letters only: a count, a time, an identifier (`date +%s`).
+    Number,
+    /// The name of a temporary file that is made (`mktemp`).
+    Temporary,
+    /// Who runs it (`whoami`).
+    User,
+    /// The top of the repository worked in (`git rev-parse --show-toplevel`).
+    Repository,
+}
+
+/// Where a program works, for [`super::Lowering::Scratch`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorksIn {
+    /// Flags whose value is such a place.
+    pub flags: Vec<String>,
+    /// Environment variables that name one.
+    pub env: Vec<String>,
+    /// It works in the working directory too, and there alone when nothing is named.
+    pub here: bool,
+}
+
+/// What a program does to a work tree that it keeps, by the first word of its subcommands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tree {
+    /// These change what lies in it, or what is ignored there.
+    pub changes: Vec<String>,
+    /// Of these, the ones that move things to where no argument may say.
+    pub moves: Vec<String>,
 }
 
 /// Where a program acts, for the production context.

@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use super::programs::spellings;
-use super::shape::{EffectShape, RunsShape, SubShape, WrapShape};
+use super::shape::{EffectShape, PrintsShape, RunsShape, SubShape, WrapShape};
 use super::spelling::{all_spellings, flag_test, key_option, option};
 use super::{Place, values};
 use crate::judge::document::At;
-use crate::judge::rules::model::{EffectSpec, FlagTest, OptionSpec, Place as Where, Runs, Style, Sub, Wrap, WrapFrom};
+use crate::judge::rules::model::{
+    EffectSpec, FlagTest, OptionSpec, Place as Where, Prints, Runs, Style, Sub, Wrap, WrapFrom,
+};
 use crate::judge::rules::problem::{Problem, nearest};
 
 /// The parts that programs and subcommands have in common.
@@ -48,6 +50,7 @@ impl Body<'_> {
             wraps: shape.wraps.iter().filter_map(|wrap| self.wrap(wrap, &scope)).collect(),
             runs: shape.runs.as_ref().map(|runs| self.runs(runs.get_ref(), &scope)),
             output: shape.output.as_ref().map(|output| *output.get_ref()),
+            makes: shape.makes,
         };
         self.owner = outer;
         sub
@@ -172,6 +175,19 @@ impl Body<'_> {
             adds: shape.adds,
             bare_shell: shape.bare_shell,
         })
+    }
+
+    pub fn prints(&mut self, shape: &PrintsShape) -> Prints {
+        let (place, owner) = (self.place, format!("{}: prints: args", self.owner));
+        let mut args = Vec::new();
+        for (text, span) in values(&shape.args) {
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            let wrong = |regex: &str| place.check_regex(&span, &owner, regex);
+            let problem = words.iter().filter_map(|word| word.strip_prefix('~')).find_map(wrong);
+            self.problems.extend(problem);
+            args.push(words);
+        }
+        Prints { what: shape.what, args }
     }
 
     pub fn runs(&mut self, shape: &RunsShape, scope: &[&OptionSpec]) -> Runs {

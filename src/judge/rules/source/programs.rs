@@ -1,12 +1,12 @@
 //! Program descriptions: which programs, and what is added to what is known of them.
 
 use super::body::Body;
-use super::shape::ProgramShape;
+use super::shape::{ProgramShape, TreeShape, WorksInShape};
 use super::spelling::all_spellings;
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{OptionSpec, OutputTaint, Program, Sub, Target};
+use crate::judge::rules::model::{OptionSpec, OutputTaint, Program, Sub, Target, Tree, WorksIn};
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::Tier;
 
@@ -30,8 +30,11 @@ pub fn describe(
         let clean = |output: &At<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
         let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
         let mut outputs = outputs.flatten();
-        if !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean) {
-            let what = "a project's pattern file may only tighten; `dry_run`, `prints_code` and `output` loosen";
+        let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
+        let makes = shape.makes == Some(true) || shape.sub.iter().any(|sub| sub.get_ref().makes);
+        if says || makes || !shape.prints.is_empty() || shape.works_in.is_some() {
+            let what = "a project's pattern file may only tighten; \
+                        `dry_run`, `prints`, `prints_code`, `output`, `makes` and `works_in` loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
@@ -128,8 +131,20 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.runs = shape.runs.as_ref().map(|runs| body.runs(runs.get_ref(), &scope)).or(program.runs.take());
     program.prints_code.extend(body.flags("prints_code", &shape.prints_code, &scope));
     program.output = shape.output.as_ref().map_or(program.output, |output| *output.get_ref());
-    let chdir = shape.chdir.iter().flat_map(|name| name.get_ref().split('|'));
-    program.chdir.extend(all_spellings(chdir, &scope));
+    let spelled = |given: &[At<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);
+    program.chdir.extend(spelled(&shape.chdir));
+    program.mounts.extend(spelled(&shape.mounts));
+    program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
+    program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
+    program.makes = shape.makes.unwrap_or(program.makes);
+    if let Some(place) = &shape.works_in {
+        let WorksInShape { flags, env, here } = place.get_ref();
+        program.works_in = Some(WorksIn { flags: spelled(flags), env: env.clone(), here: *here });
+    }
+    if let Some(tree) = &shape.tree {
+        let TreeShape { changes, moves } = tree.get_ref();
+        program.tree = Some(Tree { changes: changes.clone(), moves: moves.clone() });
+    }
     if let Some(target) = &shape.target {
         let target = target.get_ref();
         program.target = Some(Target {
@@ -198,4 +213,5 @@ fn merge(known: &mut Sub, more: Sub) {
     known.wraps.extend(more.wraps);
     known.runs = more.runs.or(known.runs.take());
     known.output = more.output.or(known.output);
+    known.makes |= more.makes;
 }

@@ -5,7 +5,7 @@ use crate::judge::document::{At, Fields};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::effect::Effect;
 use crate::judge::rules::model::{
-    Added, HostClass, Inner, InputTest, Lowering, Note, OutputTaint, RemoteName, Style, TaintName,
+    Added, HostClass, Inner, InputTest, Lowering, Note, OutputTaint, Printed, RemoteName, Style, TaintName,
 };
 use crate::judge::tier::{Reversibility, Tier};
 
@@ -49,6 +49,12 @@ pub struct ProgramShape {
     pub prints_code: Vec<At<String>>,
     pub target: Option<At<TargetShape>>,
     pub compiles: Option<bool>,
+    pub prints: Vec<At<PrintsShape>>,
+    pub works_in: Option<At<WorksInShape>>,
+    pub makes: Option<bool>,
+    pub resumes: Vec<At<String>>,
+    pub mounts: Vec<At<String>>,
+    pub tree: Option<At<TreeShape>>,
     pub sub: Vec<At<SubShape>>,
 }
 
@@ -68,6 +74,12 @@ impl ProgramShape {
             prints_code: from.texts("prints_code"),
             target: from.table("target", TargetShape::read),
             compiles: from.choice("compiles"),
+            prints: from.tables("prints", PrintsShape::read),
+            works_in: from.table("works_in", WorksInShape::read),
+            makes: from.choice("makes"),
+            resumes: from.texts("resumes"),
+            mounts: from.texts("mounts"),
+            tree: from.table("tree", TreeShape::read),
             sub: from.tables("sub", SubShape::read),
         }
     }
@@ -84,6 +96,7 @@ pub struct SubShape {
     pub wraps: Vec<At<WrapShape>>,
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
+    pub makes: bool,
 }
 
 impl SubShape {
@@ -97,6 +110,7 @@ impl SubShape {
             wraps: from.tables("wraps", WrapShape::read),
             runs: from.table("runs", RunsShape::read),
             output: from.word("output"),
+            makes: from.flag("makes"),
         }
     }
 }
@@ -185,6 +199,46 @@ impl RunsShape {
             code_at: from.count("code_at"),
             unless: from.texts("unless"),
         }
+    }
+}
+
+/// `{ what = "number", args = ["-u"] }`
+#[derive(Debug)]
+pub struct PrintsShape {
+    pub what: Printed,
+    pub args: Vec<At<String>>,
+}
+
+impl PrintsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { what: from.need_or("what", Fields::word, Printed::Nothing).into_inner(), args: from.texts("args") }
+    }
+}
+
+/// `{ flags = ["--work-tree"], env = ["GIT_WORK_TREE"], here = true }`
+#[derive(Debug)]
+pub struct WorksInShape {
+    pub flags: Vec<At<String>>,
+    pub env: Vec<String>,
+    pub here: bool,
+}
+
+impl WorksInShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { flags: from.texts("flags"), env: from.lines("env"), here: from.flag("here") }
+    }
+}
+
+/// `{ changes = ["checkout"], moves = ["stash"] }`
+#[derive(Debug)]
+pub struct TreeShape {
+    pub changes: Vec<String>,
+    pub moves: Vec<String>,
+}
+
+impl TreeShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { changes: from.lines("changes"), moves: from.lines("moves") }
     }
 }
 

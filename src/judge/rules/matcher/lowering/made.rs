@@ -7,6 +7,7 @@ use crate::judge::facts::act::{Act, Verb};
 use crate::judge::facts::question::PathKind;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::scene::{Seen, View};
+use crate::judge::rules::text::given;
 
 /// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
 /// broken off. What is of tier 3 is a place as well, where nothing was before.
@@ -15,16 +16,19 @@ pub(in crate::judge::rules::matcher) fn made(
     makers: &[Vec<String>],
     tier: Tier,
 ) -> Option<&'static str> {
-    const GOES_ON: [&str; 5] = ["--abort", "--continue", "--skip", "--quit", "--edit-todo"];
     let act = view.act;
     if makers.is_empty() || view.id > MAX_EARLIER || is_opaque(view) {
         return None;
     }
+    let resumes = |other: &Act| {
+        let begun = view.scene.program(other).map_or(&[][..], |program| &program.resumes);
+        begun.iter().any(|test| given(&other.flags, test).is_some())
+    };
     let makes = |other: &Act, name: Option<&str>| {
         let Verb::Program { name: program, .. } = &other.verb else { return false };
         other.remote == act.remote
             && !other.dry_run
-            && !other.flags.iter().any(|flag| GOES_ON.contains(&flag.name.as_str()))
+            && !resumes(other)
             && makers.iter().any(|maker| {
                 let (flags, words): (Vec<&String>, Vec<&String>) = maker.iter().partition(|word| word.starts_with('-'));
                 let is = words.split_first().is_some_and(|(first, sub)| {
