@@ -143,12 +143,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
     for spec in effects {
         derived.extend(derive(spec, &scan.flags, &operands, here));
     }
-    let dry_run = sub
-        .map(|sub| sub.dry_run.as_slice())
-        .unwrap_or_default()
-        .iter()
-        .chain(&program.dry_run)
-        .any(|test| given(&scan.flags, test).is_some());
+    let dry_run = is_rehearsed(&scan, &operands) || inner.is_empty() && code.is_empty() && asks_for_help(&scan);
     // A dry run hands nothing on: `bash -n`, `parallel --dry-run`.
     let (inner, code) = if dry_run { (Vec::new(), Vec::new()) } else { (inner, code) };
     let target = program.target.as_ref().map(|target| targets(target, &scan.flags, &operands)).unwrap_or_default();
@@ -170,6 +165,38 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         flags: scan.flags,
         operands,
     }
+}
+
+/// The tests of a dry run, the subcommand's own first.
+fn rehearsals<'a>(scan: &Scan<'a>) -> impl Iterator<Item = &'a FlagTest> {
+    scan.sub.map(|sub| sub.dry_run.as_slice()).unwrap_or_default().iter().chain(&scan.program.dry_run)
+}
+
+/// Whether one of the documented flags is given, or one of the documented words (`help`, `/?`, `test=True`) stands last:
+/// one of letters alone, which may be a name as well, as the only operand.
+fn is_rehearsed(scan: &Scan<'_>, operands: &[Operand]) -> bool {
+    let last = operands.last().filter(|last| scan.args.last().is_some_and(|arg| arg.span == last.span));
+    rehearsals(scan).any(|test| {
+        let may_be_name = |name: &str| name.chars().all(char::is_alphabetic) && operands.len() > 1;
+        let word = |name: &String| {
+            !name.starts_with('-') && last.is_some_and(|last| last.value.rough() == *name) && !may_be_name(name)
+        };
+        given(&scan.flags, test).is_some() || test.names.iter().any(word)
+    })
+}
+
+/// Whether help is asked for by another spelling of a `--help` that the program documents: `help` in place of a
+/// subcommand, or `-h` and `-help` as the last argument, where they are described as nothing else.
+fn asks_for_help(scan: &Scan<'_>) -> bool {
+    if !rehearsals(scan).any(|test| test.names.iter().any(|name| name == "--help")) {
+        return false;
+    }
+    let options = scan.sub.map(|sub| sub.options.as_slice()).unwrap_or_default().iter().chain(&scan.program.options);
+    let mut names = options.flat_map(|option| &option.names);
+    let last = scan.args.last().filter(|last| last.value.is("-h") || last.value.is("-help"));
+    let is_option = last.is_some_and(|last| scan.flags.iter().any(|flag| flag.span == last.span));
+    let first = scan.unknown_sub.as_ref().or(scan.sub_path.first());
+    first.is_some_and(|first| first == "help") || is_option && !names.any(|name| name == "-h" || name == "-help")
 }
 
 fn sub_path(sub: Option<&Sub>, scan: &Scan<'_>) -> Vec<String> {

@@ -346,3 +346,33 @@ fn a_dry_run_is_what_the_description_says() {
     assert!(read_line(&tool, "-vn x").dry_run);
     assert!(!read_line(&tool, "-- -n x").dry_run);
 }
+
+#[test]
+fn help_in_another_spelling_is_help_where_nothing_else_is_described_so() {
+    let mut tool = program(Style::Gnu, &["-f|--force"]);
+    assert!(!read_line(&tool, "x -h").dry_run);
+    tool.dry_run = vec![test("--help")];
+    for line in ["x -h", "-h", "x -f -help", "help x"] {
+        let subs = if line.starts_with("help") { vec![Sub { paths: vec![vec!["rm".into()]], ..Sub::default() }] } else { vec![] };
+        assert!(read_line(&Program { subs: subs.into(), ..tool.clone() }, line).dry_run, "{line}");
+    }
+    for line in ["-h x", "x -fh", "x -- -h", "x help", "help x"] {
+        assert!(!read_line(&tool, line).dry_run, "{line}");
+    }
+    tool.options = options(&["-h|--host"]);
+    assert!(!read_line(&tool, "x -h").dry_run);
+    let runner = Program { runs: Some(runs("shell")), ..program(Style::Gnu, &["-c="]) };
+    assert!(!read_line(&Program { dry_run: vec![test("--help")], ..runner }, "-c x -h").dry_run);
+}
+
+#[test]
+fn a_word_of_a_dry_run_stands_last_and_alone_where_it_may_be_a_name() {
+    let mut tool = program(Style::Gnu, &[]);
+    tool.dry_run = vec![test("help"), test("/?"), test("test=True")];
+    for line in ["help", "-x help", "a /?", "a b test=True"] {
+        assert!(read_line(&tool, line).dry_run, "{line}");
+    }
+    for line in ["a help", "help a", "help -x", "/? a", "a test=False"] {
+        assert!(!read_line(&tool, line).dry_run, "{line}");
+    }
+}

@@ -83,6 +83,11 @@ impl Body<'_> {
         let owner = format!("{}: {key}", self.owner);
         let mut tests = Vec::new();
         for (text, span) in values(given) {
+            // A word without a dash is one argument as it stands: `help`, `test=True`.
+            if key == "dry_run" && !text.starts_with('-') {
+                tests.push(FlagTest { names: text.split('|').map(str::to_owned).collect(), value: None });
+                continue;
+            }
             match flag_test(self.place, &owner, text, &span, scope) {
                 Ok(test) => tests.push(test),
                 Err(problem) => self.problems.push(problem),
