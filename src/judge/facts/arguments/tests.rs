@@ -353,7 +353,11 @@ fn help_in_another_spelling_is_help_where_nothing_else_is_described_so() {
     assert!(!read_line(&tool, "x -h").dry_run);
     tool.dry_run = vec![test("--help")];
     for line in ["x -h", "-h", "x -f -help", "help x"] {
-        let subs = if line.starts_with("help") { vec![Sub { paths: vec![vec!["rm".into()]], ..Sub::default() }] } else { vec![] };
+        let subs = if line.starts_with("help") {
+            vec![Sub { paths: vec![vec!["rm".into()]], ..Sub::default() }]
+        } else {
+            vec![]
+        };
         assert!(read_line(&Program { subs: subs.into(), ..tool.clone() }, line).dry_run, "{line}");
     }
     for line in ["-h x", "x -fh", "x -- -h", "x help", "help x"] {
