@@ -310,6 +310,12 @@ fn code(runs: &Runs, scan: &Scan<'_>, operands: &[Operand]) -> Vec<CodeSource> {
         return scripts.into_iter().chain(rest).collect();
     }
     found.extend(scripts);
+    // What is told before a database is opened does not stand for what is told it.
+    if !found.is_empty() && runs.code_at.is_some() {
+        let plain = Runs { code: Vec::new(), script: Vec::new(), ..runs.clone() };
+        found.extend(code(&plain, scan, operands));
+        return found;
+    }
     if !found.is_empty() || scan.runs_module {
         return found;
     }

@@ -76,7 +76,9 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
         let mut calls = read.calls;
-        if language == "sql" && self.is_scratch(state, act, &home) && !leaves_scratch(&source) {
+        let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
+        let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
+        if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.args.push(Value::text("--scratch")));
         }
         self.calls(state, frame, language, calls, span);
