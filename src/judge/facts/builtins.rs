@@ -258,7 +258,7 @@ impl Walker<'_> {
             Some(field) if field.value.is("-") => state.previous.clone(),
             Some(field) => match field.value.known() {
                 Some(text) => absolute(state, &text),
-                None => temporary(&field.value),
+                None => temporary(&field.value).or_else(|| self.likely_directory(state, &field.value)),
             },
         };
         // `-P` goes where links lead, so that `..` is what holds that.

@@ -3,9 +3,12 @@
 //!
 //! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
 
+mod directory;
+mod entrypoint;
 pub(super) mod fetched;
 mod git;
 mod loaded;
+mod names;
 mod packages;
 mod patch;
 mod targets;
@@ -53,6 +56,34 @@ const COMMANDS: &[&str] = &[
 /// Variables that a shell expands, substitutions included, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
+/// Tools of go that compile nothing that then runs.
+const GO_TOOLS: [&str; 19] = [
+    "addr2line",
+    "asm",
+    "buildid",
+    "cgo",
+    "compile",
+    "covdata",
+    "cover",
+    "dist",
+    "doc",
+    "fix",
+    "link",
+    "nm",
+    "objdump",
+    "pack",
+    "pprof",
+    "preprofile",
+    "test2json",
+    "trace",
+    "vet",
+];
+
+/// Whether a word is one of these, or an option.
+fn names_any(word: Option<&Field>, names: &[&str]) -> bool {
+    word.and_then(|field| field.value.known()).is_some_and(|word| word.starts_with('-') || names.contains(&&*word))
+}
+
 impl Walker<'_> {
     /// Walks what a program leads to, where something says so.
     #[inline(never)]
@@ -78,6 +109,7 @@ impl Walker<'_> {
         self.fetches(state, frame, name, args);
         self.unpacks(state, frame, name, reading);
         self.loads(state, frame, name, reading, args, span);
+        self.operands_in_files(state, frame, name, reading, args, span);
         if reading.compiles || fetched::builds(name) {
             self.built(state);
         }
@@ -91,10 +123,14 @@ impl Walker<'_> {
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);
             }
+            "docker" | "podman" | "nerdctl" | "finch" | "docker-compose" | "podman-compose" => {
+                self.entrypoint(state, frame, name, reading, args, span);
+            }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
-            // A tool of go looks at what it is given, and runs none of it.
-            "go" if args.first().is_some_and(|field| field.value.is("tool")) => {}
+            // A tool of go's own looks at what it is given, and runs none of it.
+            "go" if args.first().is_some_and(|field| field.value.is("tool")) && names_any(args.get(1), &GO_TOOLS) => {}
+            "mail" | "mailx" | "Mail" | "s-nail" | "nail" => self.tilde_commands(state, frame, name, span),
             _ if reading.compiles => self.source_of_the_line(state, frame, args, span),
             _ => {}
         }
@@ -116,6 +152,20 @@ impl Walker<'_> {
         }
         for text in sources.iter().filter(|text| !text.is_empty()) {
             self.foreign(state, &frame.perhaps(), None, "other", text, span);
+        }
+    }
+
+    /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
+    #[inline(never)]
+    fn tilde_commands(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
+        let Some(letter) = self.stdin_of(state).0.known_text() else { return };
+        let commands = letter.lines().filter_map(|line| {
+            let rest = line.strip_prefix('~')?;
+            rest.strip_prefix(['!', '|']).or_else(|| rest.trim_start_matches([' ', '<', 'r']).strip_prefix('!'))
+        });
+        let inner = within(&frame.perhaps(), name).elsewhere(span);
+        for command in commands {
+            self.text(&mut state.child(&[]), &inner, command);
         }
     }
 

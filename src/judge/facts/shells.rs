@@ -73,7 +73,8 @@ impl Walker<'_> {
                 && let Some(path) = file.value.known()
                 && let Some(script) = path.rsplit('/').next()
             {
-                self.stands_for(state, frame, name, script, &source.positional, span);
+                let child = state.child(env);
+                self.stands_for(&child, frame, name, script, &source.positional, span);
             }
             return;
         }

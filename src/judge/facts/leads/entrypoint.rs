@@ -1,0 +1,43 @@
+//! Containers that are started with another program than the image's own: what stands behind the image is its arguments.
+
+use crate::judge::facts::act::{Remote, RemoteKind};
+use crate::judge::facts::arguments::{Arg, InnerCommand, InnerText, Reading};
+use crate::judge::facts::expand::Field;
+use crate::judge::facts::frame::Frame;
+use crate::judge::facts::state::State;
+use crate::judge::facts::walk::Walker;
+use crate::judge::rules::model::Added;
+use crate::judge::syntax::tree::Span;
+
+impl Walker<'_> {
+    /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
+    #[inline(never)]
+    pub(super) fn entrypoint(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
+        let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
+        let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
+        let Some(image) = reading.operands.first() else { return };
+        let Some(at) = args.iter().position(|arg| arg.span == image.span && arg.value == image.value) else { return };
+        let started = Arg { value: program.clone(), span: flag.span };
+        let rest = args.iter().skip(at + 1).map(|arg| Arg { value: arg.value.clone(), span: arg.span });
+        let inner = InnerCommand {
+            what: InnerText::Argv(std::iter::once(started).chain(rest).collect()),
+            words: Vec::new(),
+            positional: Vec::new(),
+            env: Vec::new(),
+            root: false,
+            remote: Some(Remote { kind: RemoteKind::Container, name: None }),
+            adds: Added::Nothing,
+            replace: None,
+        };
+        let reading = Reading { inner: vec![inner], ..Reading::default() };
+        self.inner(state, frame, name, &reading, &[], span);
+    }
+}

@@ -1,0 +1,76 @@
+//! Programs that are given their operands in a file: the same program with them as operands.
+
+use crate::judge::facts::act::{Operand, UnknownReason, Value};
+use crate::judge::facts::arguments::Reading;
+use crate::judge::facts::expand::Field;
+use crate::judge::facts::found;
+use crate::judge::facts::frame::Frame;
+use crate::judge::facts::question::FileFacts;
+use crate::judge::facts::redirect::absolute;
+use crate::judge::facts::state::{Build as _, State, unknown};
+use crate::judge::facts::walk::Walker;
+use crate::judge::syntax::tree::Span;
+
+/// Programs with the option that names the file; without a value the names come in on standard input.
+const LISTS: [(&str, &str); 4] =
+    [("tar bsdtar gtar star", "-T"), ("rsync", "--files-from"), ("zip", "-@"), ("git", "--pathspec-from-file")];
+
+impl Walker<'_> {
+    /// Walks a program with the operands that a file lists.
+    #[inline(never)]
+    pub(super) fn operands_in_files(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
+        let Some((_, option)) = LISTS.iter().find(|(names, _)| names.split(' ').any(|known| known == name)) else {
+            return;
+        };
+        let Some(flag) = reading.flags.iter().find(|flag| flag.name == *option) else { return };
+        let Some(inner) = self.definition(frame, name, format!("operands of {name}"), span) else { return };
+        let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
+            Some(file) => self.names_in(state, file),
+            None => found::listed(&self.stdin_of(state).0),
+        };
+        let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.stdin_of(state).1)]);
+        let mut words: Vec<Operand> =
+            args.iter().map(|arg| Operand { value: arg.value.clone(), span: arg.span }).collect();
+        // What is named lies below the place that it is taken from; what is behind that is where it goes.
+        let (at, from) = match reading.operands.first().filter(|_| name == "rsync") {
+            Some(from) => {
+                let is_from = |word: &Operand| word.span == from.span && word.value == from.value;
+                (words.iter().position(is_from).unwrap_or(words.len()), Some(&from.value))
+            }
+            None => (words.len(), None),
+        };
+        let listed: Vec<Operand> = names.iter().map(|name| Operand { value: below(from, name), span }).collect();
+        words.splice(at..at, listed);
+        self.stands_for(state, &inner, name, name, &words, span);
+    }
+
+    /// The names in a file, where the line wrote it or it can be read.
+    fn names_in(&self, state: &State, file: &Value) -> Option<Vec<Value>> {
+        if let Some(text) = self.content_of(state, file) {
+            return found::listed(&text);
+        }
+        match self.inquiry.file(&file.known().and_then(|path| absolute(state, &path))?) {
+            Some(FileFacts::Text { bytes, .. }) => found::listed(&Value::text(String::from_utf8_lossy(bytes))),
+            _ => None,
+        }
+    }
+}
+
+/// A name below a place.
+fn below(place: Option<&Value>, name: &Value) -> Value {
+    let Some(place) = place else { return name.clone() };
+    let mut value = place.clone();
+    if !value.rough().ends_with('/') {
+        value.push_text("/");
+    }
+    value.push_value(name);
+    value
+}
