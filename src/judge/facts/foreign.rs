@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::act::{OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value};
 use super::code;
+use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
 use super::question::{FileFacts, PathKind};
@@ -80,6 +81,12 @@ impl Walker<'_> {
         let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
         if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
             calls.iter_mut().for_each(|call| call.args.push(Value::text("--scratch")));
+        } else if language == "sql" && by_call {
+            let act = act.and_then(|id| self.facts.acts.get(id));
+            let flag = act.and_then(|act| act.flags.iter().find(|flag| flag.name == "--made"));
+            let names = flag.and_then(|flag| flag.value.as_ref()?.known().map(std::borrow::Cow::into_owned));
+            let names = names.as_deref().map(|names| names.split(',').map(str::to_owned).collect());
+            code::spare_own_tables(&mut calls, names.unwrap_or_default(), flag.is_some());
         }
         self.calls(state, frame, language, calls, span);
     }
@@ -89,10 +96,10 @@ impl Walker<'_> {
         let Some(act) = act.and_then(|id| self.facts.acts.get(id)).filter(|act| act.remote.is_none()) else {
             return false;
         };
-        let Some(database) = act.operands.first().filter(|_| matches!(act.verb.key(), "sqlite3" | "duckdb")) else {
-            return false;
-        };
-        let value = &database.value;
+        let named = act.flags.iter().find(|flag| flag.name == "--database" && act.verb.key().contains(':'));
+        let first = act.operands.first().filter(|_| matches!(act.verb.key(), "sqlite3" | "duckdb"));
+        let database = named.and_then(|flag| flag.value.as_ref()).or(first.map(|first| &first.value));
+        let Some(value) = database else { return false };
         if value.is(":memory:") || super::builtins::below_temporary(value).is_some() {
             return true;
         }
@@ -124,7 +131,11 @@ impl Walker<'_> {
         let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
-        let mut read = code::read(language, text, code::World { home: &home, fetches: &|_| false, knows: &|_| false });
+        let mut read = code::read(
+            language,
+            text,
+            code::World { home: &home, fetches: &|_| false, knows: &|callee: &str| self.knows(language, callee) },
+        );
         read.calls.retain(|call| call.callee != "computed" && !call.args.iter().any(is_worked_out));
         let frame = self.script_frame(frame, &path, span);
         self.calls(state, &frame, language, read.calls, span);
@@ -157,6 +168,13 @@ impl Walker<'_> {
                 break;
             }
             let inside = Frame { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..frame.clone() };
+            // A call that stands for a command is that command.
+            let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
+            if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
+                let fields = words.into_iter().map(|value| Field { value, span, disguise: None }).collect();
+                self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
+                continue;
+            }
             let fed = fed(language, &call);
             let args: Vec<Field> =
                 arguments(language, call).into_iter().map(|value| Field { value, span, disguise: None }).collect();
@@ -179,6 +197,17 @@ fn leaves_scratch(source: &str) -> bool {
 /// Whether a piece is worked out by code.
 fn is_made(piece: &Piece) -> bool {
     matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
+}
+
+/// Whether a value stands for all that a walk over a directory finds, of whatever name.
+fn is_everything(value: &Value) -> bool {
+    let Some((Piece::Unknown(first), rest)) = value.pieces.split_first() else { return false };
+    let says = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().any(|c| c != '/'),
+        Piece::Glob(glob) => glob != "*",
+        Piece::Unknown(_) => false,
+    };
+    matches!(first.why, UnknownReason::Found(_)) && !rest.iter().any(says)
 }
 
 /// Whether a value is more than text and what a search finds.
@@ -213,7 +242,10 @@ fn fed(language: &str, call: &code::Call) -> Option<Value> {
 /// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and
 /// `--line` when the rest is one string for a shell or stands for a whole command.
 fn arguments(language: &str, call: code::Call) -> Vec<Value> {
-    let is_option = |value: &Value| value.known().is_some_and(|text| text.starts_with("--") && text.contains('='));
+    let is_option = |value: &Value| {
+        value.known().is_some_and(|text| text.starts_with("--") && text.contains('='))
+            || value.leading().starts_with("--database=")
+    };
     let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_option);
     // What follows a command line says what to do with its output.
     let last = call.callee.rsplit('.').next().unwrap_or_default();
@@ -232,13 +264,12 @@ fn arguments(language: &str, call: code::Call) -> Vec<Value> {
     let shell = options.iter().any(|option| {
         option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
     });
-    if shell || rest.len() == 1 {
+    // A number alone is no line.
+    let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
+    if shell || rest.len() == 1 && !number {
         options.push(Value::text("--line"));
     }
-    // What a walk over a directory finds goes with all that is below.
-    let is_found =
-        |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)));
-    if rest.iter().any(|value| value.pieces.first().is_some_and(is_found)) {
+    if rest.iter().any(is_everything) {
         options.push(Value::text("--recursive=true"));
     }
     options.into_iter().chain(rest).collect()

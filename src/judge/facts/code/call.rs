@@ -1,9 +1,9 @@
 //! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
 
-use super::Call;
 use super::calls::Reader;
-use super::expression::{Expression, MAX_DEPTH, bare, raw};
+use super::expression::{Expression, bare};
 use super::scan::Token;
+use super::{Call, database, globs};
 use crate::judge::facts::act::Value;
 
 /// The most arguments that a chain of calls is followed with.
@@ -52,15 +52,25 @@ impl Reader<'_> {
         match self.peek(0) {
             Some(Token::Text(_) | Token::Shell(_)) => true,
             Some(Token::Name(next)) => {
-                self.language != "lua"
-                    && BARE.contains(&last)
-                    && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
+                let takes = BARE.contains(&last) || self.is_described(name);
+                self.language != "lua" && takes && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
             }
-            Some(Token::Number(_)) => self.language != "lua" && BARE.contains(&last),
+            // `rm_rf ["a", "b"]`, `rm *files`, `drop_table :users`: a list, a name, and no member or product.
+            Some(Token::Mark('[')) => self.is_described(name),
+            Some(Token::Mark('*')) => {
+                self.is_described(name) && matches!(self.peek(1), Some(Token::Name(_) | Token::Mark('[')))
+            }
+            Some(Token::Mark(':')) => self.is_described(name) && self.named(1).is_some(),
+            Some(Token::Number(_)) => self.language != "lua" && (BARE.contains(&last) || self.is_described(name)),
             Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
             Some(Token::Mark('{')) => self.language == "perl" && matches!(last, "exec" | "system"),
             _ => false,
         }
+    }
+
+    /// A function of Ruby that is described.
+    fn is_described(&self, name: &str) -> bool {
+        self.language == "ruby" && (self.world.knows)(name)
     }
 
     pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
@@ -79,9 +89,20 @@ impl Reader<'_> {
         while self.mark(0, ',') {
             self.at += 1;
             self.skip_lines();
-            all.push(self.expression(depth));
+            let setting = self.setting(depth);
+            all.push(setting.unwrap_or_else(|| self.expression(depth)));
         }
         all
+    }
+
+    /// `force: true` of Ruby: its name is kept in front.
+    fn setting(&mut self, depth: usize) -> Option<Expression> {
+        let key = self.named(0).filter(|_| self.language == "ruby" && self.mark(1, ':') && !self.mark(2, ':'))?;
+        self.at += 2;
+        let word = self.named(0).unwrap_or_default();
+        let value = self.expression(depth);
+        let value = value.text.or(value.raw).unwrap_or(word);
+        Some(Expression { raw: Some(format!("--{key}={value}")), ..Expression::default() })
     }
 
     /// Expressions up to the closing bracket, which is passed over.
@@ -118,7 +139,7 @@ impl Reader<'_> {
                             let raw = value.text.or(value.raw).unwrap_or(raw);
                             Expression { raw: Some(format!("--{keyword}={raw}")), ..Expression::default() }
                         }
-                        None => self.expression(depth),
+                        None => self.setting(depth).unwrap_or_else(|| self.expression(depth)),
                     };
                     if self.at == begin {
                         self.at += 1;
@@ -147,61 +168,6 @@ impl Reader<'_> {
                 }
             }
         }
-    }
-
-    pub fn list(&mut self, depth: usize) -> Expression {
-        self.at += 1;
-        let elements = self.arguments(depth + 1, ']');
-        Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
-    }
-
-    /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
-    pub fn object(&mut self, depth: usize) -> Expression {
-        let begin = self.at;
-        self.at += 1;
-        let mut level = 1;
-        let mut more = Vec::new();
-        while let Some(token) = self.peek(0) {
-            match token {
-                Token::Mark('}') => {
-                    level -= 1;
-                    self.at += 1;
-                    if level == 0 {
-                        break;
-                    }
-                }
-                Token::Mark('{') => {
-                    level += 1;
-                    self.at += 1;
-                }
-                // `new Deno.Command("rm", {args: ["-r"]})`
-                Token::Name(name) if name == "args" && self.mark(1, ':') && self.mark(2, '[') => {
-                    self.at += 2;
-                    more.extend(self.list(depth + 1).list.unwrap_or_default());
-                }
-                Token::Name(_) | Token::Shell(_) if depth < MAX_DEPTH => {
-                    let here = self.at;
-                    self.statement();
-                    if self.at == here {
-                        self.at += 1;
-                    }
-                }
-                _ => self.at += 1,
-            }
-        }
-        let tokens = self.tokens.get(begin..self.at).unwrap_or_default();
-        if self.language == "mongo" {
-            return Expression { raw: Some(raw(tokens)), ..Expression::default() };
-        }
-        let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
-        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
-        let settings = tokens.windows(3).filter_map(|part| match part {
-            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
-                Some(Value::text(format!("--{key}={text}")))
-            }
-            _ => None,
-        });
-        Expression { list: Some(settings.chain(more).collect()), secret, ..Expression::default() }
     }
 
     /// Notes a call and gives what it stands for.
@@ -256,7 +222,13 @@ impl Reader<'_> {
             return Expression::default();
         }
         let secret = super::names::gives_secret(&callee, &of, &arguments);
-        if let Some(result) = self.known_result(&callee, &of, &arguments) {
+        let counted = self.counts(&callee, &of, &arguments);
+        if let Some(result) = counted.or_else(|| self.known_result(&callee, &of, &arguments)) {
+            // `Dir.glob("*", &File.method(:delete))`
+            let handed = self.hands_on(&callee, &of, &arguments).map(|(function, _)| function);
+            if let (Some(list), Some(function)) = (&result.list, handed) {
+                self.calls.push(Call { callee: function, args: list.clone() });
+            }
             return Expression { secret: secret || result.secret, ..result };
         }
         if let Some((function, args)) = self.hands_on(&callee, &of, &arguments) {
@@ -285,30 +257,27 @@ impl Reader<'_> {
                 self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
             }
         }
+        let signals = self.signals(&callee, &arguments);
+        self.calls.extend(signals);
         // A statement is the client's argument, not the connection's.
-        let of_client = matches!(
-            callee.rsplit('.').next(),
-            Some(
-                "execute"
-                    | "executescript"
-                    | "executemany"
-                    | "query"
-                    | "exec"
-                    | "raw"
-                    | "do"
-                    | "prepare"
-                    | "exec_command"
-            )
-        ) || callee.ends_with("Connection.run")
-            || callee.ends_with("Connection.sudo");
+        let of_client = database::is_statement(&callee);
+        let database = database::of_client(&of).filter(|_| of_client);
+        let made = if of_client { self.tables_made(first.as_deref()) } else { None };
+        let connection = of.carried.clone();
         let empty = arguments.last().is_some_and(|last| last.text.as_deref() == Some(""));
         // The way that a pipe is opened is no word of its command.
         let last = if callee.ends_with("popen") { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
             .carried
             .into_iter()
-            .filter(|_| !of_client)
-            .chain(arguments.into_iter().take(last).flat_map(Expression::values))
+            .filter(|_| !of_client && !database::is_of_repository(&callee))
+            .chain(
+                arguments
+                    .into_iter()
+                    .take(last)
+                    .flat_map(Expression::values)
+                    .flat_map(|value| if globs::takes(&callee) { globs::found([&value]) } else { vec![value] }),
+            )
             .take(MAX_CARRIED)
             .collect();
         let noted = match self.language {
@@ -321,7 +290,13 @@ impl Reader<'_> {
         }
         // Of very many calls, those that say nothing need not be told.
         if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
-            self.calls.push(Call { callee: noted, args: carried.clone() });
+            let mut args = carried.clone();
+            args.extend(made);
+            args.extend(database.as_ref().map(|file| Value::join([&Value::text("--database="), file], "")));
+            self.calls.push(Call { callee: noted, args });
+        }
+        if database.is_some() {
+            return Expression { name: Some(callee), carried: connection, called: true, ..Expression::default() };
         }
         if (self.world.fetches)(&callee) {
             return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };

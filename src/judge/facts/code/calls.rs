@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::expression::{Expression, bare, joined};
 use super::scan::{Token, tokens};
-use super::{Call, FOUND, HOLE, TEMPORARY, World};
+use super::{Call, HOLE, TEMPORARY, World};
 
 /// Reads all calls of `text`.
 pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
@@ -19,12 +19,18 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         calls: Vec::new(),
         everything_of: None,
         nesting: 0,
+        goes_on: false,
+        tables: Vec::new(),
     };
+    let caught =
+        |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "except" | "rescue" | "suppress"));
+    reader.goes_on = reader.tokens.iter().any(caught);
     reader.all();
     // What a comprehension goes through stands behind what it does with it.
     if reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str()))) {
         reader.at = 0;
         reader.calls.clear();
+        reader.tables.clear();
         reader.all();
     }
     reader.calls
@@ -47,6 +53,10 @@ pub(super) struct Reader<'a> {
     pub asks: bool,
     /// How many expressions are open around this place.
     pub nesting: usize,
+    /// The code goes on where something fails.
+    pub goes_on: bool,
+    /// The tables that its statements made.
+    pub tables: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -83,7 +93,7 @@ impl Reader<'_> {
             Some("import" | "from") if self.language == "python" => self.python_import(),
             Some("import") if self.language == "js" && !self.mark(1, '(') => self.js_import(),
             Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
-                if !self.mark(1, '(') =>
+                if !self.mark(1, '(') && !self.mark(1, '[') =>
             {
                 self.at += 1;
             }
@@ -135,6 +145,10 @@ impl Reader<'_> {
                 let more = self.expression(0);
                 self.bind(&name, joined(held, more));
             }
+            Some(name) if self.grows(name) => {
+                let name = name.to_owned();
+                self.grown(&name);
+            }
             Some(name) if self.is_assignment() => {
                 let name = name.to_owned();
                 self.assignment(&name);
@@ -163,23 +177,6 @@ impl Reader<'_> {
         }
     }
 
-    /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
-    fn each(&mut self) {
-        self.at += 1;
-        while matches!(self.named(0).as_deref(), Some("my" | "our")) {
-            self.at += 1;
-        }
-        let php = self.language == "php";
-        let mut name = self.named(0).filter(|name| name.starts_with('$') && self.mark(1, '(') && !php);
-        self.at += usize::from(name.is_some() || php && self.mark(0, '('));
-        let value = self.expression(0);
-        while php && !self.mark(0, ')') && self.peek(0).is_some() {
-            name = self.named(0).or(name);
-            self.at += 1;
-        }
-        self.stand_for(&[name.unwrap_or_else(|| "$_".to_owned())], &value);
-    }
-
     fn is_assignment(&self) -> bool {
         self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && !self.mark(2, '~')
             || self.mark(1, ':') && self.mark(2, '=')
@@ -197,7 +194,7 @@ impl Reader<'_> {
         self.bind(name, Expression { secret, ..value });
     }
 
-    fn bind(&mut self, name: &str, value: Expression) {
+    pub fn bind(&mut self, name: &str, value: Expression) {
         let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
         let secret = value.secret;
         let value = if says { value } else { Expression { secret, ..Expression::of_text(HOLE.to_string()) } };
@@ -222,40 +219,6 @@ impl Reader<'_> {
         for name in names {
             let element = value.text.as_ref().filter(|text| text.contains(TEMPORARY)).cloned();
             self.bind(name, Expression::of_text(element.unwrap_or_else(|| HOLE.to_string())));
-        }
-    }
-
-    /// `for a, b in …`, `for (const a of …)`: the names stand for what is gone through.
-    fn looped(&mut self) {
-        const REACH: usize = 12;
-        self.at += 1;
-        let joins = |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "in" | "of"));
-        let Some(length) = self.tokens.iter().skip(self.at).take(REACH).position(joins) else { return };
-        let names: Vec<String> = self
-            .tokens
-            .iter()
-            .skip(self.at)
-            .take(length)
-            .filter_map(|token| match token {
-                Token::Name(name) if !matches!(name.as_str(), "const" | "let" | "var" | "my" | "await") => {
-                    Some(name.clone())
-                }
-                _ => None,
-            })
-            .collect();
-        self.at += length + 1;
-        let value = self.expression(0);
-        let walked = value.text.as_ref().is_some_and(|text| text.contains(FOUND));
-        for (index, name) in names.iter().enumerate() {
-            // A walk gives the directory first, then the names in it.
-            // Of an environment that is gone through, the names come first.
-            let secret = value.secret && index > 0 && !self.asks;
-            let element = if index == 0 && (walked || names.len() == 1) {
-                Expression { carried: Vec::new(), secret: false, ..value.clone() }
-            } else {
-                Expression { secret, ..Expression::default() }
-            };
-            self.bind(name, element);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::calls::Reader;
 use super::scan::Token;
-use super::{Call, HOLE, names, results, unknown, value};
+use super::{Call, HOLE, globs, names, results, unknown, value};
 use crate::judge::facts::act::Value;
 
 /// The deepest nesting of brackets that is read.
@@ -13,7 +13,7 @@ pub(super) const MAX_DEPTH: usize = 32;
 pub(super) const MAX_TEXT: usize = 1 << 16;
 
 /// The most elements of lists that are put together.
-const MAX_LIST: usize = 1 << 12;
+pub(super) const MAX_LIST: usize = 1 << 12;
 
 /// Functions of Python that no import is needed for.
 const BUILTINS: [&str; 14] = [
@@ -155,6 +155,11 @@ impl Reader<'_> {
                 self.at += 1;
                 Expression::of_text(text)
             }
+            // `2..9`
+            Token::Number(number) if number.contains("..") => {
+                self.at += 1;
+                Expression::of_text(super::EACH.to_string())
+            }
             Token::Number(number) => {
                 self.at += 1;
                 Expression { raw: Some(number), ..Expression::default() }
@@ -165,6 +170,15 @@ impl Reader<'_> {
                 Expression::default()
             }
             Token::Mark('[') => self.list(depth),
+            // `(int)$x`
+            Token::Mark('(') if self.is_cast() => {
+                self.at += 3;
+                return self.operand(depth + 1);
+            }
+            Token::Mark('+') if self.language == "js" => {
+                self.at += 1;
+                return self.operand(depth + 1);
+            }
             Token::Mark('(') => {
                 self.at += 1;
                 let mut inner = self.arguments(depth + 1, ')');
@@ -195,6 +209,12 @@ impl Reader<'_> {
                 let Some(Token::Number(number)) = self.peek(1).cloned() else { return Expression::default() };
                 self.at += 2;
                 Expression { raw: Some(format!("-{number}")), ..Expression::default() }
+            }
+            // `&:delete`: the method of what it is handed to.
+            Token::Mark('&') if self.language == "ruby" && self.mark(1, ':') && self.named(2).is_some() => {
+                let method = self.named(2).unwrap_or_default();
+                self.at += 3;
+                return Expression { raw: Some(format!("&:{method}")), ..Expression::default() };
             }
             Token::Mark('&' | '\\' | '*' | '@' | '%') => {
                 self.at += 1;
@@ -251,6 +271,11 @@ impl Reader<'_> {
         }
     }
 
+    fn is_cast(&self) -> bool {
+        let kind = |name: String| matches!(name.as_str(), "int" | "string" | "float" | "bool" | "array");
+        self.language == "php" && self.named(1).is_some_and(kind) && self.mark(2, ')')
+    }
+
     /// `<*.txt>` of Perl: what the glob stands for.
     fn angled(&mut self) -> Expression {
         self.at += 1;
@@ -260,7 +285,7 @@ impl Reader<'_> {
         }
         let pattern = raw(self.tokens.get(begin..self.at).unwrap_or_default());
         self.at += 1;
-        Expression { list: Some(vec![results::globbed(&pattern)]), ..Expression::default() }
+        Expression { list: Some(globs::found([&Value::text(pattern)])), ..Expression::default() }
     }
 
     /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
@@ -284,6 +309,9 @@ impl Reader<'_> {
             };
             if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == "php") {
                 let part = self.named(member).unwrap_or_default();
+                // What a method of Ruby gives that is called without arguments.
+                let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
+                of = given.unwrap_or(of);
                 self.at += member + 1;
                 sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
                 if let Some(same) = self.same_text(&of, &part) {
@@ -314,9 +342,22 @@ impl Reader<'_> {
                 }
                 continue;
             }
-            if self.mark(0, '[') && (of.name.is_some() || of.text.is_some() || of.list.is_some()) {
+            if self.mark(0, '[')
+                && (of.name.is_some() || of.text.is_some() || of.list.is_some())
+                && !self.takes_bare_arguments(&of)
+            {
                 self.at += 1;
-                let inner = self.arguments(depth + 1, ']').into_iter().next().unwrap_or_default();
+                let mut inner = self.arguments(depth + 1, ']');
+                // `local["rm"]["-rf", "x"]()`: words of a command.
+                let named = of
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| name.starts_with("plumbum.cmd.") || name.starts_with("plumbum.local."));
+                if named {
+                    of.carried.extend(inner.into_iter().flat_map(Expression::values));
+                    continue;
+                }
+                let inner = if inner.is_empty() { Expression::default() } else { inner.swap_remove(0) };
                 of = self.member(of, inner);
                 continue;
             }
@@ -334,10 +375,18 @@ impl Reader<'_> {
                 && (self.mark(0, '{') || self.named(0).as_deref() == Some("do"))
                 && self.mark(1, '|')
             {
+                let braces = self.mark(0, '{');
+                let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
+                of = given.unwrap_or(of);
                 self.at += 2;
                 let names = self.names_up_to('|');
                 self.stand_for(&names, &of);
-                return of;
+                if !braces {
+                    return of;
+                }
+                of = self.block(of);
+                sends = false;
+                continue;
             }
             if pair('-', '>') && self.mark(2, '(') && self.language == "perl" {
                 self.at += 2;

@@ -12,11 +12,17 @@ mod call;
 mod calls;
 mod client;
 mod cmd;
+mod command;
+mod database;
 mod editors;
 mod expression;
+mod globs;
+mod lists;
+mod loops;
 mod names;
 mod other;
 mod powershell;
+mod processes;
 mod results;
 mod scan;
 mod small;
@@ -24,6 +30,8 @@ mod sql;
 mod strings;
 mod tcl;
 pub(super) mod windows;
+
+pub use command::words_of;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 
@@ -38,6 +46,12 @@ const TEMPORARY: char = '\u{E002}';
 
 /// Stands in text of code for what was fetched from the network.
 const FETCHED: char = '\u{E003}';
+
+/// Stands in text of code for each of the numbers that it goes through: those of processes, or counted ones.
+const EACH: char = '\u{E004}';
+
+/// Stands in text of code for any name that a directory holds.
+const NAME: char = '\u{E005}';
 
 /// What code is read against.
 #[derive(Clone, Copy)]
@@ -73,7 +87,7 @@ pub struct Read {
 #[must_use]
 pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
     // Characters that stand for something here say nothing when they are written.
-    let text = &text.replace([FOUND, TEMPORARY, FETCHED], "\u{FFFC}");
+    let text = &text.replace([FOUND, TEMPORARY, FETCHED, EACH, NAME], "\u{FFFC}");
     let mut calls = match language {
         "python" | "js" | "ruby" | "perl" | "php" | "lua" | "mongo" => calls::read(language, text, world),
         "sql" => sql::read(text),
@@ -96,6 +110,17 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
     Read { calls, cut }
 }
 
+/// Marks the statements on tables that code made itself, by the names of those that it made before: nothing is lost.
+/// Where a statement that fails is followed by others, no table is the code's own.
+pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) {
+    for call in calls.iter_mut().filter(|_| stops) {
+        if sql::falls_on(call).is_some_and(|table| made.contains(&table)) {
+            call.args.push(Value::text("--scratch"));
+        }
+        made.extend(sql::makes(call));
+    }
+}
+
 /// Code as text, with a hole for each piece that is not known. `None` when nothing of it is known.
 #[must_use]
 pub fn with_holes(code: &Value) -> Option<String> {
@@ -114,15 +139,21 @@ fn value(text: &str) -> Value {
     let mut pieces = Vec::new();
     let mut rest = text;
     if let Some((start, after)) = text.split_once(FOUND) {
-        let start = (!start.contains([HOLE, TEMPORARY, FETCHED])).then(|| start.to_owned());
+        let start = (!start.contains([HOLE, TEMPORARY, FETCHED, EACH, NAME])).then(|| start.to_owned());
         let found = Unknown { why: UnknownReason::Found(start), taint: Taint::default() };
         pieces.push(Piece::Unknown(found));
-        rest = after;
+        // Any name in what is found is one of the things that are found.
+        rest = if after.chars().all(|c| c == '/' || c == NAME) { "" } else { after };
     }
     let mut known = String::new();
     for c in rest.chars() {
         let piece = match c {
             HOLE | FOUND => unknown_piece(),
+            NAME => Piece::Glob("*".to_owned()),
+            EACH => {
+                let why = UnknownReason::Other(processes::COUNTED);
+                Piece::Unknown(Unknown { why, taint: Taint::default() })
+            }
             TEMPORARY => {
                 Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: false }, taint: Taint::default() })
             }

@@ -6,7 +6,7 @@
 use super::calls::Reader;
 use super::expression::{Expression, bare};
 use super::scan::Token;
-use super::{Call, FOUND, HOLE, TEMPORARY, results};
+use super::{Call, EACH, FOUND, HOLE, NAME, TEMPORARY, globs};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::naming::is_secret_name;
 
@@ -214,10 +214,12 @@ impl Reader<'_> {
         }
         let Some(name) = of.name else { return Expression { secret: of.secret, ..Expression::default() } };
         if self.language == "ruby" && name == "Dir" {
-            let globs = key.values().iter().filter_map(Value::known).map(|glob| results::globbed(&glob)).collect();
-            return Expression { list: Some(globs), ..Expression::default() };
+            if key.text.as_ref().is_some_and(|glob| glob.starts_with("/proc/")) {
+                return Expression::of_text(EACH.to_string());
+            }
+            return Expression { list: Some(globs::found(&key.values())), ..Expression::default() };
         }
-        let known = key.text.clone().filter(|key| !key.contains([HOLE, FOUND]));
+        let known = key.text.clone().filter(|key| !key.contains([HOLE, FOUND, EACH, NAME]));
         let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
         let Some(key) = known else {
             if self.mark(0, '(') {
@@ -333,20 +335,6 @@ impl Reader<'_> {
         }
     }
 
-    /// The names stand for the elements of what is gone through.
-    pub fn stand_for(&mut self, names: &[String], of: &Expression) {
-        let list = of.list.clone().or_else(|| Some(of.carried.clone()).filter(|carried| !carried.is_empty()));
-        for (index, name) in names.iter().enumerate() {
-            let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
-            let list = list.clone().filter(|_| index == 0);
-            let text = of.text.clone().filter(|_| index == 0);
-            if list.is_some() || text.is_some() || secret || self.bound.contains_key(name) {
-                let text = text.or_else(|| list.is_none().then(|| HOLE.to_string()));
-                self.bound.insert(name.clone(), Expression { list, text, secret, ..Expression::default() });
-            }
-        }
-    }
-
     /// A function that an argument names, with what it comes to be called with.
     pub fn hands_on(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<(String, Vec<Value>)> {
         const EACH: [&str; 8] = ["map", "forEach", "each", "starmap", "imap", "filter", "flatMap", "for_each"];
@@ -358,6 +346,11 @@ impl Reader<'_> {
                 && argument.list.is_none()
                 && argument.name.as_ref().is_some_and(|name| dotted(name) && (self.world.knows)(name))
         };
+        // `each(&:delete)`: a method of each of them.
+        let method = arguments.iter().find_map(|argument| argument.raw.as_deref()?.strip_prefix("&:"));
+        if let Some(method) = method.filter(|_| of.name.as_deref().is_some_and(|name| name.starts_with("Pathname"))) {
+            return Some((format!("Pathname.{method}"), of.carried.clone()));
+        }
         let at = arguments.iter().position(is_function)?;
         let name = arguments.get(at)?.name.clone()?;
         let others = arguments.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, other)| other.clone());

@@ -3,7 +3,7 @@
 use super::calls::Reader;
 use super::expression::{Expression, MAX_TEXT};
 use super::scan::Token;
-use super::{Call, FETCHED, FOUND, HOLE, TEMPORARY, value};
+use super::{Call, EACH, FETCHED, FOUND, HOLE, NAME, TEMPORARY, globs, value};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::decode;
 
@@ -32,6 +32,20 @@ impl Reader<'_> {
             "joinpath" => Some(Expression::of_path(format!("{}/{}", subject?, joined(arguments)))),
             // What has quotes in it is as good as a line.
             "split" if callee == "shlex.split" && text(0)?.contains(['"', '\'', '\\']) => plain(text(0)?.to_owned()),
+            "split" if subject.is_some() && matches!(self.language, "js" | "mongo" | "ruby") => {
+                let parts: Vec<&str> = match text(0) {
+                    Some(mark) if !mark.trim().is_empty() => subject?.split(mark).collect(),
+                    None if !arguments.is_empty() => return None,
+                    Some("") => return None,
+                    _ => subject?.split_whitespace().collect(),
+                };
+                let list = Some(parts.into_iter().map(value).collect());
+                Some(Expression { list, ..Expression::default() })
+            }
+            "explode" if self.language == "php" && text(0).is_some_and(|mark| !mark.is_empty()) => {
+                let list = Some(text(1)?.split(text(0)?).map(value).collect());
+                Some(Expression { list, ..Expression::default() })
+            }
             "split" if self.language == "python" && (callee == "shlex.split" || arguments.is_empty()) => {
                 let list = Some(first?.split_whitespace().map(value).collect());
                 Some(Expression { list, ..Expression::default() })
@@ -67,6 +81,16 @@ impl Reader<'_> {
             "decode" | "encode" | "toString" | "to_s" | "strip" | "trim" | "chomp" | "as_posix" => {
                 plain(subject?.to_owned())
             }
+            // The same elements, in another order or form.
+            "sorted" | "list" | "tuple" | "set" | "reversed" | "frozenset" | "str" | "fspath" | "array_unique"
+            | "array_filter" | "array_values"
+                if arguments.first().is_some_and(|first| first.list.is_some()) =>
+            {
+                let list = arguments.first()?.list.clone();
+                Some(Expression { list, ..Expression::default() })
+            }
+            // A statement as an object.
+            "text" | "SQL" | "DDL" if self.language == "python" && arguments.len() == 1 => plain(text(0)?.to_owned()),
             "str" | "String" | "bytes" | "bytearray" | "fspath" if arguments.len() < 3 => plain(text(0)?.to_owned()),
             "compile" if self.language == "python" => plain(text(0)?.to_owned()),
             "URI" | "URL" | "parse" | "new" if callee.contains("UR") => plain(text(0)?.to_owned()),
@@ -96,22 +120,47 @@ impl Reader<'_> {
             },
             "fromhex" | "unhexlify" | "hex2bin" => plain(hexadecimal(text(0)?)),
             "getenv" | "get" | "fetch" => plain(self.environment(&format!("{}.{}", before(callee), text(0)?))?),
-            "glob" | "iglob" | "globSync" | "sync" if callee.starts_with("glob") || callee.starts_with("Dir") => {
-                Some(Expression { list: Some(vec![globbed(text(0)?)]), ..Expression::default() })
+            _ if globs::finds(self.language, callee) => {
+                let patterns: Vec<Value> = arguments.first()?.clone().values();
+                let of = if callee == "Pathname.glob" { self.of_paths() } else { Expression::default() };
+                Some(Expression { list: Some(globs::found(&patterns)), ..of })
             }
-            "glob" if matches!(self.language, "php" | "perl") => {
-                Some(Expression { list: Some(vec![globbed(text(0)?)]), ..Expression::default() })
-            }
-            "glob" | "rglob" if of_path && text(0).is_some_and(|glob| glob != "*" && glob != "**/*") => {
+            "glob" | "rglob" if of_path && text(0).is_some() => {
                 let below = if last == "rglob" { "**/" } else { "" };
-                let found = globbed(&format!("{}/{below}{}", subject?.trim_end_matches('/'), text(0)?));
-                Some(Expression { list: Some(vec![found]), ..Expression::of_name("pathlib.Path".to_owned()) })
+                let pattern = format!("{}/{below}{}", subject?.trim_end_matches('/'), text(0)?);
+                Some(Expression { list: Some(globs::found([&Value::text(pattern)])), ..self.of_paths() })
             }
-            "rglob" | "walk" if of_path => Some(Expression::of_path(format!("{}{FOUND}", subject?))),
-            "glob" | "iterdir" if of_path => Some(Expression::of_path(format!("{}/{HOLE}", subject?))),
+            "rglob" | "walk" | "find" if of_path => {
+                let found = globs::globbed(&format!("{}/**", subject?.trim_end_matches('/')));
+                Some(Expression { list: Some(vec![found]), ..self.of_paths() })
+            }
+            "iterdir" | "children" | "each_child" if of_path => {
+                let found = globs::globbed(&format!("{}/*", subject?.trim_end_matches('/')));
+                Some(Expression { list: Some(vec![found]), ..self.of_paths() })
+            }
+            "listdir" | "readdirSync" | "readdir" | "scandir" | "entries" | "children" | "each_child"
+                if matches!(
+                    callee.split('.').next(),
+                    Some("os" | "fs" | "fs/promises" | "fs-extra" | "scandir" | "Dir")
+                ) && (last != "scandir" || self.language == "php") =>
+            {
+                plain(NAME.to_string())
+            }
+            // Fewer of them, or in another order.
+            "filter" | "sort" | "reverse" | "slice" | "select" | "reject"
+                if subject.is_some_and(|subject| subject.contains([NAME, EACH])) =>
+            {
+                plain(subject?.to_owned())
+            }
             "walk" | "walkSync" => plain(format!("{}{FOUND}", text(0)?)),
             _ => None,
         }
+    }
+
+    /// Paths as objects with methods.
+    fn of_paths(&self) -> Expression {
+        let name = if self.language == "ruby" { "Pathname" } else { "pathlib.Path" };
+        Expression::of_name(name.to_owned())
     }
 
     /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
@@ -195,7 +244,11 @@ impl Reader<'_> {
             "ruby" => matches!(last, "send" | "public_send" | "__send__" | "instance_exec"),
             _ => false,
         };
-        let (function, rest) = arguments.split_first()?;
+        let (function, rest) = match arguments {
+            // `array_walk($files, 'unlink')`
+            [of, function] if last == "array_walk" => (function, std::slice::from_ref(of)),
+            _ => arguments.split_first()?,
+        };
         let function = function.text.as_ref().filter(|_| takes)?;
         let of = callee.strip_suffix(last).filter(|of| self.language == "ruby" && !of.is_empty());
         Some((super::names::plain_name(self.language, format!("{}{function}", of.unwrap_or_default())), rest))
@@ -248,13 +301,6 @@ pub(super) fn filled(pattern: &str, values: Vec<Value>) -> String {
             c => all.push(c),
         }
     }
-    all
-}
-
-/// A pattern for names as a value.
-pub(super) fn globbed(pattern: &str) -> Value {
-    let mut all = Value::default();
-    crate::judge::facts::split::push_globs(pattern, &mut all);
     all
 }
 

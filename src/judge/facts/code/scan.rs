@@ -96,6 +96,8 @@ impl Scanner<'_> {
                 self.at += 1;
                 self.tokens.push(Token::Name("$".to_owned()));
             }
+            // What PHP keeps quiet of is called all the same.
+            '@' if self.language == "php" => self.at += 1,
             c if is_name(c) || (matches!(c, '$' | '@') && (is_name(self.peek(1)) || self.peek(1) == '{')) => {
                 self.name()
             }
@@ -140,10 +142,11 @@ impl Scanner<'_> {
             && !self.after_arrow()
             && let Some(text) = self.delimited()
         {
-            self.tokens.push(match name.as_str() {
-                "qx" => Token::Shell(text),
-                _ => Token::Text(text),
-            });
+            match name.as_str() {
+                "qx" => self.tokens.push(Token::Shell(text)),
+                "qw" => self.word_list('(', &text, ')'),
+                _ => self.tokens.push(Token::Text(text)),
+            }
             return;
         }
         self.tokens.push(Token::Name(name));
@@ -205,7 +208,7 @@ impl Scanner<'_> {
         let named = matches!(self.tokens.last(), Some(Token::Name(_)));
         apart
             && named
-            && matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'x')
+            && matches!(self.peek(1), 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'x')
             && matches!(self.peek(2), '(' | '{' | '[' | '<')
     }
 

@@ -153,6 +153,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     let mut args = Vec::new();
     match verb.as_str() {
         "drop" | "create" | "alter" => {
+            let replaces = word(rest.first()).as_deref() == Some("or");
             skip(
                 &mut rest,
                 &[
@@ -169,9 +170,11 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             );
             let kind = word(rest.first()).unwrap_or_default();
             rest = rest.get(1..).unwrap_or_default();
+            let asks = verb == "create" && word(rest.first()).as_deref() == Some("if");
             skip(&mut rest, &["if", "not", "exists", "only", "concurrently"]);
             args.push(Value::text(kind));
             args.push(name(rest));
+            args.extend((asks || replaces).then(|| Value::text("--replace")));
             if verb == "alter" {
                 let drops = has(rest, "drop") || has(rest, "truncate");
                 args.extend(drops.then(|| Value::text("--drop")));
@@ -280,6 +283,24 @@ fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
         }
         _ => None,
     }
+}
+
+/// The table that a statement makes, which was not there before.
+pub(super) fn makes(call: &Call) -> Option<String> {
+    let text = |at: usize| call.args.get(at).and_then(Value::known);
+    let new = call.callee == "create" && text(0)? == "table" && text(2).is_none_or(|last| last != "--replace");
+    text(1).filter(|name| new && !name.is_empty()).map(|name| name.to_ascii_lowercase())
+}
+
+/// The table that a statement empties, changes or drops.
+pub(super) fn falls_on(call: &Call) -> Option<String> {
+    let text = |at: usize| call.args.get(at).and_then(Value::known);
+    let name = match call.callee.as_str() {
+        "drop" | "alter" if text(0)? == "table" => text(1),
+        "delete" | "truncate" | "update" => text(0),
+        _ => None,
+    };
+    name.map(|name| name.to_ascii_lowercase())
 }
 
 fn call(callee: &str, args: Vec<Value>) -> Call {

@@ -179,12 +179,23 @@ impl Scanner<'_> {
         }
         match self.delimited() {
             Some(text) if kind == 'x' => self.tokens.push(Token::Shell(text)),
+            Some(text) if matches!(kind, 'w' | 'W' | 'i' | 'I') => self.word_list('[', &text, ']'),
             Some(text) => self.tokens.push(Token::Text(text)),
             None => {
                 self.at = begin + 1;
                 self.tokens.push(Token::Mark('%'));
             }
         }
+    }
+
+    /// `%w[a b]`, `qw(a b)`: a list of its words.
+    pub fn word_list(&mut self, open: char, text: &str, close: char) {
+        self.tokens.push(Token::Mark(open));
+        for word in text.split_whitespace() {
+            let word = if word.contains("#{") { super::HOLE.to_string() } else { word.to_owned() };
+            self.tokens.extend([Token::Text(word), Token::Mark(',')]);
+        }
+        self.tokens.push(Token::Mark(close));
     }
 
     /// Text between brackets or any other two marks.

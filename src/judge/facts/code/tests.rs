@@ -361,3 +361,109 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
 }
+
+#[test]
+fn every_element_of_a_list_counts() {
+    has("ruby", "FileUtils.rm_rf %w[a b]", "FileUtils.rm_rf(a, b)");
+    has("ruby", "FileUtils.rm_rf(%w(a b))", "FileUtils.rm_rf(a, b)");
+    has("ruby", "FileUtils.rm_r [\"a\", \"b\"], force: true", "FileUtils.rm_r(a, b, --force=true)");
+    has("ruby", "%i[a b].each { |d| FileUtils.rm_rf d }", "FileUtils.rm_rf(a, b)");
+    has("ruby", "system *%w[rm -rf a]", "system(rm, -rf, a)");
+    has("perl", "unlink qw(a b)", "unlink(a, b)");
+    has("perl", "File::Path::rmtree([qw/a b/])", "File.Path.rmtree(a, b)");
+    has("python", "import shutil\nfor d in {'a', 'b'}: shutil.rmtree(d)", "shutil.rmtree(a, b)");
+    has("python", "import os\nx = ['a']\nx.append('b')\nos.execv(x)", "os.execv(a, b)");
+    has("js", "'a b'.split(' ').forEach(d => fs.rmSync(d))", "fs.rmSync(a, b)");
+    has("php", "array_walk(['a', 'b'], 'system');", "system(a, b)");
+    has("php", "foreach (explode(',', 'a,b') as $f) @unlink($f);", "unlink(a, b)");
+}
+
+#[test]
+fn what_a_block_chooses_from_goes_on_behind_it() {
+    has("ruby", "%w[a b].select { |f| File.file?(f) }.each { |f| File.delete f }", "File.delete(a, b)");
+    has("ruby", "%w[a b].map { |f| f + 'x' }.each { |f| File.delete f }", "File.delete(?)");
+    has("ruby", "Pathname('a').children.each(&:delete)", "Pathname.delete(?)");
+    has("ruby", "require 'tmpdir'\nDir.mktmpdir { |d| FileUtils.rm_rf(d) }", "FileUtils.rm_rf(?)");
+}
+
+#[test]
+fn settings_of_ruby_are_told_from_operands() {
+    has("ruby", "Git.open('.').push('origin', 'main', force: true)", "Git.open.push(origin, main, --force=true)");
+    has("ruby", "File.delete(x ? 'a' : 'b')", "File.delete(?)");
+}
+
+#[test]
+fn a_statement_goes_with_the_file_that_its_client_opened() {
+    let opened = "sqlite3.connect.execute(drop table t, --made=, --database=:memory:)";
+    has("python", "import sqlite3\nc = sqlite3.connect(':memory:')\nc.execute('drop table t')", opened);
+    let cursor = "sqlite3.connect.cursor.execute(drop table t, --made=, --database=a.db)";
+    has("python", "import sqlite3\nwith sqlite3.connect('a.db') as c:\n  c.cursor().execute('drop table t')", cursor);
+    has("php", "$p = new PDO('sqlite::memory:'); $p->exec('x');", "PDO.exec(x, --database=:memory:)");
+    has("python", "import psycopg2\npsycopg2.connect('a').execute('x')", "psycopg2.connect.execute(x, --made=)");
+    has("python", "from sqlalchemy import text\nc.execute(text('drop table t'))", "c.execute(drop table t, --made=)");
+}
+
+#[test]
+fn tables_are_the_codes_own_only_where_a_failure_stops_it() {
+    has("python", "c.execute('create table t(a)')\nc.execute('drop table t')", "c.execute(drop table t, --made=t)");
+    let again = "c.execute('create table if not exists t(a)')\nc.execute('drop table t')";
+    has("python", again, "c.execute(drop table t, --made=)");
+    let caught = "try: c.execute('create table t(a)')\nexcept: pass\nc.execute('drop table t')";
+    has("python", caught, "c.execute(drop table t)");
+}
+
+#[test]
+fn signals_in_a_loop_over_processes_are_told_by_what_chooses_them() {
+    let many = |language, text| has(language, text, "kill-many()");
+    many("python", "import os\nfor p in os.listdir('/proc'): os.kill(int(p), 9)");
+    many("python", "import os\nfor p in range(2, 99): os.kill(p, 9)");
+    many("python", "import psutil\n[p.kill() for p in psutil.process_iter()]");
+    many("js", "for (let i = 2; i < 99; i++) process.kill(i, 9)");
+    many("js", "fs.readdirSync('/proc').filter(p => +p).forEach(p => process.kill(p, 9))");
+    many("ruby", "Dir['/proc/[0-9]*'].each { |d| Process.kill(9, File.basename(d).to_i) }");
+    many("perl", "kill 9, $_ for 2..99");
+    many("php", "for ($i = 2; $i < 99; $i++) posix_kill((int)$i, 9);");
+    let named = "import psutil\nfor p in psutil.process_iter():\n  if p.name() == 'x': p.kill()";
+    has("python", named, "kill-named(x)");
+    for text in ["import os\nfor p in pids: os.kill(p, 9)", "import os\nos.kill(4711, 9)"] {
+        assert!(!seen("python", text).iter().any(|call| call.starts_with("kill-")), "{text}");
+    }
+}
+
+#[test]
+fn names_that_a_listing_gives_are_any_names() {
+    let found = |language: &str, text: &str, expected: &str| {
+        let fetches = |_: &str| false;
+        let calls = read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls;
+        let shown: Vec<String> = calls
+            .iter()
+            .flat_map(|call| &call.args)
+            .map(|value| {
+                let text = |piece: &Piece| match piece {
+                    Piece::Text(text) | Piece::Glob(text) => text.clone(),
+                    Piece::Unknown(unknown) => match &unknown.why {
+                        UnknownReason::Found(Some(start)) => format!("<{start}>"),
+                        _ => "?".to_owned(),
+                    },
+                };
+                value.pieces.iter().map(text).collect()
+            })
+            .collect();
+        assert!(shown.iter().any(|shown| shown == expected), "{expected} not in {shown:?} of {text}");
+    };
+    found("python", "import os\n[os.remove('a/' + f) for f in os.listdir('a')]", "a/*");
+    found("python", "import os\nfor r, d, fs in os.walk('a'):\n  for f in fs: os.remove(os.path.join(r, f))", "<a>");
+    let ending = "import os\nfor r, d, fs in os.walk('a'):\n  for f in fs:\n    if f.endswith('.x'): os.remove(os.path.join(r, f))";
+    found("python", ending, "<a>/*.x");
+    found("python", &format!("{ending}\n    os.remove(os.path.join(r, f))"), "<a>");
+    found("js", "fs.readdirSync('a').forEach(f => fs.unlinkSync('a/' + f))", "a/*");
+    found("ruby", "Dir.glob('{a,b}/**/*').each { |f| File.delete f }", "<b>");
+    found("python", "from pathlib import Path\n[p.unlink() for p in Path('a').rglob('*.x')]", "<a>/*.x");
+}
+
+#[test]
+fn words_of_a_command_may_stand_in_brackets() {
+    has("python", "from plumbum import local\nlocal['rm']['-rf', 'a']()", "plumbum.local.rm(-rf, a)");
+    has("python", "from git import Repo\nRepo('.').git.reset('--hard')", "git.Repo.git.reset(--hard)");
+    has("js", "del.deleteSync(['a/**'])", "del.deleteSync(?)");
+}

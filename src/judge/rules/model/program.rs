@@ -30,6 +30,8 @@ pub struct Program {
     pub effects: Vec<EffectSpec>,
     pub wraps: Vec<Wrap>,
     pub runs: Option<Runs>,
+    /// The command that a call of code stands for: words, and `{method}`, `{0}`, `{}` for what the call says.
+    pub command: Vec<String>,
     /// What its standard output carries.
     pub output: OutputTaint,
     /// Flags with which its output is [`OutputTaint::Code`] (`fzf --bash`).

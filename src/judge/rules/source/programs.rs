@@ -129,6 +129,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.effects.extend(shape.effects.iter().filter_map(|effect| body.effect(effect, &scope)));
     program.wraps.extend(shape.wraps.iter().filter_map(|wrap| body.wrap(wrap, &scope)));
     program.runs = shape.runs.as_ref().map(|runs| body.runs(runs.get_ref(), &scope)).or(program.runs.take());
+    let command: Vec<String> = values(&shape.command).map(|(word, _)| word.to_owned()).collect();
+    program.command = if command.is_empty() { std::mem::take(&mut program.command) } else { command };
     program.prints_code.extend(body.flags("prints_code", &shape.prints_code, &scope));
     program.output = shape.output.as_ref().map_or(program.output, |output| *output.get_ref());
     let spelled = |given: &[At<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);

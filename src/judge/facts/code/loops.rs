@@ -1,0 +1,132 @@
+//! Loops and blocks of scripting languages: what a name stands for that goes through something.
+
+use super::calls::Reader;
+use super::expression::Expression;
+use super::scan::Token;
+use super::{EACH, FOUND, HOLE, NAME, unknown};
+
+impl Reader<'_> {
+    /// `for my $x (…)`, `… for …` of Perl, `foreach (… as $x)` of PHP.
+    pub fn each(&mut self) {
+        self.at += 1;
+        if self.language == "php" && self.mark(0, '(') && self.mark(2, '=') && !self.mark(3, '>') {
+            return self.counted();
+        }
+        while matches!(self.named(0).as_deref(), Some("my" | "our")) {
+            self.at += 1;
+        }
+        let php = self.language == "php";
+        let mut name = self.named(0).filter(|name| name.starts_with('$') && self.mark(1, '(') && !php);
+        self.at += usize::from(name.is_some() || php && self.mark(0, '('));
+        let value = self.expression(0);
+        while php && !self.mark(0, ')') && self.peek(0).is_some() {
+            name = self.named(0).or(name);
+            self.at += 1;
+        }
+        self.stand_for(&[name.unwrap_or_else(|| "$_".to_owned())], &value);
+    }
+
+    /// `for a, b in …`, `for (const a of …)`: the names stand for what is gone through.
+    pub fn looped(&mut self) {
+        const REACH: usize = 12;
+        self.at += 1;
+        let joins = |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "in" | "of"));
+        let Some(length) = self.tokens.iter().skip(self.at).take(REACH).position(joins) else {
+            return self.counted();
+        };
+        let names: Vec<String> = self
+            .tokens
+            .iter()
+            .skip(self.at)
+            .take(length)
+            .filter_map(|token| match token {
+                Token::Name(name) if !matches!(name.as_str(), "const" | "let" | "var" | "my" | "await") => {
+                    Some(name.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        self.at += length + 1;
+        let value = self.expression(0);
+        let walked = value.text.as_ref().is_some_and(|text| text.contains(FOUND));
+        // Behind the directory, the names in it.
+        let named = walked && self.language == "python";
+        for (index, name) in names.iter().enumerate() {
+            // A walk gives the directory first, then the names in it.
+            // Of an environment that is gone through, the names come first.
+            let secret = value.secret && index > 0 && !self.asks;
+            let element = if index == 0 && (walked || names.len() == 1) {
+                self.narrowed(name, Expression { carried: Vec::new(), secret: false, ..value.clone() })
+            } else if named {
+                Expression::of_text(NAME.to_string())
+            } else {
+                Expression { secret, ..Expression::default() }
+            };
+            self.bind(name, element);
+        }
+    }
+
+    /// `for (let i = 0; …)`: the name stands for numbers.
+    pub fn counted(&mut self) {
+        let at = (1..4).find(|ahead| self.mark(*ahead, '=') && !self.mark(ahead + 1, '='));
+        let number = |ahead: usize| matches!(self.peek(ahead + 1), Some(Token::Number(_)));
+        if let Some(name) = at.filter(|at| self.mark(0, '(') && number(*at)).and_then(|at| self.named(at - 1)) {
+            self.at += at.unwrap_or_default() + 2;
+            self.bound.insert(name, Expression::of_text(EACH.to_string()));
+        }
+    }
+
+    /// The names stand for the elements of what is gone through.
+    pub fn stand_for(&mut self, names: &[String], of: &Expression) {
+        let list = of.list.clone().or_else(|| Some(of.carried.clone()).filter(|carried| !carried.is_empty()));
+        for (index, name) in names.iter().enumerate() {
+            let secret = of.secret && !self.asks && (index > 0 || names.len() == 1);
+            let list = list.clone().filter(|_| index == 0);
+            // One that stands for many is each of them.
+            let many = of.subject.clone().filter(|text| text.contains([NAME, EACH]));
+            let text = of.text.clone().or(many).filter(|_| index == 0);
+            let list = if text.is_some() && of.text.is_none() { None } else { list };
+            if list.is_some() || text.is_some() || secret || self.bound.contains_key(name) {
+                let text = text.or_else(|| list.is_none().then(|| HOLE.to_string()));
+                self.bound.insert(name.clone(), Expression { list, text, secret, ..Expression::default() });
+            }
+        }
+    }
+
+    /// What a loop goes through, as far as one statement alone stands behind an ending that is asked for:
+    /// `if f.endswith('.x'): …`.
+    pub fn narrowed(&self, name: &str, of: Expression) -> Expression {
+        let whole = of.text.as_deref() == Some(NAME.encode_utf8(&mut [0; 4]));
+        if self.language != "python" || !whole {
+            return of;
+        }
+        let is = |at: usize, wanted: &str| matches!(self.tokens.get(at), Some(Token::Name(name)) if name == wanted);
+        let mark = |at: usize, mark: char| self.tokens.get(at) == Some(&Token::Mark(mark));
+        let asked = (0..self.tokens.len()).find(|at| {
+            is(*at, "if") && is(at + 1, name) && mark(at + 2, '.') && is(at + 3, "endswith") && mark(at + 4, '(')
+        });
+        let Some((at, Some(Token::Text(ending)))) = asked.map(|at| (at, self.tokens.get(at + 5))) else { return of };
+        let rest = self.tokens.get(at + 7..).unwrap_or_default();
+        let alone = match rest.first() {
+            Some(Token::Mark(']' | ')')) => true,
+            Some(Token::Mark(':')) => {
+                let mut lines = rest.get(1..).unwrap_or_default().split(|token| *token == Token::Line);
+                lines.by_ref().find(|line| !line.is_empty());
+                lines.all(<[Token]>::is_empty)
+            }
+            _ => false,
+        };
+        if alone && mark(at + 6, ')') { Expression::of_text(format!("{NAME}{ending}")) } else { of }
+    }
+
+    /// What stands in `{ |x| … }` of Ruby, up to its end; and what the call that it is handed to gives.
+    pub fn block(&mut self, of: Expression) -> Expression {
+        let last = of.name.as_deref().and_then(|name| name.rsplit('.').next());
+        let makes = matches!(last, Some("map" | "collect" | "flat_map" | "filter_map" | "inject" | "reduce" | "sum"));
+        while self.peek(0).is_some_and(|token| *token != Token::Mark('}')) {
+            self.statement();
+        }
+        self.at += 1;
+        if makes { Expression { list: Some(vec![unknown()]), ..Expression::default() } } else { of }
+    }
+}
