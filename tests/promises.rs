@@ -46,6 +46,8 @@ mod many;
 mod matching;
 #[path = "promises/nesting.rs"]
 mod nesting;
+#[path = "promises/partly.rs"]
+mod partly;
 #[path = "promises/patterns.rs"]
 mod patterns;
 #[path = "promises/pruning.rs"]

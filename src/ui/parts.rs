@@ -228,7 +228,7 @@ fn unknown_words(unknown: &Unknown) -> String {
         UnknownReason::CommandOutput => "‹what a command prints›".to_owned(),
         UnknownReason::Input => "‹what is read›".to_owned(),
         UnknownReason::ShellCode => "‹the set-up code of a program›".to_owned(),
-        UnknownReason::Number => "‹a number›".to_owned(),
+        UnknownReason::Number(_) => "‹a number›".to_owned(),
         UnknownReason::Temporary { .. } => "‹a new temporary file›".to_owned(),
         UnknownReason::Pipe => "‹a pipe›".to_owned(),
         UnknownReason::Found(Some(start)) => format!("‹what is found below {start}›"),

@@ -66,7 +66,7 @@ fn findings_of(invocation: Invocation) -> (Vec<Finding>, usize) {
 }
 
 /// The worst tier that is found in a line in the project of a scene, and whether anything was lowered.
-fn tier_in(scene: &Scene, line: &str) -> Tier {
+pub(super) fn tier_in(scene: &Scene, line: &str) -> Tier {
     let (findings, _) = findings(line, &scene.text(""), &scene.home());
     findings.iter().map(|finding| finding.tier).max().unwrap_or_default()
 }
@@ -220,7 +220,7 @@ fn a_command_that_leads_elsewhere_asks_only_for_what_it_leads_to() {
 }
 
 /// A repository with ignored build output, a file that is not committed, and one that is.
-fn project() -> Scene {
+pub(super) fn project() -> Scene {
     let scene = Scene::repository();
     scene.write("target/debug/a", "x\n");
     scene.write("notes.txt", "not committed\n");

@@ -200,16 +200,26 @@ pub enum UnknownReason {
     ShellCode,
     /// A result of arithmetic, a clock's or a counter's reading, an identifier made of digits and letters: never a slash, and
     /// only some shells leave it empty.
-    Number,
+    Number(NumberId),
     /// The name of a temporary file or directory just made by `mktemp`, or what `TMPDIR` says (`variable`) where it is not
     /// set here: what runs may have a directory of its own there, or nothing at all.
     Temporary { variable: bool },
     /// A pipe to another command (`<(…)`).
     Pipe,
-    /// What `find` or a loop over a glob found below the given start (its text, when known).
+    /// What `find` or a loop over a glob found below the given start (its text, when known); empty behind a text: below what
+    /// that text names.
     Found(Option<String>),
     /// Anything else, in words.
     Other(&'static str),
+}
+
+/// Which number of the line it is, as far as that is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NumberId {
+    /// The same for each use of one reading; 0 where it is not told apart.
+    pub id: u16,
+    /// Letters and digits alone: no dash, dot or colon.
+    pub plain: bool,
 }
 
 /// What is known of bytes that are not known themselves. A set.

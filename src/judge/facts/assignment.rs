@@ -1,6 +1,6 @@
 //! Assignments: scalars, arrays and their elements, as the variable was declared to take them.
 
-use super::act::{UnknownReason, Value};
+use super::act::{NumberId, UnknownReason, Value};
 use super::change::with_attribute;
 use super::command::assignment_of;
 use super::expand::Field;
@@ -105,7 +105,7 @@ impl Walker<'_> {
             Attribute::Integer => {
                 let number = self.compute(state, frame, &value);
                 let value = number.map_or_else(
-                    || unknown(UnknownReason::Number, value.taint()),
+                    || unknown(UnknownReason::Number(NumberId::default()), value.taint()),
                     |number| Value::text(number.to_string()),
                 );
                 state.set_scalar(name, value);

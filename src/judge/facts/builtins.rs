@@ -258,7 +258,7 @@ impl Walker<'_> {
             Some(field) if field.value.is("-") => state.previous.clone(),
             Some(field) => match field.value.known() {
                 Some(text) => absolute(state, &text),
-                None => temporary(&field.value).or_else(|| self.likely_directory(state, &field.value)),
+                None => named_in_part(state, &field.value).or_else(|| self.likely_directory(state, &field.value)),
             },
         };
         // `-P` goes where links lead, so that `..` is what holds that.
@@ -348,8 +348,9 @@ impl Walker<'_> {
         let mut known = String::new();
         for piece in &value.pieces {
             match piece {
-                super::act::Piece::Text(text) | super::act::Piece::Glob(text) => known.push_str(text),
-                super::act::Piece::Unknown(hole) => known.extend(self.hole(hole)),
+                super::act::Piece::Text(text) => known.push_str(text),
+                // What was live outside stands for names, however it is quoted inside.
+                hole => known.extend(self.hole(hole)),
             }
         }
         let is_set_up = |piece: &super::act::Piece| match piece {
@@ -444,8 +445,21 @@ fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
     rest
 }
 
+/// The directory that a value comes to of which numbers are not known, or what `mktemp` made.
+pub(super) fn named_in_part(state: &State, value: &Value) -> Option<String> {
+    let is_number = |piece: &super::act::Piece| match piece {
+        super::act::Piece::Text(_) => true,
+        super::act::Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(_)),
+        super::act::Piece::Glob(_) => false,
+    };
+    let Some(text) = value.spelled().filter(|_| value.pieces.iter().all(is_number)) else { return temporary(value) };
+    // A number alone may be empty after all.
+    let whole = |name: &str| name.is_empty() || !name.chars().all(super::value::is_hole);
+    text.split('/').all(whole).then(|| absolute(state, &text))?
+}
+
 /// The directory that a value with a temporary name in front comes to.
-pub(super) fn temporary(value: &Value) -> Option<String> {
+fn temporary(value: &Value) -> Option<String> {
     use super::act::{Piece, Unknown};
     let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] =
         value.pieces.as_slice()
@@ -466,7 +480,7 @@ pub(super) fn below_temporary(value: &Value) -> Option<String> {
     else {
         return None;
     };
-    let rest = Value { pieces: rest.to_vec() }.known_text()?;
+    let rest = Value { pieces: rest.to_vec() }.spelled()?;
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)

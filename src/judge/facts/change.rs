@@ -1,6 +1,6 @@
 //! Changes of known text: what parameter expansions cut, replace and convert.
 
-use super::act::{Taint, UnknownReason, Value};
+use super::act::{NumberId, Taint, UnknownReason, Value};
 use super::arithmetic;
 use super::pattern::Pattern;
 use super::state::{Attribute, unknown};
@@ -94,8 +94,10 @@ pub(super) fn with_attribute(value: Value, attribute: Attribute) -> Value {
     match (attribute, value.known()) {
         (Attribute::Lower, Some(text)) => Value::text(text.to_lowercase()),
         (Attribute::Upper, Some(text)) => Value::text(text.to_uppercase()),
-        (Attribute::Integer, Some(text)) => arithmetic::evaluate(&text, &|_| None)
-            .map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |number| Value::text(number.to_string())),
+        (Attribute::Integer, Some(text)) => arithmetic::evaluate(&text, &|_| None).map_or_else(
+            || unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+            |number| Value::text(number.to_string()),
+        ),
         _ => value,
     }
 }

@@ -1,6 +1,6 @@
 //! Simple commands: assignments, words, redirections, and what the first word leads to.
 
-use super::act::{Disguise, OpaqueReason, Piece, Unknown, UnknownReason, Value};
+use super::act::{Act, Disguise, Effect, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
 use super::expand::Field;
 use super::frame::Frame;
@@ -187,6 +187,10 @@ impl Walker<'_> {
             let path = made.unwrap_or_else(|| value.rough().into_owned());
             return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
         }
+        // What the line itself wrote there, under a name with a number in it.
+        if let Some((path, name)) = self.made_here(state, value) {
+            return Resolved::Names(vec![(name, Some(path), word.disguise)]);
+        }
         if value.is_dynamic() {
             let is_unset =
                 |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
@@ -217,6 +221,22 @@ impl Walker<'_> {
         }
         let path = |name: &str| dir.map(|dir| format!("{dir}/{name}"));
         Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
+    }
+
+    /// The path and the name of a program that an earlier act of the line wrote.
+    #[inline(never)]
+    fn made_here(&self, state: &State, value: &Value) -> Option<(String, String)> {
+        if value.known().is_some() || !value.spelled().is_some_and(|text| text.contains('/')) {
+            return None;
+        }
+        let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
+        let writes =
+            |act: &Act| matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append)) && act.remote.is_none();
+        let is_it = |operand: &Operand| self.file_key(state, &operand.value).as_ref() == Some(&key);
+        let made = self.files.contains_key(&key)
+            || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
+        let name = key.rsplit('/').next().filter(|_| made)?.to_owned();
+        Some((key, name))
     }
 
     /// A command word that is known text.
@@ -281,7 +301,7 @@ impl Walker<'_> {
         act
     }
 
-    /// Replaces the private characters that stand for unknown parts of a text.
+    /// Replaces the private characters that stand for unknown parts of a text and for live globs.
     #[inline(never)]
     pub fn filled(&self, value: Value) -> Value {
         if self.holes.is_empty() {
@@ -301,9 +321,9 @@ impl Walker<'_> {
             let mut known = String::new();
             for c in text.chars() {
                 match hole(c) {
-                    Some(unknown) => {
+                    Some(hole) => {
                         filled.push_text(&std::mem::take(&mut known));
-                        filled.push_piece(&Piece::Unknown(unknown.clone()));
+                        filled.push_piece(hole);
                     }
                     None => known.push(c),
                 }
@@ -386,7 +406,7 @@ pub(super) fn describe(value: &Value) -> String {
             UnknownReason::CommandOutput => "(the output of a command)".to_owned(),
             UnknownReason::ShellCode => "(the set-up code of a program)".to_owned(),
             UnknownReason::Input => "(read from standard input)".to_owned(),
-            UnknownReason::Number => "(a number)".to_owned(),
+            UnknownReason::Number(_) => "(a number)".to_owned(),
             UnknownReason::Temporary { .. } => "(a temporary name)".to_owned(),
             UnknownReason::Pipe => "(a pipe)".to_owned(),
             UnknownReason::Found(_) => "(a file that is found)".to_owned(),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::act::{Disguise, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{Disguise, NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arithmetic;
 use super::braces::{self, Braces};
 use super::disguise;
@@ -172,7 +172,7 @@ impl Walker<'_> {
                 Part::Arithmetic(arithmetic) => {
                     let value = match self.arithmetic(state, frame, arithmetic) {
                         Some(number) => Value::text(number.to_string()),
-                        None => unknown(UnknownReason::Number, Taint::default()),
+                        None => unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
                     };
                     push_expanded(&value, quoted, out);
                 }
@@ -254,8 +254,8 @@ impl Walker<'_> {
     fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
         match user {
             "" => self.home(state),
-            "+" => state.cwd.clone().map(Value::text),
-            "-" => state.previous.clone().map(Value::text),
+            "+" => state.cwd.as_deref().map(Value::of_spelled),
+            "-" => state.previous.as_deref().map(Value::of_spelled),
             _ if user == self.invocation.user && !state.foreign => {
                 self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
             }
@@ -309,7 +309,7 @@ impl Walker<'_> {
                 .flat_map(|text| arithmetic::assigned(text).into_iter().map(str::to_owned))
                 .collect();
             for name in names {
-                state.set_scalar(&name, unknown(UnknownReason::Number, Taint::default()));
+                state.set_scalar(&name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
             }
             return None;
         };
@@ -342,14 +342,16 @@ impl Walker<'_> {
             && left.trim() == *name
         {
             let number = arithmetic::evaluate(right, &lookup);
-            let value =
-                number.map_or_else(|| unknown(UnknownReason::Number, Taint::default()), |n| Value::text(n.to_string()));
+            let value = number.map_or_else(
+                || unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+                |n| Value::text(n.to_string()),
+            );
             state.set_scalar(name, value);
             return number;
         }
         let number = arithmetic::evaluate(&text, &lookup);
         for name in assigned {
-            state.set_scalar(name, unknown(UnknownReason::Number, Taint::default()));
+            state.set_scalar(name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
         }
         number
     }

@@ -13,6 +13,7 @@ use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::streams::Stream;
+use super::value::is_hole;
 use super::walk::{Walker, depth};
 use crate::judge::rules::model::{OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
@@ -108,9 +109,13 @@ impl Walker<'_> {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.cwd.as_deref().is_some_and(below) || below(home)
         };
-        let path = value.known().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
+        let path = value.spelled().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
         path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
             .is_some_and(|path| {
+                // Under a name that is made up nothing was before.
+                if path.contains(is_hole) {
+                    return true;
+                }
                 let there = self.inquiry.path(&path);
                 there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(&path))
             })

@@ -1,6 +1,6 @@
 //! What a search finds: something below where it starts, of a name that it looks for.
 
-use super::act::{Flag, Piece, Taint, UnknownReason, Value};
+use super::act::{Flag, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::Reading;
 use super::state::{Build, unknown};
 
@@ -19,24 +19,37 @@ pub(super) fn found(reading: &Reading) -> Vec<Value> {
         let pattern = reading.operands.first().and_then(|operand| operand.value.known_text());
         (reading.operands.get(1..).unwrap_or_default(), names_of_extensions(&reading.flags, pattern))
     };
-    let start = |value: &Value| value.pattern().filter(|start| !start.starts_with('-'));
-    let mut starts: Vec<Option<String>> = starts.iter().map(|operand| start(&operand.value)).collect();
+    let start = |value: &Value| {
+        // Below what the line made by a name of its own.
+        if value.pattern().is_none() && value.spelled().is_some() {
+            let mut below = value.clone();
+            below.push_text("/");
+            return below;
+        }
+        unknown(UnknownReason::Found(value.pattern().filter(|start| !start.starts_with('-'))), Taint::default())
+    };
+    let mut starts: Vec<Value> = starts.iter().map(|operand| start(&operand.value)).collect();
     if starts.is_empty() {
-        starts.push(Some(".".to_owned()));
+        starts.push(unknown(UnknownReason::Found(Some(".".to_owned())), Taint::default()));
     }
+    let is_found = |value: &Value| matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Found(_)));
     if starts.len() > MAX_TOLD || names.len() > MAX_TOLD {
         return vec![unknown(UnknownReason::Found(None), Taint::default())];
     }
     let mut all = Vec::new();
     for start in &starts {
-        if names.is_empty() {
-            all.push(unknown(UnknownReason::Found(start.clone()), Taint::default()));
+        let mut start = start.clone();
+        if !is_found(&start) {
+            start.push_value(&unknown(UnknownReason::Found(Some(String::new())), Taint::default()));
         }
         for name in &names {
-            let mut value = unknown(UnknownReason::Found(start.clone()), Taint::default());
+            let mut value = start.clone();
             value.push_text("/");
             super::split::push_globs(name, &mut value);
             all.push(value);
+        }
+        if names.is_empty() {
+            all.push(start);
         }
     }
     all
@@ -99,6 +112,12 @@ fn names_of_extensions(flags: &[Flag], pattern: Option<String>) -> Vec<String> {
 
 /// The lines of a text of which each is a name, of what is known, a glob or a thing that is found; `None` for others.
 pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
+    let is_name = |unknown: &Unknown| {
+        matches!(unknown.why, UnknownReason::Temporary { variable: false } | UnknownReason::Number(_))
+    };
+    // Words on one line may be names of their own.
+    let is_worded =
+        text.pieces.iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\t', '\'', '"', '\\']));
     let mut all = vec![Value::default()];
     for piece in &text.pieces {
         match piece {
@@ -114,6 +133,7 @@ pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
             Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Found(_)) => {
                 all.last_mut()?.push_piece(piece);
             }
+            Piece::Unknown(unknown) if is_name(unknown) && !is_worded => all.last_mut()?.push_piece(piece),
             Piece::Unknown(_) => return None,
         }
     }

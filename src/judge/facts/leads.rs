@@ -3,6 +3,7 @@
 //!
 //! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
 
+mod configured;
 mod directory;
 mod entrypoint;
 pub(super) mod fetched;
@@ -113,6 +114,7 @@ impl Walker<'_> {
         if reading.compiles || fetched::builds(name) {
             self.built(state);
         }
+        self.tasks_of_the_line(state, frame, name, reading, span);
         match name {
             "git" => {
                 self.git_settings(state, frame, args, env, span);
@@ -120,6 +122,7 @@ impl Walker<'_> {
                 self.git_alias(state, frame, program, reading, args, env, span);
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
+                self.package_set(state, frame, args, reading);
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);
             }
@@ -245,13 +248,7 @@ impl Walker<'_> {
                 self.opaque(OpaqueReason::FetchedCode, "what is run is fetched or decoded in this line", span);
                 return None;
             }
-            let mut text = String::new();
-            for piece in &written.pieces {
-                match piece {
-                    Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
-                    Piece::Unknown(unknown) => text.extend(self.hole(unknown)),
-                }
-            }
+            let mut text = self.with_holes(&written);
             if !self.goes_on(state, file) {
                 return Some(text);
             }
@@ -271,6 +268,18 @@ impl Walker<'_> {
             Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
             _ => None,
         }
+    }
+
+    /// A value as text to be read, with private characters for what is unknown in it.
+    fn with_holes(&mut self, value: &Value) -> String {
+        let mut text = String::new();
+        for piece in &value.pieces {
+            match piece {
+                Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
+                unknown @ Piece::Unknown(_) => text.extend(self.hole(unknown)),
+            }
+        }
+        text
     }
 
     /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are

@@ -42,19 +42,16 @@ pub(super) fn of(name: &str, args: &[&Value], stdin: &Value) -> Option<Known> {
         }
         _ => {}
     }
+    if matches!(name, "basename" | "dirname") {
+        let spelled: Vec<String> = args.iter().map(|value| value.spelled()).collect::<Option<_>>()?;
+        let words: Vec<&str> = spelled.iter().map(String::as_str).collect();
+        let mut text = Value::of_spelled(&name_or_directory(name, &words)?);
+        text.push_text("\n");
+        return plain(text);
+    }
     let args = texts?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let line = |text: String| plain(Value::text(text + "\n"));
     match (name, words.as_slice()) {
-        ("basename", [path]) => line(base(path).to_owned()),
-        ("basename", [path, suffix]) => {
-            let name = base(path);
-            line(name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned())
-        }
-        ("dirname", [path]) => {
-            let path = path.trim_end_matches('/');
-            line(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
-        }
         ("seq", [last]) => sequence(1, last.parse().ok()?),
         ("seq", [first, last]) => sequence(first.parse().ok()?, last.parse().ok()?),
         _ => {
@@ -113,6 +110,22 @@ fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
             let mut lines: Vec<&str> = text.lines().collect();
             order::sort(&mut lines);
             plain(lines.iter().map(|line| format!("{line}\n")).collect())
+        }
+        _ => None,
+    }
+}
+
+/// What `basename` and `dirname` print of one path.
+fn name_or_directory(program: &str, words: &[&str]) -> Option<String> {
+    match (program, words) {
+        ("basename", [path]) => Some(base(path).to_owned()),
+        ("basename", [path, suffix] | ["-s", suffix, path]) => {
+            let name = base(path);
+            Some(name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name).to_owned())
+        }
+        ("dirname", [path]) => {
+            let path = path.trim_end_matches('/');
+            Some(path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }).to_owned())
         }
         _ => None,
     }

@@ -1,11 +1,12 @@
 //! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
 
-use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::frame::Frame;
 use super::naming::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::value::MAX_NUMBERS;
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 
@@ -64,21 +65,32 @@ impl Walker<'_> {
         Bound::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
     }
 
+    /// A number that is read here, told apart from all others.
+    pub fn number(&mut self, plain: bool) -> Value {
+        // The first one is the shell's own.
+        let id = self.readings.saturating_add(2);
+        let id = if id <= MAX_NUMBERS { id } else { 0 };
+        self.readings = self.readings.saturating_add(1).min(MAX_NUMBERS);
+        unknown(UnknownReason::Number(NumberId { id, plain }), Taint::default())
+    }
+
     /// What the environment, or the shell itself, gives a variable.
     #[inline(never)]
     fn inherited(&mut self, state: &State, name: &str) -> Bound {
         let known = |text: String| Bound::Scalar(Value::text(text));
         match name {
-            "PWD" => return state.cwd.clone().map_or_else(|| Bound::Scalar(marker(name)), known),
+            "PWD" => {
+                return Bound::Scalar(state.cwd.as_deref().map_or_else(|| marker(name), Value::of_spelled));
+            }
             "OLDPWD" => {
                 if let Some(dir) = &state.previous {
-                    return known(dir.clone());
+                    return Bound::Scalar(Value::of_spelled(dir));
                 }
             }
             "IFS" => return known(" \t\n".to_owned()),
             "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
             | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
-                return Bound::Scalar(unknown(UnknownReason::Number, Taint::default()));
+                return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
             }
             "UID" | "EUID" if !state.foreign => return known(self.invocation.uid.to_string()),
             "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
@@ -216,7 +228,7 @@ impl Walker<'_> {
         subscript: Option<&Word>,
         indirect: bool,
     ) -> Held {
-        let number = || Held::One(unknown(UnknownReason::Number, Taint::default()));
+        let number = || Held::One(unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
         match name {
             "@" => return Held::Many(state.positional.clone(), false),
             "*" => return Held::Many(state.positional.clone(), true),
@@ -224,7 +236,13 @@ impl Walker<'_> {
                 let exact = state.positional.iter().all(|value| !value.is_dynamic());
                 return if exact { Held::One(Value::text(state.positional.len().to_string())) } else { number() };
             }
-            "?" | "$" | "!" => return number(),
+            // The line's own shell has one number throughout.
+            "$" if !state.inner => {
+                let own = NumberId { id: 1, plain: true };
+                return Held::One(unknown(UnknownReason::Number(own), Taint::default()));
+            }
+            "$" | "!" => return Held::One(self.number(true)),
+            "?" => return number(),
             "-" => return Held::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
             "0" => return Held::One(state.zero.clone()),
             "_" => {
@@ -334,7 +352,7 @@ fn length(held: &Held) -> Atom {
     };
     match count {
         Some(count) => Atom::Text(count.to_string(), Quote::Split),
-        None => unknown_atom(UnknownReason::Number, Taint::default()),
+        None => unknown_atom(UnknownReason::Number(NumberId::default()), Taint::default()),
     }
 }
 

@@ -149,8 +149,9 @@ impl Walker<'_> {
         }
         match name {
             "pwd" => {
-                let dir = state.cwd.clone()?;
-                plain(Value::text(format!("{dir}\n")))
+                let mut dir = Value::of_spelled(state.cwd.as_deref()?);
+                dir.push_text("\n");
+                plain(dir)
             }
             "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
             // Some of the names of a list are no more than all of them.
@@ -183,20 +184,24 @@ impl Walker<'_> {
     }
 
     /// What a program is described to print with these arguments.
-    fn described_output(&self, state: &State, frame: &Frame, name: &str, args: &[&Value]) -> Option<Value> {
+    fn described_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[&Value]) -> Option<Value> {
         let program = self.catalog.program(name)?;
         let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, args));
         let what = program.prints.iter().find(fits)?.what;
         let line = |text: &str| Value::text(format!("{text}\n"));
-        let something = |why| {
-            let mut text = unknown(why, Taint::default());
-            text.push_text("\n");
-            text
-        };
         match what {
             Printed::Nothing => Some(Value::default()),
-            Printed::Number => Some(something(UnknownReason::Number)),
-            Printed::Temporary => Some(something(UnknownReason::Temporary { variable: false })),
+            Printed::Number => {
+                let mut text = self.number(is_plain_number(args));
+                text.push_text("\n");
+                Some(text)
+            }
+            Printed::Temporary => {
+                let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
+                text.push_text(&ending(args));
+                text.push_text("\n");
+                Some(text)
+            }
             Printed::User => (frame.remote.is_none() && !frame.root).then(|| line(&self.invocation.user)),
             Printed::Repository if frame.remote.is_none() && !state.foreign => {
                 // Where it was told to look somewhere else, that is not followed.
@@ -219,6 +224,16 @@ impl Walker<'_> {
             return None;
         }
         let whole = options.iter().any(|option| option.rough().contains('d'));
+        // The names in a directory that the line itself made.
+        if let [dir] = operands.as_slice()
+            && !whole
+            && dir.known().is_none()
+            && dir.spelled().is_some()
+        {
+            let mut text = unknown(UnknownReason::Found(Some(String::new())), Taint::default());
+            text.push_text("\n");
+            return Some(text);
+        }
         let mut text = Value::default();
         for operand in operands {
             let is_file = || {
@@ -233,4 +248,26 @@ impl Walker<'_> {
         }
         Some(text)
     }
+}
+
+/// What stands behind the made-up letters of a name that is told to be made.
+fn ending(words: &[&Value]) -> String {
+    let words: Vec<String> = words.iter().filter_map(|word| word.known_text()).collect();
+    let mut suffix = String::new();
+    for (at, word) in words.iter().enumerate() {
+        if let Some(given) = word.strip_prefix("--suffix") {
+            suffix =
+                given.strip_prefix('=').map_or_else(|| words.get(at + 1).cloned().unwrap_or_default(), str::to_owned);
+        } else if let Some((_, rest)) = word.rsplit_once("XXX").filter(|_| !word.starts_with('-')) {
+            rest.clone_into(&mut suffix);
+        }
+    }
+    if suffix.contains('/') { String::new() } else { suffix }
+}
+
+/// Whether what is printed is a form of the clock without a dash, a dot or a colon.
+fn is_plain_number(words: &[&Value]) -> bool {
+    let marks = ["-", ".", ":", "%F", "%T", "%R"];
+    let form = words.last().and_then(|word| word.known_text());
+    form.is_some_and(|form| form.starts_with('+') && !marks.iter().any(|mark| form.contains(mark)))
 }

@@ -243,6 +243,10 @@ impl Walker<'_> {
         match value.pattern() {
             Some(text) => absolute(state, &text),
             None if let Some(path) = super::builtins::below_temporary(value) => Some(path),
+            // By its name, where each number in it is told apart.
+            None if let Some(text) = value.spelled() => {
+                absolute(state, &text).filter(|_| !text.contains(super::value::HOLE))
+            }
             None => {
                 let named = value.pieces.iter().any(|piece| {
                     matches!(piece, Piece::Unknown(unknown)

@@ -249,7 +249,7 @@ impl Walker<'_> {
         if is_absolute
             && matches!(file, Some(FileFacts::Missing))
             && self.is_temporary(&value)
-            && !self.is_spoken_of(act, &path)
+            && !self.is_spoken_of(state, act, &path)
         {
             self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
             return;
@@ -271,8 +271,9 @@ impl Walker<'_> {
     }
 
     /// Whether an act before this one names the path, so that it may make it.
-    fn is_spoken_of(&self, act: usize, path: &str) -> bool {
-        let names = |value: &Value| value.is(path);
+    fn is_spoken_of(&self, state: &State, act: usize, path: &str) -> bool {
+        let in_part = |value: &Value| value.known().is_none() && self.file_key(state, value).as_deref() == Some(path);
+        let names = |value: &Value| value.is(path) || in_part(value);
         self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
     }
 

@@ -20,15 +20,15 @@ pub(super) const HOLES: u32 = 0xf_0000;
 const MAX_HOLES: usize = 4096;
 
 impl Walker<'_> {
-    /// The character that stands for an unknown part in a text that is parsed.
-    pub fn hole(&mut self, unknown: &Unknown) -> Option<char> {
-        let at = match self.holes.iter().position(|known| known == unknown) {
+    /// The character that stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
+    pub fn hole(&mut self, piece: &Piece) -> Option<char> {
+        let at = match self.holes.iter().position(|known| known == piece) {
             Some(at) => at,
             None => {
                 if self.holes.len() >= MAX_HOLES {
                     return char::from_u32(HOLES);
                 }
-                self.holes.push(unknown.clone());
+                self.holes.push(piece.clone());
                 self.holes.len() - 1
             }
         };

@@ -107,6 +107,8 @@ pub(super) struct State {
     pub chosen: BTreeMap<String, usize>,
     /// The environment is another machine's or account's: nothing is known of it.
     pub foreign: bool,
+    /// It was started by another shell of the line.
+    pub inner: bool,
     /// `set -e`
     pub errexit: bool,
     /// `set -f`
@@ -201,6 +203,7 @@ impl State {
             streams: self.streams.clone(),
             chosen: self.chosen.clone(),
             foreign: self.foreign,
+            inner: true,
             ..Self::default()
         });
         for (name, value) in env {
@@ -215,7 +218,7 @@ impl State {
     /// The state of a shell on another machine, or of another account: nothing of it is known but what is sent along.
     #[inline(never)]
     pub fn elsewhere(&self, env: &[(String, Value)]) -> Box<Self> {
-        let mut other = Box::new(Self { foreign: true, streams: self.streams.clone(), ..Self::default() });
+        let mut other = Box::new(Self { foreign: true, inner: true, streams: self.streams.clone(), ..Self::default() });
         for (name, value) in env {
             other.set_scalar(name, value.clone());
         }
@@ -244,7 +247,7 @@ impl State {
     pub fn enter(&mut self, dir: &Value) {
         let to = match dir.known() {
             Some(text) => super::redirect::absolute(self, &text),
-            None => super::builtins::temporary(dir),
+            None => super::builtins::named_in_part(self, dir),
         };
         self.move_to(to);
     }
@@ -390,8 +393,9 @@ impl Build for Value {
     fn push_quoted(&mut self, value: &Value) {
         for piece in &value.pieces {
             match piece {
-                Piece::Text(text) | Piece::Glob(text) => self.push_text(&crate::judge::invocation::quote(text)),
-                unknown @ Piece::Unknown(_) => self.push_piece(unknown),
+                Piece::Text(text) => self.push_text(&crate::judge::invocation::quote(text)),
+                // A glob that was live stands for names.
+                other => self.push_piece(other),
             }
         }
     }

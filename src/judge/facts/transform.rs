@@ -5,6 +5,7 @@ use super::change::{change_case, replace, substring};
 use super::frame::Frame;
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
+use super::value::{HOLE, is_hole, is_plain_hole};
 use super::walk::Walker;
 use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
 
@@ -19,27 +20,35 @@ impl Walker<'_> {
                 let pattern = self.pattern(state, frame, pattern);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
-                    text.get(cut..).map(str::to_owned)
+                    let (gone, left) = text.split_at_checked(cut)?;
+                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
                 })
             }
             ParameterOp::RemoveSuffix { longest, pattern } => {
                 let pattern = self.pattern(state, frame, pattern);
                 short(value).zip(pattern).and_then(|(text, pattern)| {
                     let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
-                    text.get(..cut).map(str::to_owned)
+                    let (left, gone) = text.split_at_checked(cut)?;
+                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
                 })
             }
             ParameterOp::Replace { anchor, pattern, replacement } => {
                 let pattern = self.pattern(state, frame, pattern);
-                let replacement = self.single(state, frame, replacement).known_text();
+                let replacement = self.single(state, frame, replacement).spelled();
                 match (short(value), pattern, replacement) {
-                    (Some(text), Some(pattern), Some(replacement)) => replace(&text, &pattern, &replacement, *anchor),
+                    (Some(text), Some(pattern), Some(replacement)) if is_certain(&pattern, &text, &text, true) => {
+                        replace(&text, &pattern, &replacement, *anchor)
+                    }
                     _ => None,
                 }
             }
             ParameterOp::Case { operator, pattern } => {
                 let pattern = self.pattern(state, frame, pattern);
-                short(value).zip(pattern).and_then(|(text, pattern)| change_case(&text, operator, &pattern))
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    // Its letters may be others now.
+                    let text = text.replace(is_hole, HOLE.encode_utf8(&mut [0; 4]));
+                    change_case(&text, operator, &pattern)
+                })
             }
             ParameterOp::Substring { offset, length } => {
                 let offset = self.arithmetic(state, frame, offset);
@@ -47,7 +56,8 @@ impl Walker<'_> {
                 if value.taint().has(Taint::NAMED) && is_a_hint(offset, length) {
                     return unknown(UnknownReason::Other("the first letters of a variable"), Taint::default());
                 }
-                short(value).zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
+                let text = value.known().and_then(|_| short(value));
+                text.zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
             }
             ParameterOp::Transform(operator) => {
                 let text = value.known_text();
@@ -71,7 +81,7 @@ impl Walker<'_> {
             _ => None,
         };
         match changed {
-            Some(text) => Value::text(text),
+            Some(text) => Value::of_spelled(&text),
             None => weakened(value),
         }
     }
@@ -131,7 +141,18 @@ fn weakened(value: &Value) -> Value {
     }
 }
 
-/// Known text on which it is no great work to try patterns.
+/// Text on which it is no great work to try patterns: with a character for each number in it.
 fn short(value: &Value) -> Option<String> {
-    value.known().filter(|text| text.len() <= MAX_PATTERN_TEXT).map(std::borrow::Cow::into_owned)
+    value.spelled().filter(|text| text.len() <= MAX_PATTERN_TEXT)
+}
+
+/// Whether a pattern matches the same part of a text whatever stands where its holes are.
+fn is_certain(pattern: &str, text: &str, gone: &str, longest: bool) -> bool {
+    let vague = |letter: char| is_hole(letter) && !is_plain_hole(letter);
+    if !text.contains(is_hole) {
+        return true;
+    }
+    // No number holds a slash.
+    let of_slashes = pattern.chars().all(|letter| "*/\\".contains(letter));
+    !pattern.contains(['?', '[', '(']) && (of_slashes || !text.contains(vague) || !longest && !gone.contains(vague))
 }

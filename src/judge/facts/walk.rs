@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Taint, Unknown, Value};
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint, Value};
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
@@ -133,8 +133,10 @@ pub(super) struct Walker<'a> {
     pub readers: Vec<(Script, SinkId)>,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
-    /// Unknown parts of texts that are read as code; a private character stands for each.
-    pub holes: Vec<Unknown>,
+    /// Unknown parts and live globs in texts that are read as code; a private character stands for each.
+    pub holes: Vec<Piece>,
+    /// How many numbers were read that are told apart.
+    pub readings: u16,
     /// Functions that were called.
     pub called: BTreeSet<String>,
     /// Scripts that were read into the line so far.
@@ -166,6 +168,7 @@ impl<'a> Walker<'a> {
             readers: Vec::new(),
             waiting: Vec::new(),
             holes: Vec::new(),
+            readings: 0,
             called: BTreeSet::new(),
             includes: 0,
             rounds: MAX_ROUNDS,

@@ -84,11 +84,50 @@ impl Walker<'_> {
         };
         // `find` puts what it found where the braces stand and nowhere else.
         let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
+        for added in self.rounds_of(reading, inner, added) {
+            self.inner_once(&mut child, frame, &within, inner, (&added, appends), &set, span);
+        }
+    }
+
+    /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
+    fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
+        let one = |name: &str| {
+            reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
+        };
+        let first = match &inner.what {
+            InnerText::Argv(args) => args.first().map(|arg| arg.value.leading()).unwrap_or_default(),
+            _ => "".into(),
+        };
+        let is_shell = self.is_shell_name(first.rsplit('/').next().unwrap_or_default());
+        let apart = match (&inner.what, inner.replace.as_deref()) {
+            (InnerText::Line(..), mark) => mark.is_some(),
+            (InnerText::Argv(_), Some(_)) => is_shell,
+            (InnerText::Argv(_), None) => is_shell && ["-n", "--max-args", "-L", "--max-lines"].into_iter().any(one),
+            _ => false,
+        };
+        if apart && added.len() > 1 { added.into_iter().map(|value| vec![value]).collect() } else { vec![added] }
+    }
+
+    /// Walks one run of what a wrapper runs.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn inner_once(
+        &mut self,
+        child: &mut State,
+        frame: &Frame,
+        within: &Frame,
+        inner: &InnerCommand,
+        (added, appends): (&[Value], bool),
+        set: &[(String, Value)],
+        span: Span,
+    ) {
+        let mut child = child.fork();
+        let mut within = within.clone();
         match &inner.what {
             InnerText::Argv(args) => {
                 let mut fields: Vec<Field> = Vec::new();
                 for arg in args {
-                    let placed = inner.replace.as_deref().map(|mark| placed(&arg.value, mark, &added));
+                    let placed = inner.replace.as_deref().map(|mark| placed(&arg.value, mark, added));
                     match placed {
                         Some(values) => {
                             fields.extend(values.into_iter().map(|value| Field {
@@ -102,19 +141,19 @@ impl Walker<'_> {
                 }
                 if appends {
                     let end = args.last().map_or(span, |arg| arg.span);
-                    fields.extend(added.into_iter().map(|value| Field { value, span: end, disguise: None }));
+                    fields.extend(added.iter().cloned().map(|value| Field { value, span: end, disguise: None }));
                 }
                 let span = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-                self.run(&mut child, &within, fields, set, span, Lookup::Programs);
+                self.run(&mut child, &within, fields, set.to_vec(), span, Lookup::Programs);
             }
             InnerText::Line(line, at) => {
                 let mut line = line.clone();
                 if let Some(mark) = inner.replace.as_deref() {
-                    if let Some(value) = placed(&line, mark, &added).into_iter().next() {
+                    if let Some(value) = placed(&line, mark, added).into_iter().next() {
                         line = value;
                     }
                 } else if appends {
-                    for value in &added {
+                    for value in added {
                         line.push_text(" ");
                         line.push_value(value);
                     }
@@ -127,7 +166,7 @@ impl Walker<'_> {
                 self.read_value(&mut child, &within, &line, *at);
                 self.end_of_shell(&mut child);
             }
-            InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, &set, span, |_, _| true),
+            InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, set, span, |_, _| true),
             InnerText::BareShell => {
                 within.dialect = Dialect::Bash;
                 self.stdin_code(&mut child, &within, span);

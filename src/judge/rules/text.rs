@@ -21,7 +21,7 @@ thread_local! {
 
 /// Whether a value is one number that the shell works out (`$$`, `$!`, `$((…))`).
 fn is_number(value: &Value) -> bool {
-    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if unknown.why == UnknownReason::Number)
+    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
 /// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:

@@ -95,7 +95,7 @@ const RUNNERS: [(&str, &str); 18] = [
     ("deno", "task run test"),
     ("nix nix-build nix-shell", ""),
     ("rails rake rspec phpunit pre-commit", ""),
-    ("vagrant", "up provision"),
+    ("vagrant fastlane pod", ""),
 ];
 
 /// Files that such a program reads to know what to run, beside source code.
@@ -127,6 +127,9 @@ const RECIPES: [&str; 26] = [
     ".pre-commit-config.yaml",
     "Taskfile.yml",
 ];
+
+/// Files without an ending that are Ruby.
+const RUBY: [&str; 6] = ["Rakefile", "Vagrantfile", "Gemfile", "Guardfile", "Fastfile", "Podfile"];
 
 /// Names of source files, with the language that their text is read as.
 const SOURCES: [(&str, &str); 13] = [
@@ -253,7 +256,7 @@ impl Walker<'_> {
             return;
         }
         let language = |path: &str| {
-            if matches!(path.rsplit('/').next(), Some("Rakefile" | "Gemfile" | "Vagrantfile")) {
+            if RUBY.contains(&path.rsplit('/').next().unwrap_or_default()) {
                 return Some("ruby");
             }
             let (_, extension) = path.rsplit_once('.')?;

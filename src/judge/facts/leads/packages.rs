@@ -1,6 +1,6 @@
 //! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
 
-use crate::judge::facts::act::{Operand, Value};
+use crate::judge::facts::act::{Operand, Taint, Value};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
@@ -12,6 +12,9 @@ use crate::judge::syntax::tree::Span;
 
 /// Scripts of a package that installing it runs.
 const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
+
+/// So many texts of one manifest are read.
+const MAX_MANIFESTS: usize = 16;
 
 /// What projects call their scripts, though programs are called so too.
 const SCRIPTS: &[&str] = &[
@@ -58,12 +61,14 @@ impl Walker<'_> {
         }
         let Some(text) = self.told(state, &Value::text(path), span) else { return };
         // What an edit of the line puts in stands behind it.
-        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
-        let Some(Ok(manifest)) = values.next() else { return };
-        let Some(defined) = manifest.get("scripts") else { return };
+        let values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+        let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
-                let Some(text) = defined.get(&name_of).and_then(serde_json::Value::as_str) else { continue };
+                // What was said last holds.
+                let said =
+                    |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
+                let Some(text) = manifests.iter().rev().find_map(said) else { continue };
                 let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
                 else {
                     continue;
@@ -80,6 +85,30 @@ impl Walker<'_> {
                     }
                 }
                 self.read_value(&mut child, &inner, &line, span);
+            }
+        }
+    }
+
+    /// `npm pkg set scripts.X=COMMAND`: what the manifest says from here on.
+    #[inline(never)]
+    pub(super) fn package_set(&mut self, state: &State, frame: &Frame, args: &[Field], reading: &Reading) {
+        let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+        let set: Vec<(&str, &str)> = match words.as_slice() {
+            ["pkg", "set", set @ ..] | ["pm", "pkg", "set", set @ ..] => {
+                set.iter().filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')).collect()
+            }
+            ["set-script", name, line] => vec![(name, line)],
+            _ => return,
+        };
+        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let path = Value::text(format!("{}/package.json", dir.trim_end_matches('/')));
+        let Some(key) = self.file_key(state, &path).filter(|_| !set.is_empty()) else { return };
+        let sink = self.file_sink(frame, key, true);
+        for (name, line) in set {
+            let manifest = serde_json::json!({ "scripts": { name: line } });
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&Value::text(manifest.to_string()), Taint::default(), false);
             }
         }
     }

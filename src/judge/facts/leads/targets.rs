@@ -48,7 +48,10 @@ impl Walker<'_> {
                 self.read_value(&mut there.child(&[]), &inner, &put_in, span);
             }
         }
-        if let Some(more) = value(&["--eval", "-E"]).and_then(|more| more.known_text()) {
+        for more in
+            reading.flags.iter().filter(|flag| kind == Kind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
+        {
+            let more = more.value.as_ref().map(|more| self.with_holes(more)).unwrap_or_default();
             text = Some(format!("{more}\n{}", text.unwrap_or_default()));
         }
         let (mut targets, mut given) = (Vec::new(), Vec::new());
@@ -90,8 +93,11 @@ impl Walker<'_> {
     }
 }
 
-/// The commands in make's `$(shell …)`.
+/// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
 fn shell_functions(text: &str) -> Vec<&str> {
+    let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());
     const OPEN: &str = "$(shell ";
     let inside = |at: usize| {
         let rest = text.get(at + OPEN.len()..)?;
@@ -106,5 +112,5 @@ fn shell_functions(text: &str) -> Vec<&str> {
         })?;
         rest.get(..end)
     };
-    text.match_indices(OPEN).take(MAX_SHELLS).filter_map(|(at, _)| inside(at)).collect()
+    text.match_indices(OPEN).filter_map(|(at, _)| inside(at)).chain(assigned).take(MAX_SHELLS).collect()
 }

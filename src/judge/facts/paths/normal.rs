@@ -4,7 +4,7 @@
 
 use super::reader::Reader;
 use crate::judge::facts::act::Value;
-use crate::judge::facts::value::HOLE;
+use crate::judge::facts::value::{HOLE, is_hole};
 use crate::judge::rules::glob;
 
 /// One name of a path.
@@ -54,6 +54,11 @@ impl Component {
 
     pub(super) fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), glob: None, unknown: false }
+    }
+
+    /// Of a directory of the shell, whose name may hold numbers that are not known.
+    pub(super) fn named(text: &str) -> Self {
+        Self { unknown: text.contains(is_hole), ..Self::plain(text) }
     }
 
     /// Whether it may be this name.
@@ -137,7 +142,7 @@ impl NormalPath {
         };
         for component in &self.components {
             text.push('/');
-            text.push_str(&component.text);
+            text.extend(component.text.chars().map(|letter| if is_hole(letter) { HOLE } else { letter }));
         }
         if text.is_empty() {
             text.push('/');

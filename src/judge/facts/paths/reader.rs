@@ -2,7 +2,7 @@
 
 use super::normal::{Component, NormalPath, Start, names};
 use crate::judge::facts::act::{Piece, UnknownReason};
-use crate::judge::facts::value::HOLE;
+use crate::judge::facts::value::{HOLE, is_hole};
 
 pub(super) struct Reader<'a> {
     cwd: Option<&'a str>,
@@ -47,15 +47,19 @@ impl<'a> Reader<'a> {
                 UnknownReason::Variable(name) if name == "HOME" && first && self.home.is_some() => {
                     self.text(self.home.unwrap_or_default(), true);
                 }
-                UnknownReason::Found(Some(start)) if first => {
+                UnknownReason::Found(Some(start)) if first && !start.is_empty() => {
                     self.text(start, true);
                     self.end_component();
                     self.found = true;
                     self.dynamic = true;
                 }
-                UnknownReason::Number => {
+                UnknownReason::Found(Some(below)) if below.is_empty() && self.start.is_some() => {
+                    self.hole(false);
+                    self.found = true;
+                }
+                UnknownReason::Number(number) => {
                     let current = self.current();
-                    current.text.push(HOLE);
+                    current.text.push(number.letter());
                     current.unknown = true;
                     self.numbered = true;
                 }
@@ -89,7 +93,7 @@ impl<'a> Reader<'a> {
             Some(cwd) if cwd.starts_with('/') => {
                 self.start = Some(Start::Root);
                 for name in names(cwd) {
-                    self.components.push(Component::plain(name));
+                    self.components.push(Component::named(name));
                 }
             }
             _ => self.dynamic = true,
@@ -102,7 +106,7 @@ impl<'a> Reader<'a> {
             let (user, rest) = text.split_once('/').map_or((text, ""), |(user, rest)| (user, rest));
             if let Some(home) = self.home_of(&user[1..]) {
                 self.start = Some(Start::Root);
-                self.components.extend(names(&home).map(Component::plain));
+                self.components.extend(names(&home).map(Component::named));
                 self.slash = text.len() > user.len();
                 text = rest;
             }
@@ -117,8 +121,11 @@ impl<'a> Reader<'a> {
             }
             if !part.is_empty() {
                 self.slash = false;
+                let numbered = part.contains(|letter| letter != HOLE && is_hole(letter));
+                self.numbered |= numbered;
                 let current = self.current();
                 current.text.push_str(part);
+                current.unknown |= numbered;
                 if let Some(pattern) = &mut current.glob {
                     escape(part, pattern);
                 }
@@ -175,7 +182,7 @@ impl<'a> Reader<'a> {
     fn end_component(&mut self) {
         let Some(current) = self.current.take() else { return };
         // A number alone may be empty after all: then it is no name.
-        self.dynamic |= std::mem::take(&mut self.numbered) && current.text.chars().all(|letter| letter == HOLE);
+        self.dynamic |= std::mem::take(&mut self.numbered) && current.text.chars().all(is_hole);
         let plain = current.glob.is_none() && !current.unknown;
         match current.text.as_str() {
             "." if plain => self.slash = true,
@@ -204,7 +211,7 @@ impl<'a> Reader<'a> {
                     && self.start == Some(Start::Root)
                     && let Some(cwd) = self.cwd
                 {
-                    self.components = names(cwd).map(Component::plain).collect();
+                    self.components = names(cwd).map(Component::named).collect();
                 }
             }
         }

@@ -207,7 +207,10 @@ fn unknown_places_are_dynamic() {
 #[test]
 fn a_number_in_a_name_stays_in_its_directory_and_alone_it_may_be_no_name() {
     let numbered = |before: &str, after: &str| {
-        let number = Unknown { why: UnknownReason::Number, taint: Taint::default() };
+        let number = Unknown {
+            why: UnknownReason::Number(crate::judge::facts::act::NumberId::default()),
+            taint: Taint::default(),
+        };
         let pieces = vec![Piece::Text(before.into()), Piece::Unknown(number), Piece::Text(after.into())];
         classes(&Value { pieces })
     };

@@ -113,20 +113,22 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     {
         return false;
     }
-    // A glob at the end deletes what it matches, links and not what they lead to, and so does a name with a number in it:
-    // its directory must be there.
+    // A glob at the end deletes what it matches, links and not what they lead to: its directory must be there. Under a name
+    // with a number in it lies what nobody else put there: what holds that must be there.
     let mut asked = path.clone();
-    let mut last = None;
-    if path.name().is_some_and(|name| name.glob.is_some() || name.unknown) {
-        if path.slash || view.act.verb != Verb::Effect(Effect::Delete) {
-            return false;
-        }
-        last = asked.components.pop();
+    let globs = path.components.iter().position(|component| component.glob.is_some());
+    if globs
+        .is_some_and(|at| at + 1 < path.components.len() || path.slash || view.act.verb != Verb::Effect(Effect::Delete))
+    {
+        return false;
     }
+    let numbered = path.components.iter().position(|component| component.unknown);
+    let last = numbered.or(globs).map(|at| asked.components.split_off(at)).unwrap_or_default();
+    asked.found &= numbered.is_none();
     let Some(text) = place(&asked) else { return false };
     let Some(facts) = scene.inquiry.path(&text) else { return false };
     let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|mut canonical| {
-        canonical.components.extend(last);
+        canonical.components.extend(last.iter().cloned());
         scene.placer.is_temp(&canonical, scene.inquiry) && !scene.placer.is_temp_top(&canonical)
     });
     leads_there && !moved_into(view, path) && !linked(view, path)
@@ -288,7 +290,7 @@ fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool 
                 return false;
             }
             if makes(scene, act) {
-                return touches(scene, act, path);
+                return may_name(scene, act, path);
             }
             act.code.is_some() || scene.effects_of(id).next().is_none()
         }
@@ -316,24 +318,42 @@ fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
 
 /// Whether an earlier act moved something to the path, into it, or put something else in its place.
 fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
-    brought(view, path, |effect| effect == Effect::Move)
+    // What lay in the temp directory is no more when it is moved within it.
+    let scratch = |act: &Act| {
+        act.operands.iter().all(|operand| {
+            let from = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            from.is_some_and(|from| {
+                !from.dynamic && !from.found && (from.start == Start::Temporary || is_new_in_temp(view, &from))
+            })
+        })
+    };
+    brought(view, path, |act, effect| effect == Effect::Move && !scratch(act))
+}
+
+/// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
+fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
+    let numbered = path.components.iter().any(|component| component.unknown);
+    view.scene.placer.is_temp(path, view.scene.inquiry)
+        && !view.scene.placer.is_temp_top(path)
+        && (numbered || earlier(view).any(|(_, act)| creates(view.scene, act, path)))
 }
 
 /// Whether an earlier act copied something there.
 fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
-    brought(view, path, |effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
+    brought(view, path, |_, effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
 }
 
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
-fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(Effect) -> bool) -> bool {
+fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
     let scene = view.scene;
     if is_opaque(view) {
         return true;
     }
     earlier(view).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Append | Effect::Link) => {
-            let brings = act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| from(effect)));
+            let brings =
+                act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(act, effect)| from(act, effect)));
             brings && touches(scene, act, path)
         }
         // What is described only as a move goes where nothing says.
@@ -389,6 +409,20 @@ fn ignored_otherwise(view: &View<'_>) -> bool {
             })
         }
         Verb::Effect(_) => false,
+    })
+}
+
+/// Whether an act that makes what it names may make the path: what is no work of a subcommand makes nothing below that.
+fn may_name(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    let below = |other: &NormalPath| {
+        (path.start, other.start) == (Start::Root, Start::Root)
+            && !other.dynamic
+            && act.sub.is_empty()
+            && other.components.len() < path.components.len()
+    };
+    act.operands.iter().any(|operand| {
+        let other = scene.placer.path(&operand.value, act.cwd.as_deref());
+        other.is_none_or(|other| may_touch(path, &other) && !below(&other))
     })
 }
 

@@ -302,7 +302,7 @@ pub fn shown(value: &Value) -> String {
                 UnknownReason::CommandOutput => text.push_str("$(…)"),
                 UnknownReason::Input => text.push_str("(what is read)"),
                 UnknownReason::ShellCode => text.push_str("(the set-up code of a program)"),
-                UnknownReason::Number => text.push_str("(a number)"),
+                UnknownReason::Number(_) => text.push_str("(a number)"),
                 UnknownReason::Temporary { .. } => text.push_str("(a temporary name)"),
                 UnknownReason::Pipe => text.push_str("(a pipe)"),
                 UnknownReason::Found(Some(start)) => {

@@ -1,0 +1,162 @@
+//! Values that are known in part, what the line itself made, and lists that are handed on.
+
+use guard::judge::risk::Tier;
+
+use super::matching::{project, tier_in};
+
+#[track_caller]
+fn all(lines: &[&str], is: impl Fn(Tier) -> bool) {
+    let scene = project();
+    let wrong: Vec<(Tier, &&str)> =
+        lines.iter().map(|line| (tier_in(&scene, line), line)).filter(|(tier, _)| !is(*tier)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_list_is_deleted_whoever_it_is_handed_to() {
+    all(
+        &[
+            "ls -d */ | xargs -I{} sh -c 'rm -rf \"{}\"'",
+            "ls -d */ | xargs -I{} bash -c 'd=\"{}\"; rm -rf \"$d\"'",
+            "for d in */; do sh -c \"rm -rf '$d'\"; done",
+            "parallel rm -rf ::: */",
+            "printf '%s\\n' target src | xargs -I{} sh -c 'rm -rf {}'",
+            "printf '%s\\n' target src | xargs -I{} sh -c 'rm -rf \"$1\"' _ {}",
+            "printf '%s\\n' target src | xargs -n1 sh -c 'rm -rf \"$0\"'",
+            "printf '%s\\n' target src | parallel 'rm -rf {}'",
+        ],
+        |tier| tier >= Tier::High,
+    );
+    all(
+        &[
+            "printf '%s\\n' target | xargs -I{} sh -c 'rm -rf {}'",
+            "ls -d */ | xargs -I{} sh -c 'echo \"{}\"; ls \"{}\"'",
+            "for f in src/*; do sh -c \"wc -l '$f'\"; done",
+        ],
+        |tier| tier <= Tier::Low,
+    );
+}
+
+#[test]
+fn recipes_that_the_line_gives_are_read() {
+    all(
+        &[
+            "make -f /dev/null --eval 'x:;rm -rf src' x",
+            "make --eval=$'x:\\n\\trm -rf src' x",
+            "make --eval '$(shell rm -rf src)'",
+            "printf 'X != rm -rf src\\nall:;echo\\n' | make -f -",
+            "npm pkg set scripts.x='rm -rf src' && npm run x",
+            "npm pkg set scripts.pretest='rm -rf src' && npm test",
+            "npm set-script x 'rm -rf src' && npm run x",
+            "printf 'tasks:\\n  x:\\n    cmds:\\n      - rm -rf src\\n' > Taskfile.yml; task x",
+            "printf '[testenv]\\ncommands = rm -rf src\\n' > tox.ini && tox",
+            "echo '{\"scripts\":{\"x\":\"rm -rf src\"}}' > composer.json && composer run-script x",
+            "echo '{\"tasks\":{\"x\":\"rm -rf src\"}}' > deno.json && deno task x",
+            "printf 'task :x do\\n  sh \"rm -rf src\"\\nend\\n' > Rakefile; rake x",
+            "printf '[tasks.x]\\nrun = \"rm -rf src\"\\n' > .mise.toml; mise run x",
+            "printf 'web: rm -rf src\\n' > Procfile; foreman start",
+            "echo 'execute_process(COMMAND rm -rf src)' > CMakeLists.txt; cmake .",
+        ],
+        |tier| tier >= Tier::High,
+    );
+    all(
+        &[
+            "make -f /dev/null --eval 'x:;echo hi' x",
+            "npm pkg set scripts.x='jest --coverage' && npm run x",
+            "npm pkg set scripts.x='rm -rf src' scripts.y='echo y' && npm run y",
+            "npm pkg set scripts.x='rm -rf src' && npm pkg set scripts.x='echo x' && npm run x",
+            "printf 'tasks:\\n  x:\\n    cmds: [rm -rf src]\\n  y:\\n    cmds:\\n      - echo y\\n' > Taskfile.yml; task y",
+            "printf '[testenv]\\ncommands = pytest\\n' > tox.ini && tox",
+        ],
+        |tier| tier <= Tier::Low,
+    );
+}
+
+#[test]
+fn what_the_line_named_by_a_number_is_its_own() {
+    all(
+        &[
+            "f=/tmp/b.$RANDOM.c; echo 'int main(){}' > $f && cc -o ${f%.c} $f && ${f%.c}; rm -f $f ${f%.c}",
+            "f=$(mktemp --suffix=.c); echo 'int main(){}' > $f; cc -o \"${f%.c}\" $f && \"${f%.c}\"; rm -f $f",
+            "s=/tmp/s-$(date +%s).sh; echo 'echo hi' > $s; sh $s; rm -f $s",
+            "s=/tmp/s.$$.sh; printf '#!/bin/sh\\necho hi\\n' > $s; chmod +x $s; $s; rm $s",
+            "git clone -q . /tmp/c.$$ && (cd /tmp/c.$$ && git clean -fdx && git reset --hard) && rm -rf /tmp/c.$$",
+            "git clone -q . /tmp/c-$$; git -C /tmp/c-$$ reset --hard",
+            "git worktree add /tmp/w.$$ HEAD && git worktree remove --force /tmp/w.$$",
+            "sqlite3 /tmp/t.$$.db 'create table u(id); drop table u'",
+            "w=/tmp/w-${RANDOM}; mkdir $w && rsync -a --delete src/ $w/ && rm -rf $w",
+            "rm -rf \"/tmp/foo_$(id -un)_$(hostname)\"",
+        ],
+        |tier| tier <= Tier::Low,
+    );
+    all(
+        &[
+            "echo true > /tmp/x.$RANDOM; sh /tmp/x.$RANDOM",
+            "s=/tmp/s.$RANDOM.sh; echo 'rm -rf src' > $s; sh $s",
+            "/tmp/x.$RANDOM",
+            "d=/tmp/x.$$; mkdir $d; mv src $d/; rm -rf $d",
+            "d=/tmp/x.$$; ln -s \"$PWD\" $d; rm -rf $d/src",
+            "cd /tmp/x.$$; rm -rf *",
+            "cd /tmp/x.$$ && cd - && rm -rf *",
+            "d=/tmp/c.$$; git clone . $d; cd $d; git -C \"$OLDPWD\" reset --hard",
+            "sqlite3 ./t.$$.db 'drop table u'",
+            "rm -rf \"/tmp/x.$$/../../home\"",
+            "rm -rf \"$(hostname)\"",
+        ],
+        |tier| tier >= Tier::Medium,
+    );
+}
+
+#[test]
+fn a_part_of_a_name_is_cut_as_a_shell_cuts_it() {
+    all(
+        &[
+            "f=/tmp/x.$$.tar.gz; rm -rf \"${f%.tar.gz}\"",
+            "f=/tmp/x.$$.tar.gz; rm -rf \"/tmp/$(basename $f .tar.gz)\"",
+            "f=/tmp/x.$$.c; rm -f \"/tmp/${f##*/}\"",
+            "f=/tmp/a.$$; rm ${f/a/b}",
+            "f=/tmp/A.$$; rm ${f,,}",
+            "f=$(mktemp -d)/x.c; rm -rf \"$(dirname \"$f\")\" \"${f%/*}\" \"${f%.c}.o\"",
+        ],
+        |tier| tier <= Tier::Low,
+    );
+    all(
+        &[
+            "f=src.$$; rm -rf \"${f%.*}\"",
+            "f=src-$(date +%F); rm -rf \"${f%%-*}\"",
+            "f=/tmp/x.$$; rm -rf \"${f%/*}\"",
+            "f=$(mktemp); rm -rf \"$(dirname \"$f\")\"",
+            "f=$(mktemp); rm -rf \"${f%/*}\"",
+            "f=./x.$$; rm -rf \"$(dirname \"$f\")\"",
+        ],
+        |tier| tier >= Tier::High,
+    );
+}
+
+#[test]
+fn what_mktemp_made_stays_so_whoever_hands_it_on() {
+    all(
+        &[
+            "read -r d <<< \"$(mktemp -d)\"; rm -rf \"$d\"",
+            "mktemp -d | xargs rm -rf",
+            "mktemp -d | while read d; do rm -rf \"$d\"; done",
+            "d=$(mktemp -d); rm -rf \"$d\"/*",
+            "d=$(mktemp -d); for f in \"$d\"/*; do rm -rf \"$f\"; done",
+            "d=$(mktemp -d); find \"$d\" -name '*.o' | xargs rm -f",
+            "d=$(mktemp -d); ls \"$d\" | xargs -I{} rm -rf \"$d/{}\"",
+            "f=$(mktemp); mv $f $f.c; rm -f $f.c",
+            "mkdir -p pkg/a && mv src/main.rs pkg/a/main.rs",
+        ],
+        |tier| tier <= Tier::Low,
+    );
+    all(
+        &[
+            "d=$(mktemp -d); ls \"$d\" | xargs rm -rf",
+            "d=$(mktemp -d); mv src \"$d\"; mv \"$d\" \"$d.bak\"; rm -rf \"$d.bak\"",
+            "f=$(mktemp); mv notes.txt \"$f\"; rm \"$f\"",
+            "echo \"src $$\" | xargs rm -rf",
+            "rm -rf \"$TMPDIR\"/*",
+        ],
+        |tier| tier >= Tier::Medium,
+    );
+}
