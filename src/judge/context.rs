@@ -89,12 +89,16 @@ fn only_asks(act: &Act, facts: &Facts) -> bool {
 /// Languages that a client hands to a database.
 const QUERIES: [&str; 3] = ["sql", "redis", "mongo"];
 
+/// Whether a word of a name is one of those that stand for production.
+#[must_use]
+pub fn names_production(text: &str, policy: &Policy) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| policy.production.iter().any(|known| known.eq_ignore_ascii_case(word)))
+}
+
 /// The name by which a changing act targets production.
 fn production(facts: &Facts, policy: &Policy) -> Option<String> {
-    let names = |text: &str| {
-        text.split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| policy.production.iter().any(|known| known.eq_ignore_ascii_case(word)))
-    };
+    let names = |text: &str| names_production(text, policy);
     let changes = |act: &&Act| act.tier >= Tier::Low && !act.dry_run && act.parent.is_none() && !only_asks(act, facts);
     for act in facts.acts.iter().filter(changes) {
         let remote = act.remote.as_ref().and_then(|remote| remote.name.as_deref()).map(Cow::Borrowed);

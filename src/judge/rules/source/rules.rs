@@ -107,9 +107,6 @@ impl Check<'_> {
                 self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the rule tier 2 or above");
             }
         }
-        if let Some(made_by) = shape.made_by.as_ref().filter(|_| tier == Tier::Critical) {
-            self.fault(&made_by.span(), "made_by", "nothing lowers a rule of tier 4", "leave `made_by` out");
-        }
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");

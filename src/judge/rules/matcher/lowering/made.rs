@@ -3,58 +3,28 @@
 //! What may not enter: files, which are known by where they lie.
 
 use super::{MAX_EARLIER, earlier, is_opaque, place};
-use crate::judge::facts::act::{Act, Value, Verb};
+use crate::judge::context::names_production;
+use crate::judge::facts::act::{Act, ActId, Flag, Value, Verb};
 use crate::judge::facts::paths::NormalPath;
 use crate::judge::facts::question::PathKind;
 use crate::judge::facts::value::HOLE;
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::scene::{Seen, View};
+use crate::judge::rules::matcher::scene::{Scene, Seen, View};
 use crate::judge::rules::text::given;
 
 /// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
-/// broken off. What is of tier 3 is a place as well, where nothing was before.
+/// broken off. From tier 3 on it must be sure that nothing was there before: a place where nothing is, or a maker that
+/// the act hangs on by `&&`, so that it refused if the name was taken.
 pub(in crate::judge::rules::matcher) fn made(
     view: &View<'_>,
     makers: &[Vec<String>],
     tier: Tier,
 ) -> Option<&'static str> {
-    let act = view.act;
-    if makers.is_empty() || view.id > MAX_EARLIER || is_opaque(view) {
+    if makers.is_empty() || view.id > MAX_EARLIER || tier >= Tier::High && is_opaque(view) {
         return None;
     }
-    let resumes = |other: &Act| {
-        let begun = view.scene.program(other).map_or(&[][..], |program| &program.resumes);
-        begun.iter().any(|test| given(&other.flags, test).is_some())
-    };
-    // A number in a name is the same number where it is told apart.
-    let spelled = |value: &Value| value.spelled().filter(|name| !name.contains(HOLE));
-    let is = |value: &Value, name: &str| spelled(value).is_some_and(|value| value == name);
-    let makes = |other: &Act, name: Option<&str>| {
-        let Verb::Program { name: program, .. } = &other.verb else { return false };
-        other.remote == act.remote
-            && !other.dry_run
-            && !resumes(other)
-            && makers.iter().any(|maker| {
-                let (flags, words): (Vec<&String>, Vec<&String>) = maker.iter().partition(|word| word.starts_with('-'));
-                let is_maker = words.split_first().is_some_and(|(first, sub)| {
-                    *first == program
-                        && sub.len() <= other.sub.len()
-                        && sub.iter().zip(&other.sub).all(|(a, b)| *a == b)
-                });
-                let of_flags = other.flags.iter().filter(|flag| flags.contains(&&flag.name));
-                let gives = |name: &str| match flags.is_empty() {
-                    true => other.operands.iter().any(|operand| is(&operand.value, name)),
-                    false => of_flags.filter_map(|flag| flag.value.as_ref()).any(|value| is(value, name)),
-                };
-                is_maker && name.is_none_or(gives)
-            })
-    };
-    let operands = act.operands.iter().map(|operand| &operand.value);
-    let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
-    let names: Vec<_> = operands.chain(flags).map(|value| spelled(value).unwrap_or_default()).collect();
-    let by_name = |name: &String| !name.is_empty() && earlier(view).any(|(_, other)| makes(other, Some(name)));
-    let begun = || earlier(view).any(|(_, other)| makes(other, None) && other.sub == act.sub);
-    let holds = if names.is_empty() { begun() } else { names.iter().all(by_name) };
+    let act = view.act;
+    let makers: Vec<Maker<'_>> = makers.iter().map(|words| Maker::new(words)).collect();
     let place = |seen: &Seen<'_>| {
         let path = seen.path(view);
         let is_new = |path: &NormalPath| {
@@ -68,6 +38,140 @@ pub(in crate::judge::rules::matcher) fn made(
             .and_then(|path| view.scene.inquiry.path(&path))
             .is_some_and(|facts| facts.kind == PathKind::Missing)
     };
-    let fresh = tier < Tier::High || !view.operands().is_empty() && view.operands().iter().all(place);
-    (holds && fresh).then_some("this command itself makes it")
+    let missing = || !view.operands().is_empty() && view.operands().iter().all(place);
+    let counts = |id: ActId, other: &Act, maker: &Maker<'_>| {
+        tier < Tier::High || maker.places && missing() || hangs_on(view, id, other)
+    };
+    let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
+        earlier(view).any(|(id, other)| {
+            other.remote == act.remote
+                && !other.dry_run
+                && !resumes(view.scene, other)
+                && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other) && counts(id, other, maker))
+        })
+    };
+    let operands: Vec<_> = act.operands.iter().map(|operand| spelled(&operand.value).unwrap_or_default()).collect();
+    let flags: Vec<_> = act.flags.iter().filter(|flag| flag.value.is_some()).collect();
+    let holds = if operands.is_empty() && flags.is_empty() {
+        any(&|maker, other| other.sub == act.sub || maker.names_nothing(other))
+    } else {
+        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
+            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)))
+    };
+    holds.then_some("this command itself makes it")
+}
+
+/// The name that a value spells. A number in it is the same number where it is told apart.
+fn spelled(value: &Value) -> Option<String> {
+    value.spelled().filter(|name| !name.contains(HOLE))
+}
+
+fn is_called(value: &Value, name: &str) -> bool {
+    spelled(value).is_some_and(|value| value == name)
+}
+
+/// Whether the act goes on with what was begun earlier, and makes nothing.
+fn resumes(scene: &Scene<'_>, act: &Act) -> bool {
+    let begun = scene.program(act).map_or(&[][..], |program| &program.resumes);
+    begun.iter().any(|test| given(&act.flags, test).is_some())
+}
+
+/// Whether one of these options, in any of its spellings, is given so that `holds`.
+fn any_of(scene: &Scene<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) -> bool) -> bool {
+    let program = scene.program(act);
+    let sub = program.and_then(|program| program.subs.exact(&act.sub));
+    let specs = || sub.into_iter().flat_map(|sub| &sub.options).chain(program.into_iter().flat_map(|all| &all.options));
+    let means = |flag: &Flag, name: &str| {
+        flag.name == name || specs().any(|spec| [name, &flag.name].iter().all(|one| spec.names.iter().any(|n| n == one)))
+    };
+    act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
+}
+
+/// What makes a thing that is known by name, as a rule writes it: `docker run --name`, `git branch !-m`.
+struct Maker<'a> {
+    program: &'a str,
+    sub: Vec<&'a str>,
+    /// Options whose value is the name.
+    flags: Vec<&'a str>,
+    /// Options with which it takes what was there before.
+    never: Vec<&'a str>,
+    /// What it makes is a place.
+    places: bool,
+}
+
+impl<'a> Maker<'a> {
+    fn new(words: &'a [String]) -> Self {
+        let mut maker = Self { program: "", sub: Vec::new(), flags: Vec::new(), never: Vec::new(), places: false };
+        for (at, word) in words.iter().enumerate() {
+            match word.strip_prefix('!') {
+                Some(flag) => maker.never.push(flag),
+                None if word == "/" => maker.places = true,
+                None if word.starts_with('-') => maker.flags.push(word),
+                None if at == 0 => maker.program = word,
+                None => maker.sub.push(word),
+            }
+        }
+        maker
+    }
+
+    /// Whether the act is one of this kind. Of programs that are one by several names, it is the one that takes away.
+    fn is(&self, view: &View<'_>, other: &Act) -> bool {
+        let (Verb::Program { name, .. }, Verb::Program { name: own, .. }) = (&other.verb, &view.act.verb) else {
+            return false;
+        };
+        let known = view.scene.catalog.program(self.program);
+        let same = |name: &str| name == self.program || known.is_some_and(|known| known.is_same(self.program, name));
+        same(name)
+            && (name == own || !same(own))
+            && self.sub.len() <= other.sub.len()
+            && self.sub.iter().zip(&other.sub).all(|(a, b)| a == b)
+            && !any_of(view.scene, other, &self.never, |_| true)
+    }
+
+    /// Whether it makes what is called so.
+    fn gives(&self, scene: &Scene<'_>, other: &Act, name: &str) -> bool {
+        let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
+        match self.flags.is_empty() {
+            true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
+            false => any_of(scene, other, &self.flags, is),
+        }
+    }
+
+    /// Whether it makes what the option names, or is given the same option.
+    fn says(&self, scene: &Scene<'_>, other: &Act, flag: &Flag) -> bool {
+        let value = flag.value.as_ref().and_then(spelled).unwrap_or_default();
+        let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
+        !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(scene, other, &value))
+    }
+
+    /// Whether it makes what has no name but the one that is meant when none is given.
+    fn names_nothing(&self, other: &Act) -> bool {
+        other.operands.is_empty() && !other.flags.iter().any(|flag| flag.value.is_some())
+    }
+}
+
+/// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
+fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
+    const ELSEWHERE: [&str; 7] = ["export", "source", ".", "eval", "cd", "kubectx", "kubens"];
+    const CHOOSING: [&str; 3] = ["config", "context", "use-context"];
+    let text = view.scene.text();
+    let (Some(before), Some(between)) = (
+        text.get(..other.span.start as usize),
+        text.get(other.span.end as usize..view.program().span.start as usize),
+    ) else {
+        return false;
+    };
+    let joined = between.replace("&&", "\0");
+    let chooses = |act: &Act| {
+        let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
+        named || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
+    };
+    let acts = view.scene.facts.acts.get(id..view.id).unwrap_or_default();
+    joined.contains('\0')
+        && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`'])
+        && !before.trim_end().ends_with('!')
+        && other.env == view.act.env
+        && !view.act.targets.iter().any(|target| target.known().is_some_and(|name| names_production(&name, view.scene.policy)))
+        && other.cwd == view.act.cwd
+        && !acts.iter().any(chooses)
 }
