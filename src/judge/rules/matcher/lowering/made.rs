@@ -82,7 +82,8 @@ fn any_of(scene: &Scene<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) ->
     let sub = program.and_then(|program| program.subs.exact(&act.sub));
     let specs = || sub.into_iter().flat_map(|sub| &sub.options).chain(program.into_iter().flat_map(|all| &all.options));
     let means = |flag: &Flag, name: &str| {
-        flag.name == name || specs().any(|spec| [name, &flag.name].iter().all(|one| spec.names.iter().any(|n| n == one)))
+        flag.name == name
+            || specs().any(|spec| [name, &flag.name].iter().all(|one| spec.names.iter().any(|n| n == one)))
     };
     act.flags.iter().any(|flag| names.iter().any(|name| means(flag, name)) && holds(flag))
 }
@@ -155,10 +156,9 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
     const ELSEWHERE: [&str; 7] = ["export", "source", ".", "eval", "cd", "kubectx", "kubens"];
     const CHOOSING: [&str; 3] = ["config", "context", "use-context"];
     let text = view.scene.text();
-    let (Some(before), Some(between)) = (
-        text.get(..other.span.start as usize),
-        text.get(other.span.end as usize..view.program().span.start as usize),
-    ) else {
+    let (Some(before), Some(between)) =
+        (text.get(..other.span.start as usize), text.get(other.span.end as usize..view.program().span.start as usize))
+    else {
         return false;
     };
     let joined = between.replace("&&", "\0");
@@ -171,7 +171,11 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
         && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`'])
         && !before.trim_end().ends_with('!')
         && other.env == view.act.env
-        && !view.act.targets.iter().any(|target| target.known().is_some_and(|name| names_production(&name, view.scene.policy)))
+        && !view
+            .act
+            .targets
+            .iter()
+            .any(|target| target.known().is_some_and(|name| names_production(&name, view.scene.policy)))
         && other.cwd == view.act.cwd
         && !acts.iter().any(chooses)
 }
