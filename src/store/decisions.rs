@@ -4,12 +4,14 @@
 //! commands itself is answered with an `advised` row. Commands are redacted here and nowhere else, so that nobody who
 //! writes a row can forget to.
 
-use std::borrow::Cow;
+mod entries;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
-use serde::{Deserialize, Serialize};
 
+pub(super) use self::entries::CANARY;
+use self::entries::json;
+pub use self::entries::{ContextEntry, FindingEntry, context, findings, is_trial};
 use super::Store;
 use super::behaviour;
 use super::chain::{self, Draft};
@@ -19,14 +21,8 @@ use super::key::Key;
 use super::redact::redact;
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
-use crate::judge::order;
 use crate::judge::policy::{Above, Basis, Refusal};
-use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
-use crate::judge::rules::model::Note;
-use crate::judge::syntax::tree::Span;
-
-/// How many findings a row tells, and how many operands of each.
-const MAX_FINDINGS: usize = 64;
+use crate::judge::risk::{Risk, Tier};
 
 /// What is written down before a command runs, or instead of running it.
 #[derive(Clone, Copy, Debug)]
@@ -287,149 +283,12 @@ fn words(refusal: &Refusal) -> Option<&str> {
     }
 }
 
-/// A finding as a row tells it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FindingEntry {
-    pub rule: String,
-    pub tier: Tier,
-    pub weight: Weight,
-    pub reversibility: Reversibility,
-    pub reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instead: Option<String>,
-    /// In the command as given; where something was redacted, not in the command as stored.
-    pub span: [u32; 2],
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub touches: Vec<String>,
-    /// How many more it touches.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub more_touches: usize,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub deny: bool,
-    /// How many different approvers the rule wants.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub approvals: u8,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lowered: Option<String>,
-}
-
-/// A circumstance as a row tells it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContextEntry {
-    pub fact: CircumstanceFact,
-    pub weight: Weight,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<String>,
-}
-
-impl From<FindingEntry> for Finding {
-    fn from(entry: FindingEntry) -> Self {
-        let [start, end] = entry.span;
-        Self {
-            rule: entry.rule,
-            tier: entry.tier,
-            weight: entry.weight,
-            reversibility: entry.reversibility,
-            reason: entry.reason,
-            instead: entry.instead,
-            span: Span { start, end },
-            touches: entry.touches,
-            deny: entry.deny,
-            yolo: false,
-            approvals: entry.approvals,
-            notes: entry.notes,
-            lowered: entry.lowered,
-            act: None,
-        }
-    }
-}
-
-impl From<ContextEntry> for Circumstance {
-    fn from(entry: ContextEntry) -> Self {
-        Self { fact: entry.fact, weight: entry.weight, detail: entry.detail }
-    }
-}
-
-const fn one() -> u8 {
-    1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_one(number: &u8) -> bool {
-    *number == 1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-/// The rules for the words that guard's own doctor says, which no program is called.
-pub(super) const CANARY: &str = "guard.canary";
-
-/// Whether nothing was found but what guard's own doctor says to try guard: whoever answered it, it was no person's work.
-#[must_use]
-pub fn is_trial(findings: &[FindingEntry]) -> bool {
-    let says = |finding: &FindingEntry| finding.rule.starts_with(CANARY);
-    !findings.is_empty() && findings.iter().all(says)
-}
-
-/// The findings of a risk as a row tells them.
-#[must_use]
-pub fn findings(risk: &Risk) -> Vec<FindingEntry> {
-    // The worst first, so that a cut list loses the least.
-    let mut findings: Vec<&Finding> = risk.findings.iter().collect();
-    order::sort_by_key(&mut findings, |finding| std::cmp::Reverse(finding.tier));
-    findings.into_iter().take(MAX_FINDINGS).map(entry).collect()
-}
-
-fn entry(finding: &Finding) -> FindingEntry {
-    FindingEntry {
-        rule: finding.rule.clone(),
-        tier: finding.tier,
-        weight: finding.weight,
-        reversibility: finding.reversibility,
-        reason: finding.reason.clone(),
-        instead: finding.instead.clone(),
-        span: [finding.span.start, finding.span.end],
-        touches: finding.touches.iter().take(MAX_FINDINGS).map(|touched| redact(touched).0).collect(),
-        more_touches: finding.touches.len().saturating_sub(MAX_FINDINGS),
-        deny: finding.deny,
-        approvals: finding.approvals,
-        notes: finding.notes.clone(),
-        lowered: finding.lowered.clone(),
-    }
-}
-
-/// The circumstances of a risk as a row tells them.
-#[must_use]
-pub fn context(risk: &Risk) -> Vec<ContextEntry> {
-    risk.context
-        .iter()
-        .map(|circumstance| ContextEntry {
-            fact: circumstance.fact,
-            weight: circumstance.weight,
-            detail: circumstance.detail.as_deref().map(|detail| redact(detail).0),
-        })
-        .collect()
-}
-
-/// As JSON; nothing for an empty list.
-fn json<T: Serialize>(list: Vec<T>) -> Option<Cow<'static, str>> {
-    if list.is_empty() {
-        return None;
-    }
-    // These types have only text keys, so that nothing can fail; if it did, the row would say so.
-    Some(serde_json::to_string(&list).map_or(Cow::Borrowed("[]"), Cow::Owned))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample::{Sample, invocation, risk};
+    use super::entries::MAX_FINDINGS;
     use super::*;
-    use crate::judge::risk::{Circumstance, Risk};
+    use crate::judge::risk::{Circumstance, CircumstanceFact, Risk, Weight};
 
     #[test]
     fn an_intent_and_its_result_make_a_whole_chain() {

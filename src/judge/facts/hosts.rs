@@ -3,7 +3,11 @@
 //! What may not enter: I/O. No name is resolved: a name that leads to this machine or to a metadata service by way of
 //! the domain name system is known only when a list names it.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod address;
+
+use std::net::Ipv4Addr;
+
+use address::{is_local, is_metadata, is_plain_address, parse, parse_embedded};
 
 use super::act::{Piece, Value};
 use super::value::HOLE;
@@ -148,100 +152,6 @@ fn covers(listed: &str, name: &str) -> bool {
         Some(domain) => name.strip_suffix(domain).is_some_and(|above| above.ends_with('.')),
         None => listed == name,
     }
-}
-
-fn is_metadata(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => matches!(
-            address.octets(),
-            [169, 254, 169, 254]
-                | [169, 254, 170, 2 | 23]
-                | [169, 254, 169, 253]
-                | [100, 100, 100, 200]
-                | [192, 0, 0, 192]
-        ),
-        IpAddr::V6(address) => {
-            matches!(
-                address.segments(),
-                [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254 | 0x23] | [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254]
-            )
-        }
-    }
-}
-
-fn is_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_loopback() || address.is_unspecified(),
-        IpAddr::V6(address) => address.is_loopback() || address.is_unspecified(),
-    }
-}
-
-/// An address in any spelling that the C library takes: `127.1`, `0x7f000001`, `2130706433`, `0177.0.0.1`, and the
-/// ways of IPv6, an IPv4 address mapped into it included.
-fn parse(text: &str) -> Option<IpAddr> {
-    if text.contains(':') {
-        let bare = text.split('%').next().unwrap_or(text);
-        let address: Ipv6Addr = bare.parse().ok()?;
-        let segments = address.segments();
-        // ::ffff:a.b.c.d, ::a.b.c.d and 64:ff9b::a.b.c.d
-        let embeds = match segments {
-            [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => true,
-            [0, 0, 0, 0, 0, 0, high, _] => high != 0,
-            _ => false,
-        };
-        if embeds {
-            let [.., high, low] = segments;
-            let (a, b) = (high.to_be_bytes(), low.to_be_bytes());
-            return Some(IpAddr::V4(Ipv4Addr::new(a[0], a[1], b[0], b[1])));
-        }
-        return Some(IpAddr::V6(address));
-    }
-    let parts: Vec<u32> = text.split('.').map(number).collect::<Option<_>>()?;
-    let (last, leading) = parts.split_last()?;
-    if leading.len() > 3 || leading.iter().any(|part| *part > 255) {
-        return None;
-    }
-    let room = 8 * (4 - u32::try_from(leading.len()).ok()?);
-    if room < 32 && *last >> room != 0 {
-        return None;
-    }
-    let mut bits = 0_u32;
-    for (index, part) in leading.iter().enumerate() {
-        bits |= part << (24 - 8 * index);
-    }
-    Some(IpAddr::V4(Ipv4Addr::from_bits(bits | last)))
-}
-
-/// Decimal, `0x…` hexadecimal, `0…` octal.
-fn number(text: &str) -> Option<u32> {
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
-    }
-    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    if text.len() > 1 && text.starts_with('0') {
-        return u32::from_str_radix(text, 8).ok();
-    }
-    text.parse().ok()
-}
-
-/// An address in its usual spelling, which no version number has.
-fn is_plain_address(text: &str) -> bool {
-    let text = text.trim_matches(['[', ']']);
-    (text.contains("::") || text.matches('.').count() == 3) && parse(text).is_some()
-}
-
-/// An address in front of a wildcard service: `10.0.0.1`, `app.10-0-0-1`.
-fn parse_embedded(labels: &str) -> Option<IpAddr> {
-    let last = labels.rsplit('.').next().unwrap_or(labels);
-    if last.contains('-') {
-        let parts: Vec<&str> = last.rsplitn(5, '-').take(4).collect();
-        let dotted = parts.into_iter().rev().collect::<Vec<_>>().join(".");
-        return parse(&dotted);
-    }
-    let parts: Vec<&str> = labels.rsplitn(5, '.').take(4).collect();
-    parse(&parts.into_iter().rev().collect::<Vec<_>>().join("."))
 }
 
 /// Letters, digits and hyphens, with a last label that is no number.

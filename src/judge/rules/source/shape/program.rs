@@ -1,0 +1,231 @@
+//! The shape of `[[program]]`: which keys describe a program and its subcommands.
+
+use crate::judge::document::{At, Fields};
+use crate::judge::facts::effect::Effect;
+use crate::judge::rules::model::{Added, Inner, OutputTaint, Printed, RemoteName, Style};
+use crate::judge::tier::Tier;
+
+/// `[[program]]`
+#[derive(Debug)]
+pub struct ProgramShape {
+    pub name: At<Vec<String>>,
+    pub tier: Option<Tier>,
+    pub style: Option<Style>,
+    pub options: Vec<At<String>>,
+    pub dry_run: Vec<At<String>>,
+    pub chdir: Vec<At<String>>,
+    pub effects: Vec<At<EffectShape>>,
+    pub wraps: Vec<At<WrapShape>>,
+    pub runs: Option<At<RunsShape>>,
+    pub command: Vec<At<String>>,
+    pub output: Option<At<OutputTaint>>,
+    pub prints_code: Vec<At<String>>,
+    pub target: Option<At<TargetShape>>,
+    pub compiles: Option<bool>,
+    pub prints: Vec<At<PrintsShape>>,
+    pub works_in: Option<At<WorksInShape>>,
+    pub makes: Option<bool>,
+    pub resumes: Vec<At<String>>,
+    pub mounts: Vec<At<String>>,
+    pub tree: Option<At<TreeShape>>,
+    pub sub: Vec<At<SubShape>>,
+}
+
+impl ProgramShape {
+    pub(super) fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::one_or_many),
+            tier: from.tier("tier").map(At::into_inner),
+            style: from.word("style").map(At::into_inner),
+            options: from.texts("options"),
+            dry_run: from.texts("dry_run"),
+            chdir: from.texts("chdir"),
+            effects: from.tables("effects", EffectShape::read),
+            wraps: from.tables("wraps", WrapShape::read),
+            runs: from.table("runs", RunsShape::read),
+            command: from.texts("command"),
+            output: from.word("output"),
+            prints_code: from.texts("prints_code"),
+            target: from.table("target", TargetShape::read),
+            compiles: from.choice("compiles"),
+            prints: from.tables("prints", PrintsShape::read),
+            works_in: from.table("works_in", WorksInShape::read),
+            makes: from.choice("makes"),
+            resumes: from.texts("resumes"),
+            mounts: from.texts("mounts"),
+            tree: from.table("tree", TreeShape::read),
+            sub: from.tables("sub", SubShape::read),
+        }
+    }
+}
+
+/// `[[program.sub]]`
+#[derive(Debug)]
+pub struct SubShape {
+    pub name: At<Vec<String>>,
+    pub tier: Option<Tier>,
+    pub options: Vec<At<String>>,
+    pub dry_run: Vec<At<String>>,
+    pub effects: Vec<At<EffectShape>>,
+    pub wraps: Vec<At<WrapShape>>,
+    pub runs: Option<At<RunsShape>>,
+    pub output: Option<At<OutputTaint>>,
+    pub makes: bool,
+}
+
+impl SubShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            name: from.need("name", Fields::one_or_many),
+            tier: from.tier("tier").map(At::into_inner),
+            options: from.texts("options"),
+            dry_run: from.texts("dry_run"),
+            effects: from.tables("effects", EffectShape::read),
+            wraps: from.tables("wraps", WrapShape::read),
+            runs: from.table("runs", RunsShape::read),
+            output: from.word("output"),
+            makes: from.flag("makes"),
+        }
+    }
+}
+
+/// `{ does = "delete", to = "operands" }`
+#[derive(Debug)]
+pub struct EffectShape {
+    pub does: Effect,
+    pub to: At<String>,
+    pub when: Vec<At<String>>,
+    pub unless: Vec<At<String>>,
+    /// `true`, or the flags that make it so.
+    pub recursive: (bool, Vec<At<String>>),
+}
+
+impl EffectShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            does: from.need_or("does", Fields::word, Effect::Load).into_inner(),
+            to: from.need("to", Fields::text),
+            when: from.texts("when"),
+            unless: from.texts("unless"),
+            recursive: from.flag_or_texts("recursive").unwrap_or_default(),
+        }
+    }
+}
+
+/// `{ inner = "argv", from = "operands" }`
+#[derive(Debug)]
+pub struct WrapShape {
+    pub inner: Inner,
+    pub from: Option<At<String>>,
+    pub each: bool,
+    pub skip: u32,
+    pub assignments: bool,
+    pub when: Vec<At<String>>,
+    pub unless: Vec<At<String>>,
+    pub root: bool,
+    pub remote: Option<RemoteName>,
+    pub host: Option<u32>,
+    pub adds: Added,
+    pub bare_shell: bool,
+}
+
+impl WrapShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            inner: from.word("inner").map(At::into_inner).unwrap_or_default(),
+            from: from.text("from"),
+            each: from.flag("each"),
+            skip: from.count("skip").unwrap_or_default(),
+            assignments: from.flag("assignments"),
+            when: from.texts("when"),
+            unless: from.texts("unless"),
+            root: from.flag("root"),
+            remote: from.word("remote").map(At::into_inner),
+            host: from.count("host"),
+            adds: from.word("adds").map(At::into_inner).unwrap_or_default(),
+            bare_shell: from.flag("bare_shell"),
+        }
+    }
+}
+
+/// `{ language = "python", code = ["-c"] }`
+#[derive(Debug)]
+pub struct RunsShape {
+    pub language: String,
+    pub code: Vec<At<String>>,
+    pub code_operand: bool,
+    pub script_operand: bool,
+    pub script: Vec<At<String>>,
+    pub stdin: bool,
+    pub code_at: Option<u32>,
+    pub unless: Vec<At<String>>,
+}
+
+impl RunsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            language: from.need("language", Fields::text).into_inner(),
+            code: from.texts("code"),
+            code_operand: from.flag("code_operand"),
+            script_operand: from.flag("script_operand"),
+            script: from.texts("script"),
+            stdin: from.flag("stdin"),
+            code_at: from.count("code_at"),
+            unless: from.texts("unless"),
+        }
+    }
+}
+
+/// `{ what = "number", args = ["-u"] }`
+#[derive(Debug)]
+pub struct PrintsShape {
+    pub what: Printed,
+    pub args: Vec<At<String>>,
+}
+
+impl PrintsShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { what: from.need_or("what", Fields::word, Printed::Nothing).into_inner(), args: from.texts("args") }
+    }
+}
+
+/// `{ flags = ["--work-tree"], env = ["GIT_WORK_TREE"], here = true }`
+#[derive(Debug)]
+pub struct WorksInShape {
+    pub flags: Vec<At<String>>,
+    pub env: Vec<String>,
+    pub here: bool,
+}
+
+impl WorksInShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { flags: from.texts("flags"), env: from.lines("env"), here: from.flag("here") }
+    }
+}
+
+/// `{ changes = ["checkout"], moves = ["stash"] }`
+#[derive(Debug)]
+pub struct TreeShape {
+    pub changes: Vec<String>,
+    pub moves: Vec<String>,
+}
+
+impl TreeShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { changes: from.lines("changes"), moves: from.lines("moves") }
+    }
+}
+
+/// `{ flags = ["--context"], env = ["AWS_PROFILE"] }`
+#[derive(Debug)]
+pub struct TargetShape {
+    pub flags: Vec<At<String>>,
+    pub operands: bool,
+    pub env: Vec<String>,
+}
+
+impl TargetShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { flags: from.texts("flags"), operands: from.flag("operands"), env: from.lines("env") }
+    }
+}
