@@ -47,7 +47,8 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), Box<dyn Error>> {
-    for room in [FOLDER, "document.rs", "order.rs", "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"] {
+    for room in [FOLDER, "document.rs", "document", "order.rs", "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"]
+    {
         println!("cargo::rerun-if-changed={room}");
     }
     let mut files: Vec<PathBuf> = Vec::new();

@@ -5,14 +5,17 @@
 //! every way to read it, which took more room than the rest of the reading together. The build script reads the
 //! built-in pattern files with it too.
 
+mod text;
+
 use std::fmt;
 use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::value::{Error as WordError, StrDeserializer};
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
+pub use self::text::{found, integer, quoted};
 use super::rules::problem::nearest;
 use super::tier::Tier;
 
@@ -392,41 +395,6 @@ fn whole(value: &DeValue<'_>) -> Option<i64> {
         DeValue::Integer(number) => integer(number),
         _ => None,
     }
-}
-
-/// The value of a whole number in whichever base it is written.
-#[must_use]
-pub fn integer(value: &DeInteger<'_>) -> Option<i64> {
-    i64::from_str_radix(value.as_str(), value.radix()).ok()
-}
-
-/// What was found in the place of something else.
-#[must_use]
-pub fn found(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(whole) => whole.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        DeValue::Datetime(_) => "a date or time".to_owned(),
-        DeValue::Array(_) => "a list".to_owned(),
-        DeValue::Table(_) => "a table".to_owned(),
-    }
-}
-
-/// A text as a TOML string.
-#[must_use]
-pub fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            letter if letter.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(letter))),
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]

@@ -10,12 +10,18 @@
 //!
 //! A portion at a time, because other guards wait for the lock meanwhile and do not wait for ever.
 
+mod seals;
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
+use self::seals::PURPOSE;
+#[cfg(test)]
+pub(super) use self::seals::SEAL;
+pub(super) use self::seals::{before, first_row, seal_of, seals};
 use super::chain::{self, Draft, Layout, Link, link};
 use super::error::StoreError;
 use super::key::Key;
@@ -371,67 +377,6 @@ fn remove(connection: &Connection, pruned: &mut Pruned, user: &str, now: Timesta
     }
     connection.execute("DELETE FROM record WHERE id <= ?1", [pruned.last])?;
     Ok(())
-}
-
-/// What the key seals here.
-const PURPOSE: &str = "pruned";
-
-/// A `pruned` row.
-pub(super) struct Seal {
-    pub row: i64,
-    pub at: i64,
-    /// The last row that went.
-    pub last: Option<i64>,
-    what: String,
-    mac: Option<[u8; 32]>,
-    /// `None` when it says nothing that this version understands.
-    pub pruned: Option<Pruned>,
-}
-
-impl Seal {
-    /// Whether it was sealed with this key, and says the same in both places.
-    pub(super) fn holds(&self, key: Option<&Key>) -> bool {
-        let sealed = key.is_some_and(|key| self.mac == Some(key.seal(PURPOSE, self.what.as_bytes())));
-        sealed && self.pruned.as_ref().is_some_and(|pruned| Some(pruned.last) == self.last)
-    }
-}
-
-/// The row that says that everything up to a row was pruned.
-pub(super) const SEAL: &str = "SELECT id, at, about, what, digest FROM record
-     WHERE about = ?1 AND kind = 'pruned' ORDER BY id DESC LIMIT 1";
-
-/// The rows that say that anything was pruned, oldest first.
-const SEALS: &str = "SELECT id, at, about, what, digest FROM record WHERE kind = 'pruned' ORDER BY id";
-
-fn seal(row: &rusqlite::Row<'_>) -> rusqlite::Result<Seal> {
-    let what: String = row.get::<_, Option<String>>(3)?.unwrap_or_default();
-    let mac = row.get_ref(4)?.as_blob().ok().and_then(|bytes| bytes.try_into().ok());
-    let pruned = serde_json::from_str(&what).ok();
-    Ok(Seal { row: row.get(0)?, at: row.get(1)?, last: row.get(2)?, what, mac, pruned })
-}
-
-pub(super) fn seal_of(connection: &Connection, last: i64) -> rusqlite::Result<Option<Seal>> {
-    connection.prepare(SEAL)?.query_row([last], seal).optional()
-}
-
-pub(super) fn seals(connection: &Connection) -> rusqlite::Result<Vec<Seal>> {
-    connection.prepare(SEALS)?.query_map([], seal)?.collect()
-}
-
-/// The number of the first row that is there.
-pub(super) fn first_row(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    connection.query_row("SELECT id FROM record ORDER BY id LIMIT 1", [], |row| row.get(0)).optional()
-}
-
-/// What a row continues when it is the first: the beginning, or what was pruned. `None` when a row stands before it.
-pub(super) fn before(connection: &Connection, row: i64) -> rusqlite::Result<Option<Link>> {
-    if row == 1 {
-        return Ok(Some(Link::START));
-    }
-    if first_row(connection)? != Some(row) {
-        return Ok(None);
-    }
-    Ok(seal_of(connection, row - 1)?.and_then(|seal| seal.pruned).map(|pruned| pruned.head))
 }
 
 /// A time in milliseconds; what no calendar holds is its nearest end.

@@ -2,6 +2,7 @@
 //! each does when guard fails. The installer, the doctor and guard-agents(7) read this one table.
 
 mod table;
+mod written;
 
 pub use table::{BLOCKED, HOSTS, OPEN};
 

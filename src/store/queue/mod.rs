@@ -17,6 +17,7 @@
 //!
 //! What may not enter: who may answer, and whether a process is alive: the caller says it.
 
+mod answering;
 mod exact;
 mod request;
 mod rows;
@@ -30,13 +31,10 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole, blank, pack};
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
+use super::Paths;
 use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
-use super::{Answered, Paths, Store};
-use crate::judge::approver::Signed;
-use crate::judge::bindings::Bindings;
-use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
 
 /// How long other processes may keep the queue locked.
@@ -194,43 +192,6 @@ impl Queue {
         }
     }
 
-    /// Looks whether a request was answered, and uses a yes up. A yes counts only where the record bears it out.
-    ///
-    /// # Errors
-    /// It cannot be told: the command must not run.
-    pub fn take(&self, store: &Store, id: &str, digest: &Digest, bindings: &Bindings) -> Result<Found, StoreError> {
-        let Some(now) = self.find(id)? else {
-            return Ok(Found::Void { what: "the request is gone from the queue".to_owned() });
-        };
-        match now.state {
-            State::Waiting => Ok(Found::Waiting),
-            State::Late => Ok(Found::Late),
-            State::Denied => Ok(Found::No { by: now.decided_by.unwrap_or_default(), words: now.words }),
-            State::Used | State::Lapsed => Ok(Found::Void { what: format!("the answer to {id} is used up") }),
-            State::Void => Ok(Found::Void { what: now.words.unwrap_or_default() }),
-            State::Approved => {
-                let last = now.answer.unwrap_or(0);
-                let rows = if now.given.is_empty() { vec![last] } else { now.given };
-                let Some(answered) = answered(store, &rows, id, digest, bindings)? else {
-                    let what = "the answer was not written by guard, or was given for another command";
-                    self.void(id, what)?;
-                    return Ok(Found::Void { what: what.to_owned() });
-                };
-                let taken = self.change(|connection| {
-                    connection
-                        .prepare("UPDATE request SET state = 'used', exact = NULL WHERE id = ?1 AND state = 'approved' AND answer = ?2")?
-                        .execute(params![id, last])
-                })?;
-                // Of the queue's rows the last word is with whoever can write them; of the record's, with the chain.
-                let first = taken == 1 && store.use_answers(&rows, Timestamp::now())?;
-                Ok(match first {
-                    true => Found::Yes(answered),
-                    false => Found::Void { what: format!("the answer to {id} is used up") },
-                })
-            }
-        }
-    }
-
     /// Nobody waits for a request any more. True when that was so; false when it was answered first.
     ///
     /// # Errors
@@ -251,100 +212,6 @@ impl Queue {
     /// The queue cannot be written.
     pub fn void(&self, id: &str, what: &str) -> Result<bool, StoreError> {
         self.change(|connection| settle(connection, id, what))
-    }
-
-    /// Gives a person's answer to a request as it was shown: the first one wins.
-    ///
-    /// # Errors
-    /// It does not count, because it could not be written down.
-    pub fn answer(
-        &self,
-        store: &Store,
-        shown: &Pending,
-        answer: &Answer<'_>,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError> {
-        // The record is brought up to date before the lock is taken.
-        store.head()?;
-        let mut failed = None;
-        let done = self.change(|connection| {
-            sweep(connection, now)?;
-            let Some(pending) = find(connection, &shown.id)? else { return Ok(Outcome::Unknown) };
-            if !pending.state.is_open() {
-                return Ok(Outcome::Settled(Box::new(pending)));
-            }
-            if pending.filed != shown.filed || pending.digest != shown.digest {
-                return Ok(Outcome::AskedAnew);
-            }
-            let late = pending.state == State::Late || !answer.waited_for;
-            let wanted = answer.approvals.max(pending.approvals);
-            let never_late = pending.is_never_late() || wanted > 1;
-            if late && answer.yes.is_some() && never_late {
-                return Ok(Outcome::TooLate);
-            }
-            let mut given: Vec<(i64, &str)> =
-                pending.given.iter().copied().zip(pending.approved_by.iter().map(String::as_str)).collect();
-            let several = wanted > 1 && answer.yes.is_some();
-            if several {
-                if answer.signer.is_empty() || answer.signatures.is_empty() {
-                    return Ok(Outcome::Unsigned);
-                }
-                if let Some((_, by)) = given.iter().find(|(_, by)| answer.signer.iter().any(|name| name == by)) {
-                    return Ok(Outcome::SignedAlready { by: (*by).to_owned() });
-                }
-            }
-            let row = match store.write_answer(&pending, answer, now) {
-                Ok(row) => row,
-                Err(error) => {
-                    failed = Some(error);
-                    return Err(rusqlite::Error::QueryReturnedNoRows);
-                }
-            };
-            let mut by = answer.by.to_owned();
-            if several {
-                given.extend(answer.signer.first().map(|name| (row, name.as_str())));
-                let names: Vec<String> = given.iter().map(|(_, name)| (*name).to_owned()).collect();
-                let list = serde_json::to_string(&given).unwrap_or_default();
-                connection
-                    .prepare("UPDATE request SET given = ?2, approvals = ?3 WHERE id = ?1")?
-                    .execute(params![pending.id, list, wanted])?;
-                if names.len() < usize::from(wanted) {
-                    return Ok(Outcome::Partly { by: names });
-                }
-                by = names.join(" and ");
-            }
-            let (state, erase) = if answer.yes.is_some() { ("approved", false) } else { ("denied", true) };
-            connection
-                .prepare(
-                    "UPDATE request SET state = ?2, decided = ?3, decided_by = ?4, words = ?5, answer = ?6,
-                     exact = iif(?7, NULL, exact) WHERE id = ?1",
-                )?
-                .execute(params![pending.id, state, now.as_millisecond(), by, answer.words, row, erase])?;
-            Ok(Outcome::Done { late })
-        });
-        match failed {
-            Some(error) => Err(error),
-            None => done,
-        }
-    }
-
-    /// The signatures under the yeses so far, for a request that wants several. `None` when one of them was not written
-    /// by guard for this command.
-    ///
-    /// # Errors
-    /// The record cannot be read.
-    pub fn given(
-        &self,
-        store: &Store,
-        id: &str,
-        digest: &Digest,
-        bindings: &Bindings,
-    ) -> Result<Option<Vec<Signed>>, StoreError> {
-        let Some(pending) = self.find(id)?.filter(|pending| !pending.given.is_empty()) else {
-            return Ok(Some(Vec::new()));
-        };
-        let found = answered(store, &pending.given, &pending.id, digest, bindings)?;
-        Ok(found.map(|answered| answered.signatures))
     }
 
     /// The newest answers that were given since a time, by request, and the rows of the record that tell of them.
@@ -411,26 +278,6 @@ impl Queue {
             Ok(done)
         })
     }
-}
-
-/// The yeses of these rows as one: the last, with the signatures of all. `None` when any was not written by guard for
-/// this command.
-fn answered(
-    store: &Store,
-    rows: &[i64],
-    id: &str,
-    digest: &Digest,
-    bindings: &Bindings,
-) -> Result<Option<Answered>, StoreError> {
-    let mut all: Option<Answered> = None;
-    for row in rows {
-        let Some(mut one) = store.read_answer(*row, id, digest, bindings)? else { return Ok(None) };
-        if let Some(before) = all {
-            one.signatures.splice(0..0, before.signatures);
-        }
-        all = Some(one);
-    }
-    Ok(all)
 }
 
 /// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was signed:

@@ -2,7 +2,11 @@
 //!
 //! What may not enter: what is done with them.
 
-use super::{Entry, Folder, Form, Host, Reads, Runs, When, Wire};
+use super::written::{
+    ANTIGRAVITY, CLAUDE, CLINE_SCRIPT, CODEX, COPILOT, CURSOR, DROID, DROID_OWN_FILE, GEMINI, GOOSE_FILES,
+    GOOSE_PROJECT, GROK, QWEN, WINDSURF, json, versioned,
+};
+use super::{Folder, Form, Host, Reads, Runs, When, Wire};
 use crate::app::hook::plugin::Plugin;
 
 const fn below_home(path: &'static str) -> Folder {
@@ -17,108 +21,33 @@ const fn named(variable: &'static str, path: &'static str) -> Folder {
     Folder { variable, config: false, path }
 }
 
-const fn json(path: &'static str, entries: &'static [Entry]) -> Wire {
-    Wire { path, when: When::Always, form: Form::Json { needs: &[], entries } }
-}
-
-const fn versioned(path: &'static str, entries: &'static [Entry]) -> Wire {
-    Wire { path, when: When::Always, form: Form::Json { needs: &[("version", "1")], entries } }
-}
-
-const CLAUDE: &[Entry] = &[
-    Entry {
-        keys: &["hooks", "PreToolUse"],
-        entry: r#"{"matcher":"Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude","--timeout","3600"],"timeout":3600,"onFailure":"block"}]}"#,
-    },
-    Entry {
-        keys: &["hooks", "PermissionRequest"],
-        entry: r#"{"matcher":"Bash","hooks":[{"type":"command","command":"@GUARD@","args":["hook","--agent","claude","--timeout","3600"],"timeout":3600}]}"#,
-    },
-];
-
-const CODEX: &[Entry] = &[
-    Entry {
-        keys: &["hooks", "PreToolUse"],
-        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":3600,"statusMessage":"guard"}]}"#,
-    },
-    Entry {
-        keys: &["hooks", "PermissionRequest"],
-        entry: r#"{"matcher":"^(Bash|apply_patch)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":3600}]}"#,
-    },
-];
-
-const GEMINI: &[Entry] = &[Entry {
-    keys: &["hooks", "BeforeTool"],
-    entry: r#"{"matcher":"^(run_shell_command|write_file|replace)$","hooks":[{"name":"guard","type":"command","command":"@LINE@ || exit 2","timeout":3600000}]}"#,
-}];
-
-const ANTIGRAVITY: &[Entry] = &[Entry {
-    keys: &["guard", "PreToolUse"],
-    entry: r#"{"matcher":"run_command","hooks":[{"type":"command","command":"@LINE@","timeout":600}]}"#,
-}];
-
-const CURSOR: &[Entry] = &[
-    Entry {
-        keys: &["hooks", "beforeShellExecution"],
-        entry: r#"{"command":"@LINE@","timeout":600,"failClosed":true}"#,
-    },
-    Entry {
-        keys: &["hooks", "preToolUse"],
-        entry: r#"{"matcher":"Write|Edit|StrReplace|Delete","command":"@LINE@","timeout":600,"failClosed":true}"#,
-    },
-];
-
-const COPILOT: &[Entry] = &[Entry {
-    keys: &["hooks", "preToolUse"],
-    entry: r#"{"type":"command","exec":"@GUARD@","args":["hook","--agent","copilot","--timeout","3600"],"matcher":"bash|powershell|create|edit|apply_patch","timeoutSec":3600}"#,
-}];
-
-const WINDSURF_ENTRY: &str = r#"{"command":"@LINE@","show_output":true}"#;
-const WINDSURF: &[Entry] = &[
-    Entry { keys: &["hooks", "pre_run_command"], entry: WINDSURF_ENTRY },
-    Entry { keys: &["hooks", "pre_write_code"], entry: WINDSURF_ENTRY },
-];
-
-const DROID_ENTRY: &str = r#"{"matcher":"Execute|Create|Edit|MultiEdit|ApplyPatch","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":600}]}"#;
-const DROID: &[Entry] = &[Entry { keys: &["hooks", "PreToolUse"], entry: DROID_ENTRY }];
-const DROID_OWN_FILE: &[Entry] = &[Entry { keys: &["PreToolUse"], entry: DROID_ENTRY }];
-
-const QWEN: &[Entry] = &[Entry {
-    keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"^(run_shell_command|write_file|edit)$","hooks":[{"type":"command","command":"@LINE@ || exit 2","name":"guard","timeout":600000}]}"#,
-}];
-
-const GROK: &[Entry] = &[Entry {
-    keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"Bash|Write|Edit","hooks":[{"type":"command","command":"@LINE@ || exit 2","timeout":600}]}"#,
-}];
-
-const GOOSE: &[Entry] = &[Entry {
-    keys: &["hooks", "PreToolUse"],
-    entry: r#"{"matcher":"^developer__(shell|write|edit|text_editor)$","hooks":[{"type":"command","command":"@LINE@","timeout":600,"on_failure":"block"}]}"#,
-}];
-
-const GOOSE_FILES: &[Wire] = &[
-    Wire {
-        path: "~/.agents/plugins/guard/plugin.json",
-        when: When::Always,
-        form: Form::Own {
-            text: "{\n  \"name\": \"guard\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Asks guard before each command\"\n}\n",
-            executable: false,
-        },
-    },
-    json("~/.agents/plugins/guard/hooks/hooks.json", GOOSE),
-];
-
-const CLINE_SCRIPT: Form = Form::Own {
-    text: "#!/bin/sh\n@LINE@ || echo '{\"cancel\":true,\"errorMessage\":\"guard failed, or is gone\"}'\n",
-    executable: true,
-};
-
 /// What happens without an answer, where nothing else is to be said of it.
 pub const OPEN: &str = "the command runs";
+const UNKNOWN: &str = "not known";
 const BLOCKED_BY_A_PLUGIN: &str = "blocked; a plugin that is not loaded asks nobody";
 pub const BLOCKED: &str = "the command is blocked";
+
+/// What most of them are, and what is said of each where it differs. What happens without an answer is nobody's usual: it
+/// is said of each, or not known.
+const USUAL: Host = Host {
+    name: "",
+    title: "",
+    programs: &[],
+    packages: &[],
+    folder: below_home(""),
+    user: &[],
+    project: &[],
+    runs: Runs::Sh,
+    says: "",
+    reads: Reads::Claude,
+    waits: 600,
+    on_failure: UNKNOWN,
+    on_timeout: UNKNOWN,
+    on_missing: UNKNOWN,
+    tried: "",
+    next: "",
+    shell: "",
+};
 
 /// The agents, in the order in which they are listed.
 pub static HOSTS: &[Host] = &[
@@ -132,7 +61,6 @@ pub static HOSTS: &[Host] = &[
         project: &[json(".claude/settings.local.json", CLAUDE)],
         runs: Runs::Exec,
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"default","hook_event_name":"@EVENT@","tool_name":"Bash","tool_input":{"command":"@COMMAND@","description":"guard doctor"},"tool_use_id":"toolu_doctor"}"#,
-        reads: Reads::Claude,
         waits: 3600,
         on_failure: "blocked from 2.1.295 on; before that the command runs",
         on_timeout: "blocked from 2.1.295 on; before that the command runs",
@@ -140,6 +68,7 @@ pub static HOSTS: &[Host] = &[
         tried: "2.1.197",
         next: "Sessions that are open pick it up when they are restarted. Check with /hooks.",
         shell: "CLAUDE_CODE_SHELL=DIR/bash",
+        ..USUAL
     },
     Host {
         name: "codex",
@@ -151,14 +80,13 @@ pub static HOSTS: &[Host] = &[
         project: &[json(".codex/hooks.json", CODEX)],
         runs: Runs::LoginShell,
         says: r#"{"session_id":"@SESSION@","turn_id":"1","transcript_path":null,"cwd":"@CWD@","hook_event_name":"@EVENT@","model":"doctor","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
-        reads: Reads::Claude,
         waits: 3600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
         tried: "0.169.0",
         next: "Start codex and type /hooks to trust the hook: until then Codex skips it, and again after every change of it.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "gemini",
@@ -183,39 +111,28 @@ pub static HOSTS: &[Host] = &[
         name: "antigravity",
         title: "Antigravity",
         programs: &["agy", "antigravity"],
-        packages: &[],
         folder: below_home(".gemini/config"),
         user: &[json("hooks.json", ANTIGRAVITY)],
         project: &[json(".agents/hooks.json", ANTIGRAVITY)],
-        runs: Runs::Sh,
         says: r#"{"toolCall":{"name":"run_command","args":{"CommandLine":"@COMMAND@","Cwd":"@CWD@"}},"workspacePaths":["@CWD@"],"conversationId":"@SESSION@"}"#,
         reads: Reads::Key("decision", &["deny"]),
-        waits: 600,
-        on_failure: "not known",
-        on_timeout: "not known",
-        on_missing: "not known",
-        tried: "",
         next: "Restart Antigravity.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "cursor",
         title: "Cursor",
         programs: &["cursor-agent", "cursor"],
-        packages: &[],
         folder: below_home(".cursor"),
         user: &[versioned("hooks.json", CURSOR)],
         project: &[versioned(".cursor/hooks.json", CURSOR)],
-        runs: Runs::Sh,
         says: r#"{"conversation_id":"@SESSION@","generation_id":"1","model":"doctor","hook_event_name":"@EVENT@","cursor_version":"0","workspace_roots":["@CWD@"],"command":"@COMMAND@","cwd":"@CWD@","sandbox":false,"tool_name":"Shell","tool_input":{"command":"@COMMAND@"}}"#,
         reads: Reads::KeyOrCode("permission", &["deny"]),
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Cursor, and look for guard under Settings, Hooks.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "copilot",
@@ -232,28 +149,23 @@ pub static HOSTS: &[Host] = &[
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Copilot CLI. It also reads Claude Code's settings: with both installed guard is called twice.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "windsurf",
         title: "Windsurf",
         programs: &["windsurf"],
-        packages: &[],
         folder: below_home(".codeium/windsurf"),
         user: &[json("hooks.json", WINDSURF)],
         project: &[json(".windsurf/hooks.json", WINDSURF)],
-        runs: Runs::Sh,
         says: r#"{"agent_action_name":"@EVENT@","trajectory_id":"@SESSION@","execution_id":"1","timestamp":"2026-01-01T00:00:00Z","tool_info":{"command_line":"@COMMAND@","cwd":"@CWD@"}}"#,
         reads: Reads::KeyOrCode("", &[]),
         waits: 0,
         on_failure: OPEN,
-        on_timeout: "not known",
         on_missing: OPEN,
-        tried: "",
         next: "Restart Windsurf.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "droid",
@@ -266,22 +178,17 @@ pub static HOSTS: &[Host] = &[
             Wire { path: "hooks.json", when: When::There, form: Form::Json { needs: &[], entries: DROID_OWN_FILE } },
         ],
         project: &[json(".factory/settings.local.json", DROID)],
-        runs: Runs::Sh,
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"off","hook_event_name":"@EVENT@","tool_name":"Execute","tool_input":{"command":"@COMMAND@"}}"#,
-        reads: Reads::Claude,
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Droid, and look for guard under /hooks.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "kimi",
         title: "Kimi CLI",
         programs: &["kimi"],
-        packages: &[],
         folder: named("KIMI_SHARE_DIR", ".kimi"),
         user: &[Wire {
             path: "config.toml",
@@ -291,17 +198,12 @@ pub static HOSTS: &[Host] = &[
                 body: "event = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"@LINE@ || exit 2\"\ntimeout = 600\n",
             },
         }],
-        project: &[],
-        runs: Runs::Sh,
         says: r#"{"session_id":"@SESSION@","cwd":"@CWD@","hook_event_name":"@EVENT@","tool_name":"Shell","tool_input":{"command":"@COMMAND@"},"tool_call_id":"1"}"#,
-        reads: Reads::Claude,
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Kimi CLI.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "qwen",
@@ -311,64 +213,44 @@ pub static HOSTS: &[Host] = &[
         folder: below_home(".qwen"),
         user: &[json("settings.json", QWEN)],
         project: &[json(".qwen/settings.json", QWEN)],
-        runs: Runs::Sh,
         says: r#"{"session_id":"@SESSION@","transcript_path":"/dev/null","cwd":"@CWD@","permission_mode":"default","hook_event_name":"@EVENT@","tool_name":"run_shell_command","tool_input":{"command":"@COMMAND@"},"tool_use_id":"1"}"#,
-        reads: Reads::Claude,
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
         tried: "0.15.10",
         next: "Restart Qwen Code, and look for guard under /hooks.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "grok",
         title: "Grok CLI",
         programs: &["grok"],
-        packages: &[],
         folder: below_home(".grok"),
         user: &[json("hooks/guard.json", GROK)],
         project: &[json(".grok/hooks/guard.json", GROK)],
-        runs: Runs::Sh,
         says: r#"{"hookEventName":"@EVENT@","sessionId":"@SESSION@","toolName":"run_terminal_command","toolInput":{"command":"@COMMAND@"},"workspaceRoot":"@CWD@","permissionMode":"default"}"#,
         reads: Reads::KeyOrCode("decision", &["deny"]),
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Grok; in a project, type /hooks-trust. It also reads Claude Code's settings: with both installed guard is called twice.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "goose",
         title: "Goose",
         programs: &["goose"],
-        packages: &[],
         folder: below_config("goose"),
         user: GOOSE_FILES,
-        project: &[
-            Wire {
-                path: ".agents/plugins/guard/plugin.json",
-                when: When::Always,
-                form: Form::Own {
-                    text: "{\n  \"name\": \"guard\",\n  \"version\": \"1.0.0\",\n  \"description\": \"Asks guard before each command\"\n}\n",
-                    executable: false,
-                },
-            },
-            json(".agents/plugins/guard/hooks/hooks.json", GOOSE),
-        ],
-        runs: Runs::Sh,
+        project: GOOSE_PROJECT,
         says: r#"{"event":"@EVENT@","session_id":"@SESSION@","matcher_context":"developer__shell","tool_call_id":"1","tool_name":"developer__shell","tool_input":{"command":"@COMMAND@"},"working_dir":"@CWD@"}"#,
         reads: Reads::KeyOrCode("decision", &["block"]),
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Goose.",
         shell: "GOOSE_SHELL=DIR/bash",
+        ..USUAL
     },
     Host {
         name: "cline",
@@ -388,15 +270,13 @@ pub static HOSTS: &[Host] = &[
         on_failure: BLOCKED,
         on_timeout: OPEN,
         on_missing: BLOCKED,
-        tried: "",
         next: "Restart Cline; in the editor, switch hooks on in its settings.",
-        shell: "",
+        ..USUAL
     },
     Host {
         name: "hermes",
         title: "Hermes",
         programs: &["hermes"],
-        packages: &[],
         folder: named("HERMES_HOME", ".hermes"),
         user: &[Wire {
             path: "config.yaml",
@@ -411,7 +291,6 @@ pub static HOSTS: &[Host] = &[
                 ],
             },
         }],
-        project: &[],
         runs: Runs::Words,
         says: r#"{"hook_event_name":"@EVENT@","tool_name":"terminal","tool_input":{"command":"@COMMAND@"},"session_id":"@SESSION@","cwd":"@CWD@","extra":{}}"#,
         reads: Reads::Key("decision", &["block"]),
@@ -419,9 +298,9 @@ pub static HOSTS: &[Host] = &[
         on_failure: "blocked in newer versions; before that the command runs",
         on_timeout: "blocked in newer versions; before that the command runs",
         on_missing: "blocked in newer versions; before that the command runs",
-        tried: "",
         next: "Restart Hermes, and accept the hook when it asks; without a terminal: HERMES_ACCEPT_HOOKS=1.",
         shell: "PATH=DIR:$PATH",
+        ..USUAL
     },
     Host {
         name: "opencode",
@@ -442,13 +321,13 @@ pub static HOSTS: &[Host] = &[
         runs: Runs::Plugin,
         says: r#"{"tool":"bash","args":{"command":"@COMMAND@"},"cwd":"@CWD@","session":"@SESSION@"}"#,
         reads: Reads::Key("decision", &["deny"]),
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED_BY_A_PLUGIN,
         tried: "1.18.33",
         next: "Restart OpenCode. After an update from 1.x to 2.x install again: its plugins are of another kind.",
         shell: "\"shell\": \"DIR/bash\" in opencode.json",
+        ..USUAL
     },
     Host {
         name: "amp",
@@ -461,12 +340,10 @@ pub static HOSTS: &[Host] = &[
         runs: Runs::Plugin,
         says: r#"{"tool":"bash","args":{"command":"@COMMAND@"},"cwd":"@CWD@","session":"@SESSION@"}"#,
         reads: Reads::Key("decision", &["deny"]),
-        waits: 600,
         on_failure: BLOCKED,
         on_timeout: BLOCKED,
         on_missing: BLOCKED_BY_A_PLUGIN,
-        tried: "",
         next: "Restart Amp.",
-        shell: "",
+        ..USUAL
     },
 ];

@@ -1,0 +1,230 @@
+//! What the acts before this one may have done to a path: made it, changed it, brought something there, or put a link in
+//! its way.
+
+use super::place;
+use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
+use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
+use crate::judge::risk::Tier;
+use crate::judge::rules::matcher::scene::{Scene, View};
+
+/// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
+/// around it and what belongs to the same program are none of them.
+pub(super) fn earlier<'v>(view: &'v View<'_>) -> impl Iterator<Item = (ActId, &'v Act)> {
+    let act = view.act;
+    let own = act.parent.unwrap_or(view.id);
+    view.scene.facts.acts.iter().enumerate().filter(move |(id, other)| {
+        let may_come_first = *id < view.id || act.conditional && other.conditional;
+        let same_program = *id == own || other.parent == Some(own) || *id == view.id;
+        may_come_first && !same_program && !encloses(other, act)
+    })
+}
+
+/// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
+/// interpreter, whose other calls are acts of their own.
+fn encloses(other: &Act, act: &Act) -> bool {
+    const READ: [&str; 6] = ["python", "js", "ruby", "perl", "php", "lua"];
+    if matches!(&act.source, Source::Code(language) if READ.contains(&language.as_str()))
+        && other.source == Source::Command
+        && other.code.is_some()
+    {
+        return other.span.start <= act.span.start && other.span.end >= act.span.end;
+    }
+    if other.source != Source::Command || act.source != Source::Command {
+        return false;
+    }
+    let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
+    let wrapper = matches!(&other.verb, Verb::Program { name, .. } if act.wrappers.contains(name));
+    around && (other.span != act.span || wrapper)
+}
+
+/// Whether something that could not be understood stands in the line: it may have done anything.
+pub(super) fn is_opaque(view: &View<'_>) -> bool {
+    let facts = view.scene.facts;
+    facts.opaque.iter().any(|opaque| view.act.conditional || opaque.span.start <= view.act.span.start)
+}
+
+/// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
+/// harmless.
+pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
+    !is_opaque(view) && !earlier(view).any(|(id, act)| may_make(view.scene, id, act, path))
+}
+
+/// Builtins that touch no file.
+const QUIET: [&str; 16] = [
+    "cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "alias",
+    "unalias", "trap", "shift", "let",
+];
+
+pub(super) fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
+    match &act.verb {
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Link | Effect::Fetch) => touches(scene, act, path),
+        Verb::Effect(Effect::Execute) => true,
+        Verb::Effect(_) => false,
+        Verb::Program { name, .. } => {
+            if act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() {
+                return false;
+            }
+            if makes(scene, act) {
+                return may_name(scene, act, path);
+            }
+            act.code.is_some() || scene.effects_of(id).next().is_none()
+        }
+    }
+}
+
+/// Whether a program is described to make what its operands name, and to change nothing else.
+fn makes(scene: &Scene<'_>, act: &Act) -> bool {
+    let Some(program) = scene.program(act) else { return false };
+    program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
+}
+
+/// Whether an act makes the path, or something below it, anew.
+pub(super) fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    (matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append)) || makes(scene, act))
+        && act.remote.is_none()
+        && act.operands.iter().any(|operand| {
+            let made = scene.placer.path(&operand.value, act.cwd.as_deref());
+            made.and_then(|made| place(&made)).is_some_and(|made| {
+                let relation = path.relation(&made);
+                !matches!(relation, Relation::Apart | Relation::Below)
+            })
+        })
+}
+
+/// Whether an earlier act moved something to the path, into it, or put something else in its place.
+pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
+    // What lay in the temp directory is no more when it is moved within it.
+    let scratch = |act: &Act| {
+        act.operands.iter().all(|operand| {
+            let from = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            from.is_some_and(|from| {
+                !from.dynamic && !from.found && (from.start == Start::Temporary || is_new_in_temp(view, &from))
+            })
+        })
+    };
+    brought(view, path, |act, effect| effect == Effect::Move && !scratch(act))
+}
+
+/// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
+fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
+    let numbered = path.components.iter().any(|component| component.unknown);
+    view.scene.placer.is_temp(path, view.scene.inquiry)
+        && !view.scene.placer.is_temp_top(path)
+        && (numbered || earlier(view).any(|(_, act)| creates(view.scene, act, path)))
+}
+
+/// Whether an earlier act copied something there.
+pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
+    brought(view, path, |_, effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
+}
+
+/// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
+/// moves things about in a work tree bring whatever they like.
+fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
+    let scene = view.scene;
+    if is_opaque(view) {
+        return true;
+    }
+    earlier(view).any(|(_, act)| match &act.verb {
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Link) => {
+            let brings =
+                act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(act, effect)| from(act, effect)));
+            brings && touches(scene, act, path)
+        }
+        // What is described only as a move goes where nothing says.
+        Verb::Effect(Effect::Move) => {
+            let goes = act.parent.is_some_and(|parent| {
+                scene.effects_of(parent).any(|(_, effect)| matches!(effect, Effect::Write | Effect::Append))
+            });
+            !goes
+        }
+        Verb::Program { name, .. } => {
+            let tree = scene.program(act).and_then(|program| program.tree.as_ref());
+            tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
+                || name.split_once(':').is_some_and(|(_, call)| {
+                    ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
+                })
+        }
+        Verb::Effect(_) => false,
+    })
+}
+
+/// Whether an earlier act made a link at the path, in it, or on the way to it.
+pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
+    let links = |act: &Act| {
+        matches!(&act.verb, Verb::Effect(Effect::Link))
+            || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
+    };
+    // Deleting a link by its name deletes the link: only one on the way there matters.
+    let plain = view.act.verb == Verb::Effect(Effect::Delete)
+        && !(view.act.recursive || path.slash || path.everything || path.globbed);
+    let leads = |act: &Act| {
+        act.operands.iter().any(|operand| {
+            let place = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
+        })
+    };
+    earlier(view).any(|(_, act)| links(act) && act.remote.is_none() && leads(act))
+}
+
+/// Whether an earlier act may have changed what git ignores or what lies in the work tree.
+pub(super) fn ignored_otherwise(view: &View<'_>) -> bool {
+    earlier(view).any(|(_, act)| match &act.verb {
+        Verb::Program { .. } => {
+            let tree = view.scene.program(act).and_then(|program| program.tree.as_ref());
+            tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
+        }
+        Verb::Effect(Effect::Write | Effect::Append | Effect::Delete | Effect::Move | Effect::Link) => {
+            act.operands.iter().any(|operand| {
+                let path = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+                path.is_none_or(|path| {
+                    path.dynamic && path.name().is_none()
+                        || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
+                })
+            })
+        }
+        Verb::Effect(_) => false,
+    })
+}
+
+/// Whether an act that makes what it names may make the path: what is no work of a subcommand makes nothing below that.
+fn may_name(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    let below = |other: &NormalPath| {
+        (path.start, other.start) == (Start::Root, Start::Root)
+            && !other.dynamic
+            && act.sub.is_empty()
+            && other.components.len() < path.components.len()
+    };
+    act.operands.iter().any(|operand| {
+        let other = scene.placer.path(&operand.value, act.cwd.as_deref());
+        other.is_none_or(|other| may_touch(path, &other) && !below(&other))
+    })
+}
+
+/// Whether an operand of the act may name the path, something in it, or a directory above it.
+fn touches(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+    if act.remote.is_some() {
+        return false;
+    }
+    act.operands.iter().any(|operand| {
+        scene.placer.path(&operand.value, act.cwd.as_deref()).is_none_or(|other| may_touch(path, &other))
+    })
+}
+
+fn may_touch(path: &NormalPath, other: &NormalPath) -> bool {
+    match (path.start, other.start) {
+        (Start::Root, Start::Root) => {
+            let pairs = path.components.iter().zip(&other.components);
+            let agree = |(one, two): (&Component, &Component)| {
+                one.unknown
+                    || two.unknown
+                    || one.may_be(&two.text)
+                    || two.may_be(&one.text)
+                    || one.glob.is_some() && two.glob.is_some()
+            };
+            pairs.into_iter().all(agree)
+        }
+        (Start::Temporary, Start::Root) | (Start::Root, Start::Temporary) => false,
+        _ => true,
+    }
+}
