@@ -177,6 +177,7 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
         ("screenrc", "screen -t a rm x\n"),
         ("tool.sh", "rm x\n"),
         ("plain.py", "print('rm x')\n"),
+        ("plain.sh", "echo rm x\n"),
         ("plain.conf", "set -g mouse on\n"),
     ];
     for line in [
@@ -206,6 +207,13 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
         "tmux source-file tool.conf",
         "screen -c screenrc",
         "parallel < tool.sh",
+        "cat tool.sh | sh",
+        "cat plain.sh tool.sh | bash -s",
+        "cat tool.sh | ssh host bash",
+        "cat tool.py | python3",
+        "cat tool.sh > y; sh y",
+        "cat tool.py > y.py; python3 y.py",
+        "cat tool.sql | docker exec -i db psql",
         "cp tool.sh d/ && sh d/tool.sh",
     ] {
         let seen = facts_with(line, &files);
@@ -227,6 +235,10 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
         "tmux new -d -s tool.conf",
         "parallel wc -l < tool.sh",
         "mongosh db",
+        "cat plain.sh | sh",
+        "cat plain.py | python3 -",
+        "cat schema.sql | psql",
+        "cat tool.sh | grep x",
     ] {
         let seen = facts_with(line, &files);
         assert_eq!(acts_of(&seen, "rm"), Vec::<Vec<String>>::new(), "{line}");

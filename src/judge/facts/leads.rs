@@ -185,7 +185,12 @@ impl Walker<'_> {
         if !COMMANDS.contains(&name) || value.is_empty() {
             return;
         }
-        let Some(text) = value.known_text() else { return };
+        let Some(text) = value.known_text() else {
+            if value.taint().has(Taint::FETCHED) {
+                self.opaque(frame.fetched_code(), "a command that is fetched in this line is set to be run", span);
+            }
+            return;
+        };
         let text = if name.starts_with("LESS") { text.trim_start_matches(['|', '-']) } else { text.as_str() };
         let mut child = state.child(&[]);
         self.text(&mut child, &within(&frame.perhaps(), name).elsewhere(span), text);

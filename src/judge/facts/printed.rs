@@ -60,6 +60,7 @@ impl Walker<'_> {
         }
         let copies = reading.output == OutputTaint::Copies;
         let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
+        let files = if known.is_none() && name == "cat" { files_of(state, args) } else { None };
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
@@ -69,6 +70,7 @@ impl Walker<'_> {
                 None if set_up => sink.write(&unknown(UnknownReason::ShellCode, taint), taint, false),
                 None => sink.write(&unknown(UnknownReason::CommandOutput, taint), taint, false),
             }
+            files.into_iter().for_each(|files| sink.print(files));
         }
         self.fed_to_readers(state, id);
     }
@@ -270,4 +272,12 @@ fn is_plain_number(words: &[&Value]) -> bool {
     let marks = ["-", ".", ":", "%F", "%T", "%R"];
     let form = words.last().and_then(|word| word.known_text());
     form.is_some_and(|form| form.starts_with('+') && !marks.iter().any(|mark| form.contains(mark)))
+}
+
+/// The files whose content `cat` prints as it is, where all are known.
+fn files_of(state: &State, args: &[Field]) -> Option<Vec<String>> {
+    let is_file = |path: &str| !path.starts_with('-') && !path.starts_with("/dev/") && !path.starts_with("/proc/");
+    let path =
+        |field: &Field| field.value.known_text().filter(|path| is_file(path)).and_then(|path| absolute(state, &path));
+    args.iter().map(path).collect()
 }

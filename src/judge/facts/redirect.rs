@@ -228,13 +228,17 @@ impl Walker<'_> {
     pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
         let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
         let Some(key) = self.file_key(state, target) else { return };
+        // A copy of a copy is one of what that is a copy of.
+        let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
         let written: &mut Written = self.files.entry(key).or_default();
         if !frame.conditional {
             written.contents.clear();
             written.copies.clear();
         }
-        if written.copies.len() < 16 && !written.copies.contains(&path) {
-            written.copies.push(path);
+        for path in first.unwrap_or_else(|| vec![path]) {
+            if written.copies.len() < 16 && !written.copies.contains(&path) {
+                written.copies.push(path);
+            }
         }
     }
 

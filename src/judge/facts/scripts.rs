@@ -92,7 +92,9 @@ impl Walker<'_> {
         }
         match self.inquiry.file(path) {
             Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
-            Some(FileFacts::Missing) => self.not_there(state, frame, path, span, act),
+            Some(FileFacts::Missing) => {
+                self.not_there(state, frame, path, span, act);
+            }
             Some(FileFacts::TooLarge) => {
                 self.opaque(OpaqueReason::Limit, format!("{path} is too large to analyse"), span);
             }
@@ -102,17 +104,21 @@ impl Walker<'_> {
         }
     }
 
-    /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive.
-    fn not_there(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
-        for origin in self.origins(path) {
-            match self.inquiry.file(&origin) {
-                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, &origin, bytes, span, act),
+    /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive. `false`: the
+    /// line does not.
+    fn not_there(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) -> bool {
+        let origins = self.origins(path);
+        for origin in &origins {
+            match self.inquiry.file(origin) {
+                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, origin, bytes, span, act),
                 _ => self.opaque(OpaqueReason::Script, format!("{origin} cannot be read"), span),
             }
         }
-        if self.is_unpacked(path) {
+        let unpacked = self.is_unpacked(path);
+        if unpacked {
             self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
         }
+        unpacked || !origins.is_empty()
     }
 
     /// Walks what the line itself wrote to a file before running it. `false`: it wrote nothing there.
@@ -145,6 +151,9 @@ impl Walker<'_> {
                 None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
                     self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
                 }
+                None if let Some(files) = sink.files().filter(|files| self.are_read(files)) => {
+                    files.iter().for_each(|path| self.file_at(state, &frame, path, span, act));
+                }
                 None => self.read_value(state, &frame, &sink.text, span),
             }
         }
@@ -152,6 +161,14 @@ impl Walker<'_> {
             self.file_at(state, frame, path, span, act);
         }
         !older
+    }
+
+    /// Whether these are files of the world that can be read.
+    pub fn are_read(&self, files: &[String]) -> bool {
+        let is_read = |path: &String| {
+            !self.files.contains_key(path) && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
+        };
+        files.iter().all(is_read)
     }
 
     pub fn may_include(&mut self, span: Span) -> bool {
@@ -242,8 +259,8 @@ impl Walker<'_> {
             return;
         }
         let file = self.inquiry.file(&path);
-        if matches!(file, Some(FileFacts::Missing)) {
-            self.not_there(&mut child, &frame, &path, span, Some(act));
+        if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &frame, &path, span, Some(act)) {
+            return;
         }
         // What lies among temporary files is nobody's program until something puts it there.
         if is_absolute

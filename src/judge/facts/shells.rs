@@ -134,6 +134,13 @@ impl Walker<'_> {
             Stream::Nothing => {}
             Stream::File(operand, _) => self.script_file(state, frame, &operand, span, None),
             other => {
+                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
+                    for path in files {
+                        let file = Operand { value: Value::text(path), span };
+                        self.script_file(state, frame, &file, span, None);
+                    }
+                    return;
+                }
                 state.streams.stdin = other;
                 let (text, taint, decoded) = self.stdin_of(state);
                 state.streams.stdin = Stream::Nothing;
@@ -150,6 +157,13 @@ impl Walker<'_> {
                 self.read_value(state, &frame, &text, span);
             }
         }
+    }
+
+    /// The files whose content is what comes in, in order, where it is that of files of the world.
+    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
+        let Stream::Sink(id, _) = stream else { return None };
+        let files = self.sinks.get(*id)?.files()?;
+        files.iter().all(|path| !self.files.contains_key(path)).then(|| files.to_vec())
     }
 
     pub fn is_shell_name(&self, name: &str) -> bool {
@@ -184,6 +198,17 @@ impl Walker<'_> {
                     }
                     text
                 } else {
+                    let written = self.file_key(state, &file.value).and_then(|key| self.files.get(&key));
+                    let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
+                    if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
+                        && self.are_read(&files)
+                    {
+                        for path in files {
+                            let file = Operand { value: Value::text(path), span };
+                            self.foreign_file(state, frame, &source.language, &file, span);
+                        }
+                        return;
+                    }
                     match self.content_of(state, &file.value) {
                         Some(text) => text,
                         None => return self.code_file(state, frame, &source.language, file, span),
@@ -195,6 +220,13 @@ impl Walker<'_> {
                 Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
                     let file = Operand::clone(operand);
                     return self.code_file(state, frame, &source.language, &file, span);
+                }
+                stream if let Some(files) = self.files_that_come_in(stream) => {
+                    for path in files {
+                        let file = Operand { value: Value::text(path), span };
+                        self.code_file(state, frame, &source.language, &file, span);
+                    }
+                    return;
                 }
                 _ => self.stdin_of(state).0,
             },

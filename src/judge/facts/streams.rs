@@ -20,6 +20,10 @@ pub(super) struct Sink {
     pub older: bool,
     /// Known bytes in it were decoded from something unreadable.
     pub decoded: bool,
+    /// So many commands wrote to it.
+    writes: u32,
+    /// The files of the world whose content the one that wrote last printed as it is.
+    printed: Vec<String>,
 }
 
 impl Sink {
@@ -28,6 +32,18 @@ impl Sink {
         self.text.push_value(text);
         self.taint = self.taint.and(taint).and(text.taint());
         self.decoded |= decoded;
+        self.writes = self.writes.saturating_add(1);
+        self.printed.clear();
+    }
+
+    /// Remembers which files a command printed that just wrote here.
+    pub fn print(&mut self, files: Vec<String>) {
+        self.printed = files;
+    }
+
+    /// The files whose content is all that is in it, where it is that of files.
+    pub fn files(&self) -> Option<&[String]> {
+        (self.writes == 1 && !self.printed.is_empty()).then_some(self.printed.as_slice())
     }
 }
 

@@ -148,6 +148,10 @@ impl Walker<'_> {
             }
             InnerText::Line(line, at) => {
                 let mut line = line.clone();
+                // What is put behind a word is quoted: it is data, wherever it comes from.
+                let behind = !line.leading().split("{}").next().unwrap_or_default().trim().is_empty();
+                let added: Vec<Value> =
+                    added.into_iter().map(|value| if behind { as_data(value) } else { value }).collect();
                 if let Some(mark) = inner.replace.as_deref() {
                     if let Some(value) = placed(&line, mark, added).into_iter().next() {
                         line = value;
@@ -294,6 +298,16 @@ fn substituted(line: &Value, value: &Value) -> Value {
         result.push_quoted(value);
     }
     result
+}
+
+/// A value that is not read as code: whether it was fetched or decoded says nothing of what runs.
+fn as_data(mut value: Value) -> Value {
+    for piece in &mut value.pieces {
+        if let Piece::Unknown(unknown) = piece {
+            unknown.taint.0 &= !(Taint::FETCHED.0 | Taint::DECODED.0);
+        }
+    }
+    value
 }
 
 /// How standard input is cut into arguments.

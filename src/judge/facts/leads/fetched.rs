@@ -68,7 +68,7 @@ const FETCHERS: [&str; 49] = [
 
 /// Programs that run the code of the project in which they start, each with the words of it that do; none: all do.
 /// `-`: not all that lies there, only what is named or lies beside it.
-const RUNNERS: [(&str, &str); 18] = [
+const RUNNERS: [(&str, &str); 20] = [
     (
         "npm pnpm yarn bun",
         "install i ci clean-install add test t start run run-script exec rebuild build dev pack publish link",
@@ -96,6 +96,11 @@ const RUNNERS: [(&str, &str); 18] = [
     ("nix nix-build nix-shell", ""),
     ("rails rake rspec phpunit pre-commit", ""),
     ("vagrant fastlane pod", ""),
+    (
+        "- dpkg rpm apt apt-get dnf yum zypper apk gem code codium cursor snap flatpak installer msiexec",
+        "-i -U -Uvh -ivh -package --install --install-extension add install /i",
+    ),
+    ("- wasmtime wasmer", ""),
 ];
 
 /// Files that such a program reads to know what to run, beside source code.
@@ -265,7 +270,10 @@ impl Walker<'_> {
         // A directory, or source code; data that is handed over is none.
         let is_code = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or_default();
-            let packed = [".whl", ".gz", ".tgz", ".zip", ".toml", ".yml", ".yaml", ".sh", ".jar"];
+            let packed = [
+                ".whl", ".gz", ".tgz", ".zip", ".toml", ".yml", ".yaml", ".sh", ".jar", ".deb", ".rpm", ".apk", ".gem",
+                ".vsix", ".wasm", ".nix", ".snap", ".flatpak", ".pkg", ".msi",
+            ];
             !name.contains('.') || language(name).is_some() || packed.iter().any(|end| name.ends_with(end))
         };
         let mut places: Vec<String> = state.cwd.iter().cloned().collect();
@@ -304,7 +312,9 @@ impl Walker<'_> {
         }
         if fetched {
             let detail = "what is run is fetched from the network in this line";
-            self.opaque(frame.fetched_code(), detail, span);
+            // What a manager of packages installs is checked by it, for what that is worth.
+            let installs = own == 1 && subs.contains("install") && names.contains("dpkg");
+            self.opaque(if installs { OpaqueReason::FetchedCode } else { frame.fetched_code() }, detail, span);
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }

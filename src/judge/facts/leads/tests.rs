@@ -320,6 +320,8 @@ fn a_copy_says_what_it_is_a_copy_of() {
     leads("cp -r s d; d/s/x.sh", &files, "rm x");
     leads("mv s/x.sh a.sh; ./a.sh", &files, "rm x");
     leads("cp a s/x.sh d; sh d/x.sh", &files, "rm x");
+    leads("cp s/x.sh a; mv a b; sh b", &files, "rm x");
+    leads("cp -r s /tmp/t && /tmp/t/x.sh", &files, "rm x");
     does_not_lead("cp s/x.sh t/; sh u/x.sh", &files, "rm x");
     does_not_lead("cp s/y.sh d; sh d/x.sh", &files, "rm x");
 }
