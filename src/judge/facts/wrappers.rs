@@ -151,13 +151,13 @@ impl Walker<'_> {
                 // What is put behind a word is quoted: it is data, wherever it comes from.
                 let behind = !line.leading().split("{}").next().unwrap_or_default().trim().is_empty();
                 let added: Vec<Value> =
-                    added.into_iter().map(|value| if behind { as_data(value) } else { value }).collect();
+                    added.iter().map(|value| if behind { as_data(value.clone()) } else { value.clone() }).collect();
                 if let Some(mark) = inner.replace.as_deref() {
-                    if let Some(value) = placed(&line, mark, added).into_iter().next() {
+                    if let Some(value) = placed(&line, mark, &added).into_iter().next() {
                         line = value;
                     }
                 } else if appends {
-                    for value in added {
+                    for value in &added {
                         line.push_text(" ");
                         line.push_value(value);
                     }

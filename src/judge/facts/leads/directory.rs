@@ -57,6 +57,10 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<String> {
         let pattern = absolute(state, &value.pattern()?)?;
+        // What lies among temporary files does so whatever it is called.
+        if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric())) {
+            return Some(pattern);
+        }
         let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();
         let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
         let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
@@ -91,6 +95,7 @@ mod tests {
             ("cd /e?c && rm x", "/etc"),
             ("pushd ~/.g[n]upg; rm x", "/home/dev/.gnupg"),
             ("cd /us*/local/bi* && rm x", "/usr/local/bin"),
+            ("cd /tmp/build* && rm x", "/tmp/build*"),
         ] {
             let facts = facts(line);
             assert!(facts.acts.iter().any(|act| act.cwd.as_deref() == Some(at)), "{line}\n{}", dump(&facts));
