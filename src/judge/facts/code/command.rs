@@ -34,6 +34,10 @@ pub fn words_of(template: &[String], call: &Call) -> Vec<Value> {
 fn option(setting: &Value) -> Option<Value> {
     let leading = setting.leading();
     let (key, value) = leading.strip_prefix("--")?.split_once('=').filter(|(key, _)| !key.starts_with('_'))?;
+    // What the reader of code says of a statement.
+    if matches!(key, "made" | "database") {
+        return None;
+    }
     let mut name = String::new();
     let mut small = false;
     for c in key.chars() {

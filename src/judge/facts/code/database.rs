@@ -34,6 +34,7 @@ pub(super) fn is_statement(callee: &str) -> bool {
     let Some((before, last)) = callee.rsplit_once('.') else { return false };
     // A program that is run, and what is run on another machine.
     let runs = !matches!(last, "run" | "sudo") || before.ends_with("Connection") || is_of_file(before);
+    let runs = runs && !before.starts_with("boto3");
     STATEMENTS.contains(&last) && runs
 }
 

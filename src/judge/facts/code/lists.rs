@@ -58,6 +58,11 @@ impl Reader<'_> {
         let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
         let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
+            // `{"--force": null}`
+            [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {
+                let off = matches!(word.as_str(), "false" | "undefined");
+                (!off).then(|| Value::text(key.as_str()))
+            }
             [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
                 Some(Value::text(format!("--{key}={text}")))
             }

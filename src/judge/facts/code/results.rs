@@ -86,8 +86,8 @@ impl Reader<'_> {
             | "array_filter" | "array_values"
                 if arguments.first().is_some_and(|first| first.list.is_some()) =>
             {
-                let list = arguments.first()?.list.clone();
-                Some(Expression { list, ..Expression::default() })
+                let first = arguments.first()?;
+                Some(Expression { list: first.list.clone(), name: first.name.clone(), ..Expression::default() })
             }
             // A statement as an object.
             "text" | "SQL" | "DDL" if self.language == "python" && arguments.len() == 1 => plain(text(0)?.to_owned()),

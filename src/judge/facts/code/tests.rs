@@ -467,3 +467,13 @@ fn words_of_a_command_may_stand_in_brackets() {
     has("python", "from git import Repo\nRepo('.').git.reset('--hard')", "git.Repo.git.reset(--hard)");
     has("js", "del.deleteSync(['a/**'])", "del.deleteSync(?)");
 }
+
+#[test]
+fn options_in_an_object_are_told_by_their_names() {
+    has("js", "git.push('a', {'--force': null, '--tags': false})", "git.push(a, --force)");
+    has(
+        "python",
+        "from pathlib import Path\n[f.unlink() for f in sorted(Path('a').glob('*'))]",
+        "pathlib.Path.unlink(?)",
+    );
+}
