@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::facts::act::{Act, Effect, Facts, RemoteKind, Verb};
+use super::facts::act::{Act, Facts, RemoteKind, Verb};
 use super::facts::paths::{PathClass, Placer};
 use super::facts::question::Inquiry;
 use super::invocation::Invocation;
@@ -148,13 +148,11 @@ fn protected_branch(
 
 /// The first place outside the project that an act changes.
 fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Option<String> {
-    const CHANGING: [Effect; 6] =
-        [Effect::Write, Effect::Append, Effect::Delete, Effect::Move, Effect::Permit, Effect::Link];
     let placer = Placer::new(invocation);
     facts
         .acts
         .iter()
-        .filter(|act| act.remote.is_none() && matches!(act.verb, Verb::Effect(effect) if CHANGING.contains(&effect)))
+        .filter(|act| act.remote.is_none() && matches!(act.verb, Verb::Effect(effect) if effect.changes()))
         .flat_map(|act| act.operands.iter().map(move |operand| (act, operand)))
         .find(|(act, operand)| {
             let classes = placer.classes(&operand.value, act.cwd.as_deref(), catalog, inquiry);

@@ -186,6 +186,7 @@ fn effect_words(effect: Effect, operands: &[Operand]) -> String {
         Effect::Load => ("reads", "reads files"),
         Effect::Show => ("prints", "prints files"),
         Effect::Write => ("overwrites", "writes files"),
+        Effect::Edit => ("edits", "edits files"),
         Effect::Append => ("adds to", "adds to files"),
         Effect::Delete => ("deletes", "deletes files"),
         Effect::Move => ("moves away", "moves files"),

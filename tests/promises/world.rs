@@ -16,7 +16,8 @@ mod paths {
         scene.write("real/file", "12345");
         symlink("real", scene.path("link")).unwrap();
         let facts = scene.at("link/file");
-        let expected = PathFacts { kind: PathKind::File, canonical: scene.text("real/file"), symlink: false, bytes: 5 };
+        let canonical = scene.text("real/file");
+        let expected = PathFacts { kind: PathKind::File, canonical, symlink: false, bytes: 5, since_session: false };
         assert_eq!(facts, expected);
         let link = scene.at("link");
         assert_eq!((link.kind, link.symlink, link.canonical), (PathKind::Directory, true, scene.text("real")));

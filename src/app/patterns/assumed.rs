@@ -145,7 +145,8 @@ fn path_facts(path: &str) -> PathFacts {
     } else {
         PathKind::Directory
     };
-    PathFacts { kind, canonical: path.to_owned(), symlink: false, bytes: 100 }
+    let bytes = if name.starts_with("notes") { 100 } else { 0 };
+    PathFacts { kind, canonical: path.to_owned(), symlink: false, bytes, since_session: false }
 }
 
 fn git_facts(path: &str) -> GitFacts {

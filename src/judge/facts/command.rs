@@ -1,6 +1,6 @@
 //! Simple commands: assignments, words, redirections, and what the first word leads to.
 
-use super::act::{Act, Disguise, Effect, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
+use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
 use super::disguise;
 use super::expand::Field;
 use super::frame::Frame;
@@ -230,8 +230,7 @@ impl Walker<'_> {
             return None;
         }
         let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
-        let writes =
-            |act: &Act| matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append)) && act.remote.is_none();
+        let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
         let is_it = |operand: &Operand| self.file_key(state, &operand.value).as_ref() == Some(&key);
         let made = self.files.contains_key(&key)
             || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));

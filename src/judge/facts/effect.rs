@@ -14,6 +14,8 @@ pub enum Effect {
     Show,
     /// Replaces a file's content.
     Write,
+    /// Changes a file's content where it lies: what was there is read first.
+    Edit,
     /// Adds to a file.
     Append,
     /// Removes a file or directory.
@@ -36,16 +38,24 @@ impl Effect {
     /// Whether files are other than before: what only reads, and what concerns the network, does not.
     #[must_use]
     pub const fn changes(self) -> bool {
-        matches!(self, Self::Write | Self::Append | Self::Delete | Self::Move | Self::Permit | Self::Link)
+        matches!(self, Self::Write | Self::Edit | Self::Append | Self::Delete | Self::Move | Self::Permit | Self::Link)
     }
 
-    /// `:write` and so on: what a rule's `program` says to match an effect.
+    /// Whether a file holds other content afterwards than before.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Edit | Self::Append)
+    }
+
+    /// `:show` and so on: what a rule's `program` says to match an effect. `:write` stands for [`Self::Write`] and
+    /// [`Self::Edit`] there.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Load => ":load",
             Self::Show => ":show",
-            Self::Write => ":write",
+            Self::Write => ":overwrite",
+            Self::Edit => ":edit",
             Self::Append => ":append",
             Self::Delete => ":delete",
             Self::Move => ":move",

@@ -38,7 +38,7 @@ impl Walker<'_> {
         let keeps_parents = has(&PARENTS[..1]) || merges && has(&PARENTS[1..]);
         let mut landed = Vec::new();
         let mut replaced = Vec::new();
-        for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect == Effect::Write) {
+        for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {
             let [target] = on.as_slice() else { continue };
             let named = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&target.value));
             let into = named.is_some_and(|flag| INTO.contains(&flag.name.as_str()));

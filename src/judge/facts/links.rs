@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn what_is_done_through_a_link_is_done_to_what_it_leads_to() {
         does("ln -s ~ h; echo x >> h/.bashrc", ":append /home/dev/.bashrc", true);
-        does("ln -s / r; echo x > r/etc/passwd", ":write /etc/passwd", true);
+        does("ln -s / r; echo x > r/etc/passwd", ":overwrite /etc/passwd", true);
         does("ln -s ~ h && cd h && rm -r x", ":delete /home/dev/x", true);
         does("ln -s ~ h; rm -r h/*", ":delete /home/dev/*", true);
         does("ln -s ../.. h; cat h/x", ":show /home/x", true);
@@ -126,15 +126,15 @@ mod tests {
         does("ln -s ~/.ssh .; cat .ssh/x", ":show /home/dev/.ssh/x", true);
         does("ln -s ~ a; ln -s a b; cat b/x", ":show /home/dev/x", true);
         does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t/x/y", ":delete /home/dev/project/y", true);
-        does("cp -s ~/x b; echo > b", ":write /home/dev/x", true);
+        does("cp -s ~/x b; echo > b", ":overwrite /home/dev/x", true);
     }
 
     #[test]
     fn a_link_itself_is_not_what_it_leads_to() {
         does("ln -s ~/x b; rm b", ":delete /home/dev/x", false);
         does("ln -s ~/x b; mv b c", ":move /home/dev/x", false);
-        does("ln -s ~/x b; ln -sfn ~/y b", ":write /home/dev/x", false);
-        does("ln -s ~/x b; echo > bc", ":write /home/dev/xc", false);
+        does("ln -s ~/x b; ln -sfn ~/y b", ":overwrite /home/dev/x", false);
+        does("ln -s ~/x b; echo > bc", ":overwrite /home/dev/xc", false);
         does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t", ":delete /home/dev/project", false);
     }
 }

@@ -253,7 +253,7 @@ impl Walker<'_> {
             {
                 act.dry_run = dry_run;
             }
-            if matches!(effect, Effect::Write | Effect::Append) {
+            if effect.writes() {
                 self.written_by(state, frame, derived, reading, parent);
             }
         }

@@ -51,6 +51,8 @@ pub struct PathFacts {
     /// The path itself is a symbolic link.
     pub symlink: bool,
     pub bytes: u64,
+    /// It is a file that was made since the agent began whose session this is. `false` where that cannot be told.
+    pub since_session: bool,
 }
 
 /// Kinds of file.

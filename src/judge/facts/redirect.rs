@@ -274,9 +274,7 @@ impl Walker<'_> {
         for (effect, operand) in effects {
             let span = operand.span;
             let taint = match state.streams.stdout.sink().and_then(|id| self.sinks.get(id)) {
-                Some(sink) if matches!(effect, Effect::Write | Effect::Append | Effect::Send) => {
-                    sink.taint.and(sink.text.taint())
-                }
+                Some(sink) if effect.writes() || effect == Effect::Send => sink.taint.and(sink.text.taint()),
                 _ => Taint::default(),
             };
             let empties =

@@ -193,7 +193,7 @@ impl<'a> Walker<'a> {
             }
             let effect = match change.kind {
                 ChangeKind::Write => Effect::Write,
-                ChangeKind::Edit => Effect::Append,
+                ChangeKind::Edit => Effect::Edit,
                 ChangeKind::Delete => Effect::Delete,
                 ChangeKind::Move => Effect::Move,
             };

@@ -69,7 +69,7 @@ impl Walker<'_> {
         let edits = reading.code.iter().any(|source| EDITORS.contains(&source.language.as_str()));
         let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
         let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
-            && reading.effects.iter().all(|derived| matches!(derived.effect, Effect::Write | Effect::Append));
+            && reading.effects.iter().all(|derived| derived.effect.writes());
         let copier = |act: &Act| matches!(act.verb.key(), "cp" | "gcp" | "mv" | "install" | "rsync");
         let files_are_copied = copies && self.facts.acts.get(parent).is_some_and(copier);
         let text = match sources.as_slice() {

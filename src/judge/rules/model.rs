@@ -122,6 +122,9 @@ pub struct TextTest {
     /// A regular expression over what the file of that path says before the command runs. Holds of a file that cannot be
     /// looked at, and of none that is not there or whose path is not known.
     pub content: Option<String>,
+    /// It is a file with something in it that nobody else keeps: git neither tracks nor ignores it in the project's
+    /// repository, or it lies outside the project. Of a path that is not known in full it does not hold.
+    pub only_copy: bool,
 }
 
 /// Which operands a test speaks of.
@@ -237,6 +240,8 @@ pub enum Lowering {
     Tracked,
     /// The act is about the directory worked in, and that lies under the temp directory.
     Scratch,
+    /// A file that was made since the agent began whose session this is.
+    Session,
 }
 
 /// What a finding adds to what is known of a session.

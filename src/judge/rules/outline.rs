@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use memchr::arch::all::memchr::{One, Three};
 
 use super::glob;
+use super::source::{WRITE, WRITE_STANDS_FOR};
 
 /// The names of a file's programs, and the programs and effects that its rules name.
 #[derive(Debug)]
@@ -172,8 +173,11 @@ impl<'a> Look<'a> {
             if name.is_empty() || glob::is_glob(name) || name.contains(['{', '}', '\\']) {
                 return None;
             }
-            if !self.names.contains(name) {
-                self.names.insert(name.into());
+            let both = WRITE_STANDS_FOR.into_iter().filter(|_| name == WRITE);
+            for name in both.chain(std::iter::once(name)) {
+                if !self.names.contains(name) {
+                    self.names.insert(name.into());
+                }
             }
         }
         Some(())

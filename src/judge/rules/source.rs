@@ -10,6 +10,8 @@ mod rules;
 mod shape;
 mod spelling;
 
+pub(super) use rules::{WRITE, WRITE_STANDS_FOR};
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;

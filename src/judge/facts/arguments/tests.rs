@@ -333,8 +333,8 @@ fn effects_fall_on_their_places() {
         };
         reading.effects.iter().map(one).collect::<Vec<_>>()
     };
-    assert_eq!(shown(&reading), [":show -r a,b", ":write -r c"]);
-    assert_eq!(shown(&read_line(&cp, "-t d a b")), [":write d"]);
+    assert_eq!(shown(&reading), [":show -r a,b", ":overwrite -r c"]);
+    assert_eq!(shown(&read_line(&cp, "-t d a b")), [":overwrite d"]);
     assert_eq!(shown(&read_line(&cp, "-n a b")), [":show a"]);
 }
 

@@ -42,6 +42,7 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Missing => is_missing(view, path).then_some("there is nothing there"),
         Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
         Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
+        Lowering::Session => is_of_session(view, path).then_some("it was made in this session"),
         Lowering::Scratch => None,
     })
 }
@@ -96,7 +97,7 @@ fn mounts(scene: &Scene<'_>) -> bool {
 }
 
 /// A path in full, with nothing unknown, as the world can be asked for it. What was cut off its end is in it.
-fn place(path: &NormalPath) -> Option<String> {
+pub(super) fn place(path: &NormalPath) -> Option<String> {
     let whole = path.start == Start::Root && !path.dynamic && !path.found && !path.components.is_empty();
     let plain = path.components.iter().all(|component| component.glob.is_none() && !component.unknown);
     (whole && plain).then(|| path.text())
@@ -207,8 +208,13 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     let Some(text) = place(path) else { return false };
     let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     // A copy that is written over is there where it came from.
-    let writes = matches!(view.act.verb, Verb::Effect(Effect::Write | Effect::Append));
+    let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
     missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
+}
+
+fn is_of_session(view: &View<'_>, path: &NormalPath) -> bool {
+    let facts = place(path).and_then(|text| view.scene.inquiry.path(&text));
+    facts.is_some_and(|facts| facts.since_session && !facts.symlink) && !moved_into(view, path) && !linked(view, path)
 }
 
 fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
@@ -226,7 +232,7 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         && !is_opaque(view)
         // What this line wrote there may be written over, so that a copy is put back.
         && !earlier(view).any(|(id, act)| {
-            let writes = |act: &Act| matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append));
+            let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
             let over = || writes(view.act) || view.scene.effects_of(view.id).any(|(effect, _)| writes(effect));
             !(writes(act) && over()) && may_make(view.scene, id, act, path)
         })

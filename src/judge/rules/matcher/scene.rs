@@ -4,8 +4,9 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::conditions::raw_span;
+use super::lowering;
 use super::original;
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, UnknownReason, Value, Verb};
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, Source, UnknownReason, Value, Verb};
 use crate::judge::facts::class::{PathClass, PathClasses};
 use crate::judge::facts::hosts;
 use crate::judge::facts::paths::{NormalPath, Placer, Start};
@@ -132,7 +133,7 @@ impl<'a> View<'a> {
             Verb::Effect(Effect::Permit) => self.act.recursive,
             Verb::Effect(Effect::Move) => path.slash,
             // What is written through a link changes what it leads to, and a repository may bring the link.
-            Verb::Effect(Effect::Write | Effect::Append) => true,
+            Verb::Effect(Effect::Write | Effect::Edit | Effect::Append) => true,
             // What is read is looked at only where a name below another is one that homes keep secrets under.
             Verb::Effect(Effect::Show | Effect::Load) => {
                 let depth = path.components.len();
@@ -239,6 +240,36 @@ impl<'a> Seen<'a> {
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || test.host.contains(&self.host(view)))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
+            && (!test.only_copy || self.is_only_copy(view))
+    }
+
+    /// Whether nobody else keeps what the file holds.
+    fn is_only_copy(&self, view: &View<'_>) -> bool {
+        let (scene, act) = (view.scene, view.act);
+        let Some(text) = self.path(view).filter(|_| act.remote.is_none()).and_then(lowering::place) else {
+            return false;
+        };
+        let inquiry = scene.inquiry;
+        // Most of what is written is not there yet: git is asked about what is, wherever a link leads.
+        let Some(facts) = inquiry.path(&text).filter(|facts| facts.kind == PathKind::File && facts.bytes > 0) else {
+            return false;
+        };
+        let outside = || {
+            let project = scene.placer.project(inquiry)?;
+            Some(!NormalPath::absolute(&facts.canonical)?.relation(&project).within())
+        };
+        let kept = match inquiry.git(&facts.canonical) {
+            Some(git) if git.root.is_some() => git.tracked || git.ignored,
+            _ => !outside().unwrap_or_default(),
+        };
+        // Code that reads a file and writes it again edits it.
+        let reads = |(_, other): (ActId, &Act)| {
+            matches!(other.verb, Verb::Effect(Effect::Show | Effect::Load))
+                && other.source == act.source
+                && other.operands.iter().any(|operand| operand.value == self.operand.value)
+        };
+        let edits = || matches!(act.source, Source::Code(_)) && scene.facts.acts.iter().enumerate().any(reads);
+        !kept && !edits()
     }
 
     /// Whether the file that it names says something.

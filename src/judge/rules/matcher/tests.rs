@@ -5,7 +5,7 @@ use crate::judge::facts::act::{
     Code, Flag, Input, OpaqueReason, Operand, Output, Piece, Remote, RemoteKind, Source, Taint, Unknown, UnknownReason,
     Value,
 };
-use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question};
+use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::rules::catalog::{Layer, PatternFile};
 use crate::judge::syntax::tree::Dialect;

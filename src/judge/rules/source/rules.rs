@@ -7,6 +7,7 @@ use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
+use crate::judge::facts::effect::Effect;
 use crate::judge::order;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::{
@@ -19,9 +20,26 @@ use crate::judge::tier::{Tier, Weight};
 /// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
 const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
 
+/// What stands for two effects, and these.
+pub const WRITE: &str = ":write";
+pub const WRITE_STANDS_FOR: [&str; 2] = [Effect::Write.key(), Effect::Edit.key()];
+
 /// The effects that rules can be keyed by.
-const EFFECTS: [&str; 11] =
-    [":load", ":show", ":write", ":append", ":delete", ":move", ":permit", ":link", ":send", ":fetch", ":execute"];
+const EFFECTS: [&str; 13] = [
+    ":load",
+    ":show",
+    ":write",
+    ":overwrite",
+    ":edit",
+    ":append",
+    ":delete",
+    ":move",
+    ":permit",
+    ":link",
+    ":send",
+    ":fetch",
+    ":execute",
+];
 
 /// Turns a `[[rule]]` into its checked form.
 pub fn rule(
@@ -247,6 +265,9 @@ impl Check<'_> {
             }
         }
         let mut verbs = given.clone();
+        if let Some(at) = verbs.iter().position(|verb| verb == WRITE) {
+            verbs.splice(at..=at, WRITE_STANDS_FOR.map(str::to_owned));
+        }
         for program in programs {
             let meant = |name: &&String| given.iter().any(|verb| program.is_same(verb, name));
             for name in program.names.iter().filter(meant) {
@@ -355,6 +376,7 @@ impl Check<'_> {
             not_glob: shape.not_glob,
             not_regex: shape.not_regex,
             content: shape.content,
+            only_copy: shape.only_copy,
         }
     }
 

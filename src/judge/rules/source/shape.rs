@@ -134,6 +134,7 @@ pub struct TestShape {
     pub not_glob: Vec<String>,
     pub not_regex: Option<String>,
     pub content: Option<String>,
+    pub only_copy: bool,
 }
 
 impl TestShape {
@@ -149,6 +150,7 @@ impl TestShape {
             not_glob: from.lines("not_glob"),
             not_regex: from.line("not_regex"),
             content: from.line("content"),
+            only_copy: from.choice("only_copy").unwrap_or_default(),
         }
     }
 }

@@ -57,7 +57,9 @@ const QUIET: [&str; 16] = [
 
 pub(super) fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
     match &act.verb {
-        Verb::Effect(Effect::Write | Effect::Append | Effect::Link | Effect::Fetch) => touches(scene, act, path),
+        Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link | Effect::Fetch) => {
+            touches(scene, act, path)
+        }
         Verb::Effect(Effect::Execute) => true,
         Verb::Effect(_) => false,
         Verb::Program { name, .. } => {
@@ -80,7 +82,7 @@ fn makes(scene: &Scene<'_>, act: &Act) -> bool {
 
 /// Whether an act makes the path, or something below it, anew.
 pub(super) fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
-    (matches!(act.verb, Verb::Effect(Effect::Write | Effect::Append)) || makes(scene, act))
+    (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(scene, act))
         && act.remote.is_none()
         && act.operands.iter().any(|operand| {
             let made = scene.placer.path(&operand.value, act.cwd.as_deref());
@@ -126,16 +128,14 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bo
         return true;
     }
     earlier(view).any(|(_, act)| match &act.verb {
-        Verb::Effect(Effect::Write | Effect::Append | Effect::Link) => {
+        Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {
             let brings =
                 act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(act, effect)| from(act, effect)));
             brings && touches(scene, act, path)
         }
         // What is described only as a move goes where nothing says.
         Verb::Effect(Effect::Move) => {
-            let goes = act.parent.is_some_and(|parent| {
-                scene.effects_of(parent).any(|(_, effect)| matches!(effect, Effect::Write | Effect::Append))
-            });
+            let goes = act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| effect.writes()));
             !goes
         }
         Verb::Program { name, .. } => {
@@ -174,15 +174,13 @@ pub(super) fn ignored_otherwise(view: &View<'_>) -> bool {
             let tree = view.scene.program(act).and_then(|program| program.tree.as_ref());
             tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
         }
-        Verb::Effect(Effect::Write | Effect::Append | Effect::Delete | Effect::Move | Effect::Link) => {
-            act.operands.iter().any(|operand| {
-                let path = view.scene.placer.path(&operand.value, act.cwd.as_deref());
-                path.is_none_or(|path| {
-                    path.dynamic && path.name().is_none()
-                        || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
-                })
+        Verb::Effect(effect) if effect.changes() && *effect != Effect::Permit => act.operands.iter().any(|operand| {
+            let path = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            path.is_none_or(|path| {
+                path.dynamic && path.name().is_none()
+                    || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
             })
-        }
+        }),
         Verb::Effect(_) => false,
     })
 }

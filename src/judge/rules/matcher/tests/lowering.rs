@@ -5,7 +5,7 @@ use super::*;
 const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
 
 fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> Answer {
-    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
+    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0, since_session: false })
 }
 
 fn ignored() -> GitFacts {
@@ -227,4 +227,91 @@ fn reading_asks_nothing_and_writing_where_links_lead() {
     let writes = vec![effect(Effect::Write, &["out.txt"])];
     let _ = find(&invocation("ls"), &line(writes), &Catalog::builtin(), &Policy::default(), &inquiry);
     assert_eq!(inquiry.open(), [Question::Path("/home/me/project/out.txt".into())]);
+}
+
+const OVERWRITES: &str =
+    "program = \":overwrite\"\noperand = { which = \"any\", only_copy = true }\nlower = [\"temp\", \"session\"]";
+
+/// The findings for writing over `path` where it is as `facts` and `git` say.
+fn overwriting(acts: Vec<Act>, path: &str, facts: PathFacts, git: Option<GitFacts>) -> Vec<Finding> {
+    let mut answers = Answers::none();
+    let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
+    answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
+    answers.insert(Question::Path(path.into()), Answer::Path(facts));
+    answers.insert(Question::Git(path.into()), git.map_or(Answer::Unavailable, Answer::Git));
+    found_with(&catalog(&[("one", OVERWRITES)]), &line(acts), &answers)
+}
+
+fn file(path: &str) -> PathFacts {
+    PathFacts { kind: PathKind::File, canonical: path.into(), symlink: false, bytes: 5, since_session: false }
+}
+
+const NOTES: &str = "/home/me/project/notes";
+
+fn untracked() -> Option<GitFacts> {
+    Some(GitFacts { root: Some(CWD.into()), ..GitFacts::default() })
+}
+
+fn writing() -> Vec<Act> {
+    vec![effect(Effect::Write, &["notes"])]
+}
+
+#[test]
+fn a_file_that_only_lies_there_is_not_written_over_unnoticed() {
+    let found = overwriting(writing(), NOTES, file(NOTES), untracked());
+    assert_eq!(found.iter().map(|finding| finding.lowered.is_some()).collect::<Vec<_>>(), [false]);
+    let home = "/home/me/todo";
+    let outside = vec![effect(Effect::Write, &[home])];
+    assert_eq!(overwriting(outside, home, file(home), Some(GitFacts::default())).len(), 1);
+}
+
+#[test]
+fn what_is_kept_elsewhere_or_holds_nothing_may_be_written_over() {
+    let none = |facts: PathFacts, git| assert!(overwriting(writing(), NOTES, facts, git).is_empty());
+    none(file(NOTES), Some(clean()));
+    none(file(NOTES), Some(GitFacts { clean: false, ..clean() }));
+    none(file(NOTES), Some(ignored()));
+    none(PathFacts { bytes: 0, ..file(NOTES) }, untracked());
+    for kind in [PathKind::Missing, PathKind::Directory, PathKind::Device, PathKind::Other] {
+        none(PathFacts { kind, ..file(NOTES) }, untracked());
+    }
+    // In a project that no repository keeps every file is such.
+    none(file(NOTES), None);
+    let named = |text: &str| overwriting(vec![effect(Effect::Write, &[text])], NOTES, file(NOTES), untracked());
+    assert!(named("other").is_empty());
+}
+
+#[test]
+fn to_edit_is_not_to_write_over() {
+    assert!(overwriting(vec![effect(Effect::Edit, &["notes"])], NOTES, file(NOTES), untracked()).is_empty());
+    let coded = |act: Act| Act { source: Source::Code("python".into()), ..act };
+    let reads = coded(effect(Effect::Load, &["notes"]));
+    let writes = coded(effect(Effect::Write, &["notes"]));
+    assert!(overwriting(vec![reads, writes.clone()], NOTES, file(NOTES), untracked()).is_empty());
+    assert_eq!(overwriting(vec![writes], NOTES, file(NOTES), untracked()).len(), 1);
+    // A shell empties what it writes to before anything reads it.
+    let both = vec![effect(Effect::Load, &["notes"]), effect(Effect::Write, &["notes"])];
+    assert_eq!(overwriting(both, NOTES, file(NOTES), untracked()).len(), 1);
+}
+
+#[test]
+fn what_this_session_made_may_be_written_over() {
+    let young = PathFacts { since_session: true, ..file(NOTES) };
+    let lowered = |acts, facts: PathFacts| {
+        overwriting(acts, NOTES, facts, untracked()).iter().all(|finding| finding.lowered.is_some())
+    };
+    assert!(lowered(writing(), young.clone()));
+    assert!(!lowered(writing(), PathFacts { symlink: true, ..young.clone() }));
+    let moved = vec![effect(Effect::Move, &["a"]), effect(Effect::Write, &["notes"])];
+    assert!(!lowered(moved, young));
+}
+
+#[test]
+fn a_rule_for_writing_finds_edits_too() {
+    let both = catalog(&[("one", "program = \":write\"")]);
+    for kind in [Effect::Write, Effect::Edit] {
+        assert_eq!(found_with(&both, &line(vec![effect(kind, &["notes"])]), &Answers::none()).len(), 1);
+    }
+    let edits = catalog(&[("one", "program = \":edit\"")]);
+    assert!(found_with(&edits, &line(writing()), &Answers::none()).is_empty());
 }
