@@ -226,7 +226,7 @@ fn is_worked_out(value: &Value) -> bool {
 }
 
 /// Calls whose first argument alone is the command, or the code.
-const LINES: [&str; 8] = ["exec", "execSync", "eval", "shell_exec", "passthru", "proc_open", "popen", "system"];
+const LINES: [&str; 7] = ["exec", "execSync", "eval", "shell_exec", "passthru", "popen", "system"];
 
 /// What a call hands to the program that it runs, where it says so.
 fn fed(language: &str, call: &code::Call) -> Option<Value> {

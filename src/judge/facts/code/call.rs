@@ -266,7 +266,7 @@ impl Reader<'_> {
         let connection = of.carried.clone();
         let empty = arguments.last().is_some_and(|last| last.text.as_deref() == Some(""));
         // The way that a pipe is opened is no word of its command.
-        let last = if callee.ends_with("popen") { 1 } else { arguments.len() };
+        let last = if callee.ends_with("popen") || callee == "proc_open" { 1 } else { arguments.len() };
         let carried: Vec<Value> = of
             .carried
             .into_iter()

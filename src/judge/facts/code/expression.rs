@@ -314,6 +314,8 @@ impl Reader<'_> {
                 of = given.unwrap_or(of);
                 self.at += member + 1;
                 sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
+                let method = format!("{}.{part}", of.name.as_deref().unwrap_or_default());
+                sends |= self.language == "perl" && of.called && (self.world.knows)(&method);
                 if let Some(same) = self.same_text(&of, &part) {
                     of = same;
                     continue;

@@ -31,6 +31,7 @@ pub(super) fn nested(language: &str, text: &str, depth: u8) -> Vec<Token> {
         return vec![Token::Name(super::HOLE.to_string())];
     }
     let mut scanner = Scanner { language, chars: text.chars().collect(), at: 0, depth, tokens: Vec::new() };
+    scanner.skip_document();
     while scanner.at < scanner.chars.len() {
         scanner.one();
     }
@@ -66,6 +67,7 @@ impl Scanner<'_> {
             '\n' => {
                 self.at += 1;
                 self.tokens.push(Token::Line);
+                self.skip_document();
             }
             c if c.is_whitespace() => self.at += 1,
             '#' if hashes => self.skip_line(),
@@ -245,6 +247,27 @@ impl Scanner<'_> {
         // It did not end: a division after all.
         self.at = begin + 1;
         self.tokens.push(Token::Mark('/'));
+    }
+
+    /// At the beginning of a line: what is written for readers alone, `=pod … =cut` of Perl and `=begin … =end` of
+    /// Ruby, and all that stands behind the end of the code.
+    fn skip_document(&mut self) {
+        // Within a statement it is none.
+        let before = self.tokens.iter().rev().find(|token| **token != Token::Line);
+        if !matches!(before, None | Some(Token::Mark(';' | '}' | '{'))) && self.language == "perl" {
+            return;
+        }
+        let end = match self.language {
+            "perl" if self.peek(0) == '=' && self.peek(1).is_ascii_alphabetic() => "\n=cut",
+            "ruby" if self.starts("=begin") => "\n=end",
+            "perl" | "ruby" if self.starts("__END__\n") || self.starts("__DATA__\n") && self.language == "perl" => {
+                self.at = self.chars.len();
+                return;
+            }
+            _ => return,
+        };
+        self.skip_past(end);
+        self.skip_line();
     }
 
     fn skip_line(&mut self) {

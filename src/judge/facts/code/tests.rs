@@ -477,3 +477,12 @@ fn options_in_an_object_are_told_by_their_names() {
         "pathlib.Path.unlink(?)",
     );
 }
+
+#[test]
+fn what_is_written_for_readers_is_no_code() {
+    assert_eq!(seen("perl", "=head1 X\n\nsystem 'rm x'\n\n=cut\nunlink 'a';"), ["unlink(a)"]);
+    assert_eq!(seen("perl", "unlink 'a';\n__END__\nsystem 'rm x'\n"), ["unlink(a)"]);
+    assert_eq!(seen("ruby", "=begin\nsystem 'rm x'\n=end\nsystem 'ls'"), ["system(ls)"]);
+    has("perl", "my $x\n=system('rm x');", "system(rm x)");
+    has("php", "proc_open(['rm', 'x'], [], $p);", "proc_open(rm, x)");
+}
