@@ -118,7 +118,7 @@ impl Walker<'_> {
         self.unpacks(state, frame, name, reading);
         self.loads(state, frame, name, reading, args, span);
         self.operands_in_files(state, frame, name, reading, args, span);
-        if reading.compiles || fetched::builds(name) {
+        if !self.files.is_empty() && (reading.compiles || fetched::builds(name)) {
             self.built(state);
         }
         self.tasks_of_the_line(state, frame, name, reading, span);
@@ -129,6 +129,7 @@ impl Walker<'_> {
                 self.git_alias(state, frame, program, reading, args, env, span);
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
+                let state = &state.child(env);
                 self.package_set(state, frame, args, reading);
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);

@@ -198,6 +198,10 @@ impl Walker<'_> {
             let text = value.leading();
             text.contains(':') && !text.starts_with(['/', '.', '~'])
         };
+        // Without a name it packs what lies here.
+        if name == "npm" && !rest.iter().any(|value| !value.is(".") && !value.leading().starts_with(['-', '/', '.'])) {
+            return;
+        }
         match kind {
             ">" => {
                 let Some((target, sources)) = rest.split_last().filter(|(target, _)| !elsewhere(target)) else {

@@ -14,7 +14,7 @@ use crate::judge::facts::walk::Walker;
 use crate::judge::syntax::tree::Span;
 
 /// Options that name a file of code, by program, with the language and what the name may leave out.
-const PRELOADS: [(&str, &str, &str, &[&str]); 5] = [
+const PRELOADS: [(&str, &str, &str, &[&str]); 6] = [
     (
         "node bun ts-node tsx",
         "-r --require --import --loader --experimental-loader",
@@ -25,6 +25,7 @@ const PRELOADS: [(&str, &str, &str, &[&str]); 5] = [
     ("awk gawk", "-i", "awk", &["", ".awk"]),
     ("nvim", "-l", "lua", &[""]),
     ("vim vi gvim nvim", "-u", "ex", &[""]),
+    ("R Rscript", "-f", "other", &[""]),
 ];
 
 /// Modules of Python that read code from standard input.
@@ -63,7 +64,7 @@ impl Walker<'_> {
         args: &[Field],
         span: Span,
     ) {
-        for (names, options, language, ends) in PRELOADS {
+        for (names, options, language, ends) in PRELOADS.iter().filter(|_| !reading.flags.is_empty()) {
             if !names.split(' ').any(|known| known == name) {
                 continue;
             }

@@ -27,6 +27,9 @@ impl Walker<'_> {
         args: &[Field],
         span: Span,
     ) {
+        if reading.flags.is_empty() {
+            return;
+        }
         let Some((_, option)) = LISTS.iter().find(|(names, _)| names.split(' ').any(|known| known == name)) else {
             return;
         };

@@ -267,6 +267,8 @@ fn what_comes_out_of_an_archive_cannot_be_read() {
     }
     let there = [("/home/dev/project/x.sh", "echo"), ("/home/dev/project/Makefile", "all:\n\techo\n")];
     for command in [
+        "make dist && tar xf a.tar && sh a/x",
+        "npm pack && tar xf a.tar && sh a/x",
         "tar xf a.tar && bash x.sh",
         "tar xf a.tar && make && ./out",
         "tar xf a.tar && cat a/x.sh",

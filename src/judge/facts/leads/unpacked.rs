@@ -3,7 +3,7 @@
 //! What an archive holds is not read: a file that only it can have brought is code that nobody can judge. A patch says
 //! what it makes, where its text is known.
 
-use crate::judge::facts::act::{Effect, Piece, Taint, UnknownReason, Value};
+use crate::judge::facts::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::question::{FileFacts, PathKind};
@@ -108,7 +108,7 @@ impl Walker<'_> {
                 self.unread(state, frame, &Value::text(plain), taint);
             }
         }
-        if !UNPACKERS.contains(&name) {
+        if !UNPACKERS.contains(&name) || self.packs_itself(state, reading) {
             return;
         }
         let trees = reading.effects.iter().filter(|derived| derived.effect == Effect::Write && derived.recursive);
@@ -117,6 +117,25 @@ impl Walker<'_> {
             inside.push_text(UNNAMED);
             self.unread(state, frame, &inside, Taint::default());
         }
+    }
+
+    /// Whether the archive is one that the line packed of what lies here, or built.
+    fn packs_itself(&self, state: &State, reading: &Reading) -> bool {
+        let named = reading.flags.iter().find(|flag| flag.name == "-f").and_then(|flag| flag.value.as_ref());
+        let Some(archive) = named.or_else(|| reading.operands.first().map(|operand| &operand.value)) else {
+            return false;
+        };
+        let key = self.file_key(state, archive);
+        if key.as_deref().is_some_and(|key| self.is_fetched(key)) {
+            return false;
+        }
+        if key.as_deref().is_some_and(|key| self.files.contains_key(key)) {
+            let packs = |act: &&Act| act.verb.key() == "zip" || act.flags.iter().any(|flag| flag.name == "-c");
+            return self.facts.acts.iter().filter(packs).any(|act| act.args.contains(archive));
+        }
+        let built = || self.facts.acts.iter().any(|act| super::fetched::builds(act.verb.key()) && act.remote.is_none());
+        let missing = |path: String| self.inquiry.path(&path).is_some_and(|facts| facts.kind == PathKind::Missing);
+        key.is_some_and(|path| built() && missing(path))
     }
 
     /// Remembers that what lies at a place came out of an archive.
