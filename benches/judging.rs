@@ -10,7 +10,6 @@ use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, S
 use guard::judge::judge;
 use guard::judge::policy::Policy;
 use guard::judge::rules::catalog::{Catalog, Layer, PatternFile};
-use guard::judge::syntax::tree::Dialect;
 
 const LINES: [&str; 8] = [
     "ls -la",
@@ -31,15 +30,7 @@ fn main() {
 
 fn invocation(text: &str) -> Invocation {
     Invocation {
-        request: Request::Line(Line {
-            text: text.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(text)),
         cwd: PathBuf::from("/home/me/project"),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),
         home: Some("/home/me".into()),

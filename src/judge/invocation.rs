@@ -93,6 +93,22 @@ pub struct Line {
     pub envelope: Option<Box<Envelope>>,
 }
 
+impl Line {
+    /// What `bash -c` is handed, with nothing before it or around it.
+    #[must_use]
+    pub fn of_bash(text: impl Into<Vec<u8>>) -> Self {
+        Self {
+            text: text.into(),
+            dialect: Dialect::Bash,
+            shell: PathBuf::from("/bin/bash"),
+            options: vec![OsString::from("-c")],
+            positional: Vec::new(),
+            before: Vec::new(),
+            envelope: None,
+        }
+    }
+}
+
 /// The environment of the command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {

@@ -5,7 +5,7 @@ use guard::judge::invocation::{Environment, Invocation, Line as CommandLine, Ori
 use guard::judge::policy::{Policy, Prompt, Refusal};
 use guard::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::rules::catalog::Catalog;
-use guard::judge::syntax::tree::{Dialect, Span};
+use guard::judge::syntax::tree::Span;
 use guard::ui::card::{CardState, CardView, Entry, Size, card, plain};
 use guard::ui::explain::{ExplainView, PartView, explain};
 use guard::ui::parts::parts;
@@ -366,15 +366,7 @@ proptest! {
 /// The parts of a command as the judge sees it: how deep, what text, what it does.
 fn parts_of(command: &str) -> Vec<(usize, String, Vec<String>)> {
     let invocation = Invocation {
-        request: Request::Line(CommandLine {
-            text: command.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(CommandLine::of_bash(command)),
         cwd: "/home/ada/work".into(),
         env: Environment::default(),
         home: Some("/home/ada".into()),

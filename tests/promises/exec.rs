@@ -16,7 +16,6 @@ use guard::judge::Judgment;
 use guard::judge::approved::{Approved, Receipt};
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::policy::{Decision, Mode, Policy, Standing, decide};
-use guard::judge::syntax::tree::Dialect;
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -67,15 +66,7 @@ fn process_that_runs() {
     let words: Vec<_> = words.collect();
     let request = match kind.to_str() {
         Some("argv") => Request::Argv(words),
-        _ => Request::Line(Line {
-            text: words[0].as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        _ => Request::Line(Line::of_bash(words[0].as_bytes().to_vec())),
     };
     let env: Environment = std::env::vars_os().filter(|(name, _)| name != WANTED).collect();
     let invocation = Invocation {

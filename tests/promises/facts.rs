@@ -10,7 +10,6 @@ use guard::judge::facts::question::{Answer, Answers, FileFacts, Inquiry, Questio
 use guard::judge::facts::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
-use guard::judge::syntax::tree::Dialect;
 use proptest::prelude::*;
 
 const SNIPPETS: &str = include_str!("../samples/evasion.txt");
@@ -21,15 +20,7 @@ fn invocation(text: &str) -> Invocation {
         .map(|(name, value)| (OsString::from(name), OsString::from(value)))
         .collect();
     Invocation {
-        request: Request::Line(Line {
-            text: text.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: PathBuf::from("/bin/bash"),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(text)),
         cwd: PathBuf::from("/home/dev/project"),
         env,
         home: Some(PathBuf::from("/home/dev")),

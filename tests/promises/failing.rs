@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use guard::judge::policy::Basis;
-use guard::judge::risk::{Reversibility, Risk, Tier, Weight};
+use guard::judge::risk::Risk;
 use guard::store::{Fault, IntentRow, Settled};
 use jiff::Timestamp;
 
@@ -17,27 +17,11 @@ fn filled(count: i64) -> Home {
     let home = Home::that_asks_nobody();
     let store = home.store();
     store.head().unwrap();
-    let risk = Risk {
-        tier: Tier::Safe,
-        score: Weight(0),
-        reversibility: Reversibility::ReadOnly,
-        findings: Vec::new(),
-        context: Vec::new(),
-    };
+    let risk = Risk::default();
     for number in 1..=count {
         let invocation = invocation(&["tool", &format!("this-is-row-{number:04}"), &"x".repeat(200)]);
-        let row = IntentRow {
-            at: Timestamp::now(),
-            invocation: &invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk: &risk,
-            settled: Settled::Allowed(&Basis::Score),
-            answer_ms: None,
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        };
+        let digest = invocation.digest(&BTreeSet::new());
+        let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Allowed(&Basis::Score));
         let _ = store.intent(&row).unwrap();
     }
     drop(store);

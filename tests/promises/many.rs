@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use guard::judge::invocation::Invocation;
 use guard::judge::policy::Basis;
-use guard::judge::risk::{Reversibility, Risk, Tier, Weight};
+use guard::judge::risk::{Risk, Tier};
 use guard::store::{Filter, IntentRow, Paths, Settled, Store};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -59,18 +59,8 @@ impl<'a> Appended<'a> {
     }
 
     fn once(&mut self, invocation: &Invocation) {
-        let row = IntentRow {
-            at: Timestamp::now(),
-            invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk: const { &EMPTY },
-            settled: Settled::Allowed(&Basis::Score),
-            answer_ms: None,
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        };
+        let (risk, settled) = (Risk::default(), Settled::Allowed(&Basis::Score));
+        let row = IntentRow::plain(Timestamp::now(), invocation, invocation.digest(&BTreeSet::new()), &risk, settled);
         let log = self.paths.folder().join("guard.db-wal");
         let long = || std::fs::metadata(&log).map_or(0, |about| about.len());
         let (before, since) = (long(), Instant::now());
@@ -87,14 +77,6 @@ impl<'a> Appended<'a> {
         (self.times[self.times.len() / 2], self.grown[self.grown.len() / 2])
     }
 }
-
-const EMPTY: Risk = Risk {
-    tier: Tier::Safe,
-    score: Weight(0),
-    reversibility: Reversibility::ReadOnly,
-    findings: Vec::new(),
-    context: Vec::new(),
-};
 
 #[test]
 #[ignore = "fills a disk and takes minutes"]

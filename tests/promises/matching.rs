@@ -11,7 +11,6 @@ use guard::judge::policy::Policy;
 use guard::judge::risk::{Finding, Tier};
 use guard::judge::rules::catalog::Catalog;
 use guard::judge::rules::matcher;
-use guard::judge::syntax::tree::Dialect;
 use guard::world::World;
 
 use crate::scene::Scene;
@@ -22,15 +21,7 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
         .map(|(name, value)| (OsString::from(name), OsString::from(value)))
         .collect();
     Invocation {
-        request: Request::Line(Line {
-            text: text.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: PathBuf::from("/bin/bash"),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(text)),
         cwd: PathBuf::from(cwd),
         env,
         home: Some(PathBuf::from(home)),

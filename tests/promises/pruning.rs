@@ -7,7 +7,7 @@ use std::time::Duration;
 use guard::channel::terminal::READING;
 use guard::judge::approved::{Place, Until, What};
 use guard::judge::policy::Basis;
-use guard::judge::risk::{Reversibility, Risk, Tier, Weight};
+use guard::judge::risk::Risk;
 use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Retention, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
@@ -23,28 +23,18 @@ fn days_ago(days: i64) -> Timestamp {
 /// Writes so many rows, a second apart, the first of them so many days ago.
 fn write(store: &Store, count: i64, days: i64, word: &str) {
     let invocation = invocation(&["tool", word]);
-    let risk = Risk {
-        tier: Tier::Safe,
-        score: Weight(0),
-        reversibility: Reversibility::ReadOnly,
-        findings: Vec::new(),
-        context: Vec::new(),
-    };
+    let risk = Risk::default();
     // One connection for all.
     store.head().unwrap();
     for number in 0..count {
-        let row = IntentRow {
-            at: days_ago(days) + SignedDuration::from_secs(number),
-            invocation: &invocation,
-            digest: invocation.digest(&BTreeSet::new()),
-            risk: &risk,
-            settled: Settled::Allowed(&Basis::Score),
-            answer_ms: None,
-            words: None,
-            parent: None,
-            process: None,
-            shape: None,
-        };
+        let digest = invocation.digest(&BTreeSet::new());
+        let row = IntentRow::plain(
+            days_ago(days) + SignedDuration::from_secs(number),
+            &invocation,
+            digest,
+            &risk,
+            Settled::Allowed(&Basis::Score),
+        );
         let _ = store.intent(&row).unwrap();
     }
 }

@@ -61,18 +61,8 @@ fn process_that_writes() {
 }
 
 fn plain(invocation: &Invocation) -> IntentRow<'_> {
-    IntentRow {
-        at: Timestamp::now(),
-        invocation,
-        digest: invocation.digest(&BTreeSet::new()),
-        risk: const { &EMPTY },
-        settled: Settled::Allowed(&Basis::Score),
-        answer_ms: None,
-        words: None,
-        parent: None,
-        process: None,
-        shape: None,
-    }
+    let digest = invocation.digest(&BTreeSet::new());
+    IntentRow::plain(Timestamp::now(), invocation, digest, const { &EMPTY }, Settled::Allowed(&Basis::Score))
 }
 
 const EMPTY: Risk = Risk {

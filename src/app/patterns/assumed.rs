@@ -14,7 +14,6 @@ use crate::judge::facts::question::{
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::syntax::tree::Dialect;
 use crate::judge::{Judgment, MAX_ROUNDS, judge};
 
 /// The project's folder.
@@ -90,15 +89,7 @@ fn invocation(command: &str) -> Invocation {
         ("LANG", "C.UTF-8"),
     ];
     Invocation {
-        request: Request::Line(Line {
-            text: command.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: PathBuf::from("/bin/bash"),
-            options: vec![OsString::from("-c")],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(command)),
         cwd: PathBuf::from(PROJECT),
         env: variables
             .iter()

@@ -16,13 +16,8 @@ const SNAPSHOT: &str = "/home/ada/.claude/shell-snapshots/snapshot-bash-17808084
 fn invocation(text: &str, positional: &[&str]) -> Invocation {
     Invocation {
         request: Request::Line(Line {
-            text: text.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: vec!["-c".into()],
             positional: positional.iter().map(OsString::from).collect(),
-            before: Vec::new(),
-            envelope: None,
+            ..Line::of_bash(text)
         }),
         cwd: "/home/ada/project".into(),
         env: Environment::default(),

@@ -171,15 +171,7 @@ pub(super) fn line(text: &str) -> Invocation {
 
 /// A line for a shell, with more of an environment.
 pub(super) fn line_in(text: &str, dialect: Dialect, env: &[(&str, &str)]) -> Invocation {
-    let request = Request::Line(Line {
-        text: text.as_bytes().to_vec(),
-        dialect,
-        shell: PathBuf::from("/bin/bash"),
-        options: vec!["-c".into()],
-        positional: Vec::new(),
-        before: Vec::new(),
-        envelope: None,
-    });
+    let request = Request::Line(Line { dialect, ..Line::of_bash(text) });
     invocation(request, env)
 }
 

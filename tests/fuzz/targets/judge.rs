@@ -10,7 +10,6 @@ use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, S
 use guard::judge::policy::Policy;
 use guard::judge::tier::Tier;
 use guard::judge::rules::catalog::Catalog;
-use guard::judge::syntax::tree::Dialect;
 use guard::judge::{Judgment, judge};
 use libfuzzer_sys::fuzz_target;
 
@@ -22,15 +21,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
 fn judged(text: Vec<u8>) -> Judgment {
     let invocation = Invocation {
-        request: Request::Line(Line {
-            text,
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: vec!["-c".into()],
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(text)),
         cwd: "/home/me/project".into(),
         env: Environment::from_iter([("HOME".into(), "/home/me".into()), ("PATH".into(), "/usr/bin:/bin".into())]),
         home: Some("/home/me".into()),

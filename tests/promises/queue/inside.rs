@@ -56,6 +56,18 @@ fn through_a_pipe_and_without_a_terminal_nothing_is_answered() {
     asker.refused("denied by a person");
 }
 
+/// Once the answer has said so in `work/said`: it was refused because who asked stands above it, and nothing ran.
+fn stands_above(home: &Home, asker: Asker, has_said: impl Fn(&str) -> bool) {
+    let said = home.path("work/said");
+    while !std::fs::read_to_string(&said).is_ok_and(|said| has_said(&said)) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_refused(home, &asker.id, "stands above", 1);
+    person(home, &["deny", &asker.id]).wait_exit();
+    asker.end();
+    assert_eq!(home.ran(), 0);
+}
+
 #[test]
 fn a_terminal_below_the_session_that_asked_is_no_person() {
     let home = home();
@@ -66,14 +78,7 @@ fn a_terminal_below_the_session_that_asked_is_no_person() {
     let mut command = home.program("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60").env("TERM", "xterm");
     let asker = Asker::start(apart(command));
-    let said = home.path("work/said");
-    while !std::fs::read_to_string(&said).is_ok_and(|said| said.contains("answer is taken")) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    is_refused(&home, &asker.id, "stands above", 1);
-    person(&home, &["deny", &asker.id]).wait_exit();
-    asker.end();
-    assert_eq!(home.ran(), 0);
+    stands_above(&home, asker, |said| said.contains("answer is taken"));
 }
 
 #[test]
@@ -89,14 +94,7 @@ fn who_was_let_go_by_its_parent_is_known_by_its_terminal() {
     command.args(["-c", outer]).env("GUARD_WAIT", "60").env("TERM", "xterm").env("GUARD", env!("CARGO_BIN_EXE_guard"));
     let asker = Asker::start(apart(command));
     std::fs::write(home.path("work/id"), &asker.id).unwrap();
-    let said = home.path("work/said");
-    while !std::fs::read_to_string(&said).is_ok_and(|said| said == "126\n") {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    is_refused(&home, &asker.id, "stands above", 1);
-    person(&home, &["deny", &asker.id]).wait_exit();
-    asker.end();
-    assert_eq!(home.ran(), 0);
+    stands_above(&home, asker, |said| said == "126\n");
 }
 
 #[test]

@@ -113,11 +113,7 @@ impl<'a> Reader<'a> {
         }
         for (index, part) in text.split('/').enumerate() {
             if index > 0 {
-                if self.start.is_none() && self.current.is_none() {
-                    self.start = Some(Start::Root);
-                }
-                self.end_component();
-                self.slash = true;
+                self.slash();
             }
             if !part.is_empty() {
                 self.slash = false;
@@ -131,6 +127,15 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+    }
+
+    /// Goes on behind a slash.
+    fn slash(&mut self) {
+        if self.start.is_none() && self.current.is_none() {
+            self.start = Some(Start::Root);
+        }
+        self.end_component();
+        self.slash = true;
     }
 
     fn home_of(&self, user: &str) -> Option<String> {
@@ -154,11 +159,7 @@ impl<'a> Reader<'a> {
         }
         for (index, part) in pattern.split('/').enumerate() {
             if index > 0 {
-                if self.start.is_none() && self.current.is_none() {
-                    self.start = Some(Start::Root);
-                }
-                self.end_component();
-                self.slash = true;
+                self.slash();
             }
             if !part.is_empty() {
                 self.glob_part(part, part);

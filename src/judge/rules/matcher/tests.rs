@@ -8,7 +8,6 @@ use crate::judge::facts::act::{
 use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::rules::catalog::{Layer, PatternFile};
-use crate::judge::syntax::tree::Dialect;
 
 mod lowering;
 
@@ -43,15 +42,7 @@ fn catalog(rules: &[(&str, &str)]) -> Catalog {
 
 fn invocation(text: &str) -> Invocation {
     Invocation {
-        request: Request::Line(Line {
-            text: text.as_bytes().to_vec(),
-            dialect: Dialect::Bash,
-            shell: "/bin/bash".into(),
-            options: Vec::new(),
-            positional: Vec::new(),
-            before: Vec::new(),
-            envelope: None,
-        }),
+        request: Request::Line(Line::of_bash(text)),
         cwd: PathBuf::from(CWD),
         env: Environment::from_iter([("HOME".into(), "/home/me".into())]),
         home: Some("/home/me".into()),
