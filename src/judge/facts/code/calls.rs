@@ -122,6 +122,10 @@ impl Reader<'_> {
                 }
             }
             Some("def") if self.language == "python" => self.fixtures(),
+            Some("function") if matches!(self.language, "js" | "php") => {
+                self.at += 1;
+                self.hidden();
+            }
             Some("with") if self.language == "python" => {
                 self.at += 1;
                 let value = self.expression(0);

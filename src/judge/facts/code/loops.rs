@@ -66,6 +66,31 @@ impl Reader<'_> {
         }
     }
 
+    /// `name(a, b)` behind the word that defines a function: what its parameters are called is no longer what the same
+    /// names stood for.
+    pub fn hidden(&mut self) {
+        const REACH: usize = 48;
+        if !self.mark(1, '(') {
+            return;
+        }
+        let (mut open, mut names) = (0_usize, Vec::new());
+        for ahead in 1..REACH {
+            let begins = self.mark(ahead - 1, '(') || self.mark(ahead - 1, ',') || self.mark(ahead - 1, '*');
+            match self.peek(ahead) {
+                Some(Token::Mark('(' | '[' | '{')) => open += 1,
+                Some(Token::Mark(')' | ']' | '}')) if open > 1 => open -= 1,
+                Some(Token::Mark(')' | ']' | '}')) | None => break,
+                Some(Token::Name(name)) if open == 1 && begins => names.push(name.clone()),
+                _ => {}
+            }
+        }
+        for name in names {
+            if self.bound.contains_key(&name) {
+                self.bound.insert(name, Expression::of_text(HOLE.to_string()));
+            }
+        }
+    }
+
     /// `for (let i = 0; …)`: the name stands for numbers.
     pub fn counted(&mut self) {
         let at = (1..4).find(|ahead| self.mark(*ahead, '=') && !self.mark(ahead + 1, '='));

@@ -486,3 +486,11 @@ fn what_is_written_for_readers_is_no_code() {
     has("perl", "my $x\n=system('rm x');", "system(rm x)");
     has("php", "proc_open(['rm', 'x'], [], $p);", "proc_open(rm, x)");
 }
+
+#[test]
+fn a_parameter_is_not_what_its_name_stood_for() {
+    has("python", "import os\np = 'a'\ndef f(x, p='b'):\n  os.remove(p)\nf(1, 'c')", "os.remove(?)");
+    has("js", "const d = 'a'; function f(d) { fs.rmSync(d) } f('c')", "fs.rmSync(?)");
+    has("php", "$d = 'a'; function f($d) { unlink($d); } f('c');", "unlink(?)");
+    has("python", "import os\np = 'a'\ndef f(x):\n  os.remove(p)\nf(1)", "os.remove(a)");
+}
