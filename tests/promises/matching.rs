@@ -33,7 +33,7 @@ fn invocation(text: &str, cwd: &str, home: &str) -> Invocation {
 }
 
 /// Judges a line until no question is open, and says how many were asked.
-fn findings(text: &str, cwd: &str, home: &str) -> (Vec<Finding>, usize) {
+pub(super) fn findings(text: &str, cwd: &str, home: &str) -> (Vec<Finding>, usize) {
     findings_of(invocation(text, cwd, home))
 }
 

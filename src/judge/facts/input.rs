@@ -87,6 +87,9 @@ impl Walker<'_> {
             Some(text) => Bound::Array(
                 text.lines().enumerate().map(|(at, line)| (at.to_string(), Value::text(line))).take(256).collect(),
             ),
+            None if let Some(names) = super::found::listed(&text) => {
+                Bound::Array(names.into_iter().enumerate().map(|(at, name)| (at.to_string(), name)).collect())
+            }
             None => {
                 let value = unknown(UnknownReason::Input, taint.and(text.taint()));
                 Bound::Array(vec![("0".to_owned(), value)])

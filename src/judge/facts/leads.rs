@@ -247,7 +247,10 @@ impl Walker<'_> {
     fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<String> {
         let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
         match flag.and_then(|flag| flag.value.as_ref()) {
-            Some(value) => value.known().and_then(|path| absolute(state, &path)),
+            Some(value) => match value.known() {
+                Some(path) => absolute(state, &path),
+                None => super::builtins::named_in_part(state, value),
+            },
             None => state.cwd.clone(),
         }
     }

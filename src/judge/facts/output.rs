@@ -1,6 +1,6 @@
 //! What simple filters print, when their arguments and input are known: `echo`, `printf`, decoders.
 
-use super::act::Value;
+use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
 use super::state::Build as _;
 use crate::judge::order;
@@ -229,6 +229,11 @@ pub(super) fn printf(args: &[&Value]) -> Option<Value> {
     }
 }
 
+/// Whether a value is a number alone, whatever it is.
+fn is_number(value: &Value) -> bool {
+    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
+}
+
 fn convert(conversion: char, width: &str, value: Option<&Value>, text: &mut Value) -> Option<()> {
     let Some(value) = value else {
         if "dioxXu".contains(conversion) {
@@ -260,6 +265,7 @@ fn convert(conversion: char, width: &str, value: Option<&Value>, text: &mut Valu
             text.push_text(&format!("{number:0digits$o}"));
         }
         ('s' | 'b' | 'q' | 'c', None) => text.push_value(value),
+        ('d' | 'i' | 'u', None) if is_number(value) => text.push_value(value),
         _ => return None,
     }
     Some(())

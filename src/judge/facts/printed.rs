@@ -138,7 +138,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
         let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
-        let (stdin, _, _) = self.stdin_of(state);
+        let (stdin, taint, _) = self.stdin_of(state);
         if let Some(path) = self.looked_up(state, name, &values) {
             return Some(Known { text: Value::text(format!("{path}\n")), decoded: false });
         }
@@ -156,6 +156,13 @@ impl Walker<'_> {
                 plain(dir)
             }
             "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
+            _ if taint.and(stdin.taint()) == Taint::default()
+                && let Some(plain_number) = makes_a_number(name, &values, &stdin) =>
+            {
+                let mut text = self.number(plain_number);
+                text.push_text(if values.is_empty() { "  -\n" } else { "\n" });
+                plain(text)
+            }
             // Some of the names of a list are no more than all of them.
             "head" | "tail" | "sort" | "uniq" | "tac" | "shuf" | "grep" | "egrep" | "fgrep"
                 if stdin.known().is_none() && found::listed(&stdin).is_some() =>
@@ -265,6 +272,30 @@ fn ending(words: &[&Value]) -> String {
         }
     }
     if suffix.contains('/') { String::new() } else { suffix }
+}
+
+/// Whether a filter makes one word of its input that names no place: a checksum, random letters, the beginning of
+/// either; and whether that is letters and digits alone.
+fn makes_a_number(name: &str, words: &[&Value], stdin: &Value) -> Option<bool> {
+    let words = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>()?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let begins = match stdin.pieces.first() {
+        Some(Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. })) => Some(number.plain),
+        _ => None,
+    };
+    match (name, words.as_slice()) {
+        ("md5sum" | "sha1sum" | "sha256sum" | "sha512sum" | "shasum" | "b2sum", []) | ("xxd", ["-p"]) => Some(true),
+        ("tr", ["-dc" | "-cd", set]) => {
+            let set = super::decode::characters(set)?;
+            let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));
+            is_name.then(|| set.iter().all(char::is_ascii_alphanumeric))
+        }
+        ("head", ["-c", _])
+        | ("cut", ["-d", " ", "-f1"] | ["-d ", "-f1"] | ["-d", " ", "-f", "1"] | ["-c" | "-b", _])
+        | ("awk", ["{print $1}" | "{ print $1 }"]) => begins,
+        ("head" | "cut", [letters]) if letters.starts_with("-c") && letters.len() > 2 => begins,
+        _ => None,
+    }
 }
 
 /// Whether what is printed is a form of the clock without a dash, a dot or a colon.

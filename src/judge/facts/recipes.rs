@@ -11,6 +11,9 @@ use super::state::{Build as _, unknown};
 /// The most rules that one target leads to.
 const MAX_RULES: usize = 128;
 
+/// The most files that are read into a Makefile.
+const MAX_INCLUDED: usize = 8;
+
 /// The deepest chain of variables in variables that is followed.
 const MAX_NESTING: u32 = 8;
 
@@ -144,7 +147,7 @@ impl Recipes {
                 continue;
             }
             seen.push(target.clone());
-            for rule in self.rules.iter().filter(|rule| rule.targets.contains(&target)) {
+            for rule in self.rules_for(&target) {
                 order.push((target.clone(), rule));
                 stack.extend(rule.prerequisites.iter().rev().flat_map(|word| self.names(word, given)));
             }
@@ -163,6 +166,42 @@ impl Recipes {
                 (target, line)
             })
             .collect()
+    }
+
+    /// The rules for a target: of its name, else of a pattern that it fits, else those for what has none.
+    fn rules_for(&self, target: &str) -> Vec<&Rule> {
+        let fits = |name: &String| {
+            let ends = name.split_once('%').filter(|_| self.kind == Kind::Make);
+            ends.is_some_and(|(start, end)| {
+                target.len() > start.len() + end.len() && target.starts_with(start) && target.ends_with(end)
+            })
+        };
+        let of = |is: &dyn Fn(&String) -> bool| {
+            self.rules.iter().filter(|rule| rule.targets.iter().any(is)).collect::<Vec<_>>()
+        };
+        let named = of(&|name| name == target);
+        if named.iter().any(|rule| !rule.lines.is_empty()) {
+            return named;
+        }
+        let matched = of(&fits);
+        let rest = if matched.is_empty() && named.is_empty() && self.kind == Kind::Make {
+            of(&|name| name == ".DEFAULT")
+        } else {
+            matched
+        };
+        named.into_iter().chain(rest).collect()
+    }
+
+    /// The files that a Makefile includes.
+    pub fn included(text: &str) -> Vec<String> {
+        const WORDS: [&str; 3] = ["include", "-include", "sinclude"];
+        let lines = text.lines().filter(|line| !line.starts_with('\t'));
+        let files = lines.filter_map(|line| {
+            let (word, files) = line.trim().split_once(char::is_whitespace)?;
+            WORDS.contains(&word).then_some(files)
+        });
+        let plain = |file: &&str| !file.contains(['$', '*', '?', '%']);
+        files.flat_map(str::split_whitespace).filter(plain).take(MAX_INCLUDED).map(str::to_owned).collect()
     }
 
     /// The lines of a recipe as they are run: one by one, or all at once where they are a script.
@@ -299,6 +338,21 @@ mod tests {
     fn targets_that_need_each_other_end() {
         assert_eq!(commands(Kind::Make, "a: b\n\techo a\nb: a\n\techo b\n", &["a"]), ["echo a", "echo b"]);
         assert_eq!(commands(Kind::Make, "A = $(A)x\na:\n\techo $(A)\n", &["a"]).len(), 1);
+    }
+
+    #[test]
+    fn a_pattern_and_a_default_are_rules_for_what_has_none() {
+        let text = "%.o:\n\techo o $@\nx.o: x.c\nz.o:\n\techo z\n.DEFAULT:\n\techo other\n";
+        assert_eq!(commands(Kind::Make, text, &["y.o"]), ["echo o y.o"]);
+        assert_eq!(commands(Kind::Make, text, &["x.o"]), ["echo o x.o", "echo other"]);
+        assert_eq!(commands(Kind::Make, text, &["z.o"]), ["echo z"]);
+        assert_eq!(commands(Kind::Make, text, &["y"]), ["echo other"]);
+    }
+
+    #[test]
+    fn what_is_included_is_named() {
+        let text = "include a.mk b.mk\n-include c.mk $(D)/d.mk\nall:\n\tinclude e.mk\n";
+        assert_eq!(Recipes::included(text), ["a.mk", "b.mk", "c.mk"]);
     }
 
     #[test]

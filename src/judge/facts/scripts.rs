@@ -75,7 +75,8 @@ impl Walker<'_> {
         if self.written_script(state, frame, &file.value, span, act) {
             return;
         }
-        let Some(path) = known.as_deref().and_then(|path| absolute(state, path)) else {
+        let in_part = || self.below_made(state, &file.value, act);
+        let Some(path) = known.as_deref().and_then(|path| absolute(state, path)).or_else(in_part) else {
             let detail = format!("which script is run is not known: {}", super::command::describe(&file.value));
             self.opaque(OpaqueReason::Script, detail, span);
             return;
@@ -279,6 +280,17 @@ impl Walker<'_> {
                 self.end_of_shell(&mut child);
             }
         }
+    }
+
+    /// The path of what lies below a place that an act before this one names, under a name with a number in it.
+    fn below_made(&self, state: &State, file: &Value, act: Option<usize>) -> Option<String> {
+        let key = self.file_key(state, file).filter(|key| file.known().is_none() && key.starts_with('/'))?;
+        let above = |value: &Value| {
+            let place = self.file_key(state, value).filter(|_| value.known().is_none());
+            place.and_then(|place| key.strip_prefix(&place)).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let before = self.facts.acts.iter().take(act.unwrap_or(usize::MAX));
+        before.flat_map(|act| &act.args).any(above).then_some(key)
     }
 
     /// Whether the line itself wrote or fetched what a path names.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::act::{OpaqueReason, Value};
+use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
 use super::frame::Frame;
 use super::state::State;
 use super::walk::Walker;
@@ -78,10 +78,27 @@ impl Walker<'_> {
                 let mut last = state.fork();
                 let second = self.facts.acts.len();
                 self.read_value(&mut last, &trap.frame, &trap.action, trap.span);
+                self.empty_until_set(state, trap);
                 if trap.acts.end == second {
                     self.forget_repetition(trap.acts.start, second);
                 }
             }
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// What a trap came to where it was set: a variable that nothing had set then, and that the line sets later, was empty.
+    fn empty_until_set(&mut self, state: &State, trap: &Trap) {
+        let is_set = |value: &Value| match value.pieces.as_slice() {
+            [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), taint })] => {
+                *taint == Taint::default() && state.variables.contains_key(name)
+            }
+            _ => false,
+        };
+        for act in self.facts.acts.get_mut(trap.acts.clone()).into_iter().flatten() {
+            let operands = act.operands.iter_mut().map(|operand| &mut operand.value);
+            operands.chain(&mut act.args).filter(|value| is_set(value)).for_each(|value| *value = Value::text(""));
         }
     }
 }
@@ -112,7 +129,8 @@ mod tests {
         removes("echo \"$(x=a; trap 'rm $x' EXIT; x=b)\"", &["rm a", "rm b"]);
         removes("{ x=a; trap 'rm $x' EXIT; x=b; } | cat", &["rm a", "rm b"]);
         removes("x=a; trap 'rm $x' EXIT; cat f > a", &["rm a", "rm a"]);
-        removes("if true; then trap 'rm $x' 0; fi; x=b", &["rm ?", "rm b"]);
+        // Nothing held it until then.
+        removes("if true; then trap 'rm $x' 0; fi; x=b", &["rm ", "rm b"]);
     }
 
     #[test]

@@ -13,6 +13,9 @@ const NUMBERS: u32 = 0x10_0000;
 /// Stands for the end of a name that `mktemp` made up.
 const MADE_UP: char = '\u{10fffd}';
 
+/// What stands for a directory that `mktemp -d` made, where a shell stands in it.
+pub const TEMPORARY: &str = "/tmp/tmp.XXXXXXXXXX";
+
 /// What stands for a path that `mktemp` made, as far as names are cut out of it.
 const MADE: &str = "/tmp/tmp.";
 

@@ -1,6 +1,6 @@
 //! Wrappers: commands inside commands, as far as the descriptions of programs name them.
 
-use super::act::{Piece, Taint, UnknownReason, Value};
+use super::act::{Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::command::Lookup;
@@ -219,6 +219,9 @@ impl Walker<'_> {
         let values = if values.is_empty() { vec![Value::default()] } else { values };
         let line = Value::join(command.iter().map(|operand| &operand.value), " ");
         let quoted = quoted(command.iter().map(|operand| &operand.value));
+        // A whole line is the name of no program.
+        let is_line = |operand: &&Operand| operand.value.leading().contains(' ');
+        let one_line = command.len() == 1 && command.first().is_some_and(|operand| is_line(&operand));
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
         child.positional = positional;
         child.streams.stdin = Stream::Nothing;
@@ -234,7 +237,7 @@ impl Walker<'_> {
             if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), frame.dialect).is_ok()) {
                 self.read_value(&mut child.fork(), &frame, &text, span);
             }
-            if both {
+            if both && !one_line {
                 self.read_value(&mut child.fork(), &frame, &substituted(&quoted, &value), span);
             }
         }

@@ -7,11 +7,8 @@ use crate::judge::facts::expand::Field;
 use crate::judge::facts::question::PathKind;
 use crate::judge::facts::redirect::absolute;
 use crate::judge::facts::state::{Bound, Build as _, State};
-use crate::judge::facts::value::is_hole;
+use crate::judge::facts::value::{TEMPORARY, is_hole};
 use crate::judge::facts::walk::Walker;
-
-/// What stands for a directory that `mktemp -d` made.
-const TEMPORARY: &str = "/tmp/tmp.XXXXXXXXXX";
 
 impl Walker<'_> {
     #[inline(never)]

@@ -57,8 +57,10 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<String> {
         let pattern = absolute(state, &value.pattern()?)?;
-        // What lies among temporary files does so whatever it is called.
-        if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric())) {
+        // What lies among temporary files does so whatever it is called; work that lies there is work.
+        if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+            && self.is_temporary(&Value::text(pattern.as_str()))
+        {
             return Some(pattern);
         }
         let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();

@@ -59,7 +59,8 @@ impl Walker<'_> {
         if rest == usize::MAX && self.is_fetched(&path) {
             return;
         }
-        let Some(text) = self.told(state, &Value::text(path), span) else { return };
+        let path = Value::text(path);
+        let Some(text) = self.told(state, &path, span) else { return };
         // What an edit of the line puts in stands behind it.
         let values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
@@ -68,7 +69,9 @@ impl Walker<'_> {
                 // What was said last holds.
                 let said =
                     |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
-                let Some(text) = manifests.iter().rev().find_map(said) else { continue };
+                let put_in = manifests.is_empty() || self.goes_on(state, &path);
+                let set = || put_in.then(|| scripts_in(&text, &name_of)).flatten();
+                let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
                 let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
                 else {
                     continue;
@@ -139,4 +142,13 @@ impl Walker<'_> {
         let rest = args.iter().skip(at + 1).map(|field| Operand { value: field.value.clone(), span: field.span });
         self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
     }
+}
+
+/// What a text that is no whole manifest sets a script to: the last `"NAME": "COMMAND"` in it.
+fn scripts_in(text: &str, name: &str) -> Option<String> {
+    let key = serde_json::Value::from(name).to_string();
+    let (_, after) = text.rsplit_once(&key)?;
+    let value = after.trim_start().strip_prefix(':')?;
+    let mut values = serde_json::Deserializer::from_str(value).into_iter::<serde_json::Value>();
+    values.next()?.ok()?.as_str().map(str::to_owned)
 }

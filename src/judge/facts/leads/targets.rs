@@ -54,6 +54,10 @@ impl Walker<'_> {
             let more = more.value.as_ref().map(|more| self.with_holes(more)).unwrap_or_default();
             text = Some(format!("{more}\n{}", text.unwrap_or_default()));
         }
+        for file in text.as_deref().filter(|_| kind == Kind::Make).map(Recipes::included).unwrap_or_default() {
+            let more = self.told(&there, &Value::text(file), span);
+            text = text.map(|text| format!("{text}\n{}", more.unwrap_or_default()));
+        }
         let (mut targets, mut given) = (Vec::new(), Vec::new());
         for word in reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text())) {
             match word.split_once('=') {

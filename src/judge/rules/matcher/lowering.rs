@@ -33,6 +33,12 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
     if view.id > MAX_EARLIER {
         return None;
     }
+    // A trap that runs before its variable is set.
+    let trapped = || view.act.wrappers.iter().any(|wrapper| wrapper == "trap");
+    let deletes = view.act.verb == Verb::Effect(Effect::Delete);
+    if deletes && facts.contains(&Lowering::Missing) && seen.operand.value.is("") && trapped() {
+        return Some("it names nothing");
+    }
     let path = seen.path(view)?;
     facts.iter().find_map(|fact| match fact {
         Lowering::Temp => is_temp(view, path).then_some("it lies in the temp directory"),

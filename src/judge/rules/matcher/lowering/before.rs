@@ -4,6 +4,7 @@
 use super::place;
 use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
 use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
+use crate::judge::facts::value::TEMPORARY;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::scene::{Scene, View};
 
@@ -140,7 +141,11 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bo
         }
         Verb::Program { name, .. } => {
             let tree = scene.program(act).and_then(|program| program.tree.as_ref());
-            tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
+            // What has just been made there lies in no other work tree.
+            let elsewhere = path.start == Start::Temporary
+                || path.components.iter().any(|component| component.unknown)
+                || path.relation(TEMPORARY).within();
+            !elsewhere && tree.is_some_and(|tree| act.sub.first().is_some_and(|sub| tree.moves.contains(sub)))
                 || name.split_once(':').is_some_and(|(_, call)| {
                     ["move", "rename", "copy", "replace", "cp", "mv"].iter().any(|word| call.contains(word))
                 })
@@ -222,7 +227,9 @@ fn may_touch(path: &NormalPath, other: &NormalPath) -> bool {
             };
             pairs.into_iter().all(agree)
         }
-        (Start::Temporary, Start::Root) | (Start::Root, Start::Temporary) => false,
+        // Where a shell stands in what `mktemp` made, it is there by a name that stands for it.
+        (Start::Temporary, Start::Root) => other.relation(TEMPORARY).within(),
+        (Start::Root, Start::Temporary) => path.relation(TEMPORARY).within(),
         _ => true,
     }
 }

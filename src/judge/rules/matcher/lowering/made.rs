@@ -5,7 +5,7 @@
 use super::{MAX_EARLIER, earlier, is_opaque, place};
 use crate::judge::context::names_production;
 use crate::judge::facts::act::{Act, ActId, Flag, Value, Verb};
-use crate::judge::facts::paths::NormalPath;
+use crate::judge::facts::paths::{NormalPath, Start};
 use crate::judge::facts::question::PathKind;
 use crate::judge::facts::value::HOLE;
 use crate::judge::risk::Tier;
@@ -29,7 +29,8 @@ pub(in crate::judge::rules::matcher) fn made(
         let path = seen.path(view);
         let is_new = |path: &NormalPath| {
             let numbered = path.components.iter().any(|component| component.unknown);
-            numbered && !path.dynamic && view.scene.placer.is_temp(path, view.scene.inquiry)
+            let made = path.start == Start::Temporary && !path.components.is_empty();
+            !path.dynamic && (made || numbered && view.scene.placer.is_temp(path, view.scene.inquiry))
         };
         if path.is_some_and(is_new) {
             return true;
