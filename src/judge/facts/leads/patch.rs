@@ -49,7 +49,7 @@ pub(super) fn changes(diff: &str, strip: Option<usize>) -> Vec<Change> {
     // Lines of the hunk that are still to come, of the old file and of the new one.
     let (mut olds, mut news) = (0_usize, 0_usize);
     for line in diff.lines() {
-        if olds + news > 0 {
+        if olds > 0 || news > 0 {
             let mark = line.chars().next().unwrap_or(' ');
             let text = line.get(1..).unwrap_or_default().to_owned();
             olds = olds.saturating_sub(usize::from(mark != '+'));
@@ -71,7 +71,7 @@ pub(super) fn changes(diff: &str, strip: Option<usize>) -> Vec<Change> {
             (_, news) = numbers(words.next().unwrap_or_default().trim_start_matches('+'));
             olds = count;
             // Where nothing is taken away, the line behind which it goes is named.
-            change.hunks.push(Hunk { from: from + usize::from(count == 0), lines: Vec::new() });
+            change.hunks.push(Hunk { from: from.saturating_add(usize::from(count == 0)), lines: Vec::new() });
         }
     }
     all.retain(|change| change.path != "/dev/null" && !change.path.is_empty());
@@ -95,7 +95,7 @@ fn stripped(name: &str, strip: Option<usize>) -> String {
     }
     match strip {
         None => name.rsplit('/').next().unwrap_or_default().to_owned(),
-        Some(count) => name.splitn(count + 1, '/').last().unwrap_or_default().to_owned(),
+        Some(count) => name.splitn(count.saturating_add(1), '/').last().unwrap_or_default().to_owned(),
     }
 }
 
@@ -143,5 +143,8 @@ mod tests {
         assert_eq!(changes(EDIT, None)[0].apply(""), "two\nTHREE\n");
         assert_eq!(changes("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", Some(1)), []);
         assert_eq!(changes("@@ -1 +1 @@\n-x\n+y\n", Some(1)), []);
+        let most = usize::MAX;
+        let wild = format!("--- a/x\n+++ b/x\n@@ -{most},{most} +{most},{most} @@\n+y\n@@ -{most},0 +1 @@\n");
+        assert_eq!(changes(&wild, Some(most))[0].apply("x\n"), "x\ny\n@ -18446744073709551615,0 +1 @@\n");
     }
 }
