@@ -137,6 +137,10 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         }
         verb = "select".into();
     }
+    // `BEGIN` alone begins a transaction, in front of statements a block of code.
+    if verb == "begin" && first_inside(rest).is_some() {
+        return step(rest);
+    }
     if matches!(
         verb.as_str(),
         "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
@@ -149,6 +153,9 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     }
     if let Some(calls) = made_when_it_runs(&verb, rest) {
         return calls;
+    }
+    if STEPS.contains(&verb.as_str()) {
+        return step(rest);
     }
     let mut args = Vec::new();
     match verb.as_str() {
@@ -176,6 +183,14 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             args.push(name(rest));
             args.extend((asks || replaces).then(|| Value::text("--replace")));
             if verb == "alter" {
+                // ClickHouse deletes and updates rows by altering their table.
+                if let [table, Token::Word(change), ..] = rest
+                    && let change @ ("delete" | "update") = change.to_ascii_lowercase().as_str()
+                    && !matches!(table, Token::Mark(_))
+                {
+                    let narrowed = narrowed(rest).then(|| Value::text("--where"));
+                    return vec![call(change, [name(rest)].into_iter().chain(narrowed).collect())];
+                }
                 let drops = has(rest, "drop") || has(rest, "truncate");
                 args.extend(drops.then(|| Value::text("--drop")));
             }
@@ -224,6 +239,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             }
             // DuckDB and ClickHouse read files like tables.
             args.extend(files(rest));
+            args.extend(shows_passwords(rest).then(|| Value::text("--secret")));
             verb = "select".into();
         }
         "copy" => {
@@ -249,8 +265,6 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
 /// Statements that run a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, and blocks of code that do. A
 /// text that is put together when it runs is told by `--unknown`.
 fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
-    /// Verbs that are looked for inside blocks.
-    const INSIDE: [&str; 7] = ["drop", "truncate", "delete", "update", "alter", "execute", "exec"];
     let unknown = || vec![call("execute", vec![Value::text("--unknown")])];
     let text = |tokens: &[Token]| match tokens.iter().find(|token| **token != Token::Mark('(')) {
         // One text, with nothing joined to it.
@@ -277,12 +291,57 @@ fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
             None => Some(text(rest)),
             Some(_) => None,
         },
-        "do" => {
-            let at = rest.iter().position(|token| word(Some(token)).is_some_and(|it| INSIDE.contains(&it.as_str())))?;
-            Some(read_statement(rest.get(at..)?))
-        }
+        "do" => match rest.first() {
+            // A block between plain quotes.
+            Some(Token::Text(block)) => {
+                Some(tokens(block).split(|token| *token == Token::Mark(';')).flat_map(step).collect())
+            }
+            _ => first_inside(rest).map(|_| step(rest)),
+        },
         _ => None,
     }
+}
+
+/// Verbs that are looked for inside blocks.
+const INSIDE: [&str; 7] = ["drop", "truncate", "delete", "update", "alter", "execute", "exec"];
+
+/// Words that begin a step of a block of code, in front of a statement.
+const STEPS: [&str; 10] = ["for", "foreach", "while", "loop", "if", "else", "elsif", "elseif", "when", "exception"];
+
+/// Where a statement stands in a step of a block. A lock (`SELECT … FOR UPDATE`) is none.
+fn first_inside(tokens: &[Token]) -> Option<usize> {
+    let is = |at: usize, wanted: &str| at > 0 && word(tokens.get(at - 1)).is_some_and(|before| before == wanted);
+    tokens.iter().enumerate().position(|(at, token)| {
+        word(Some(token)).is_some_and(|it| INSIDE.contains(&it.as_str())) && !is(at, "for") && !is(at, "on")
+    })
+}
+
+/// A step of a block of code: what it runs is a statement, or a text, which may be put together when it runs.
+fn step(tokens: &[Token]) -> Vec<Call> {
+    let Some(at) = first_inside(tokens) else { return Vec::new() };
+    let rest = tokens.get(at..).unwrap_or_default();
+    if word(rest.first()).as_deref() != Some("execute") {
+        return read_statement(rest);
+    }
+    match rest.get(1..) {
+        Some([Token::Text(text)] | [Token::Text(text), Token::Word(_), ..]) => read(text),
+        // What a trigger runs.
+        Some([Token::Word(kind), ..]) if ["function", "procedure"].contains(&kind.to_ascii_lowercase().as_str()) => {
+            Vec::new()
+        }
+        _ => vec![call("execute", vec![Value::text("--unknown")])],
+    }
+}
+
+/// Whether the passwords of accounts are asked for.
+fn shows_passwords(tokens: &[Token]) -> bool {
+    const COLUMNS: [&str; 4] = ["rolpassword", "authentication_string", "password_hash", "passwd"];
+    let all = tokens.first() == Some(&Token::Mark('*'));
+    let of = |table: &str| {
+        tokens.iter().any(|token| word(Some(token)).is_some_and(|it| it.rsplit('.').next() == Some(table)))
+    };
+    let of_accounts = of("pg_shadow") || of("pg_authid") || of("sql_logins") || has(tokens, "mysql.user");
+    of_accounts && (all || COLUMNS.iter().any(|column| has(tokens, column)))
 }
 
 /// The table that a statement makes, which was not there before.

@@ -77,6 +77,16 @@ fn statements_are_read_and_not_text() {
     assert_eq!(seen("sql", "-- drop table x\nselect 1"), ["select()"]);
     has("sql", "EXPLAIN (ANALYZE, COSTS off) DELETE FROM users", "delete(users)");
     assert_eq!(seen("sql", "EXPLAIN (ANALYZE false) DELETE FROM users"), ["session()"]);
+    has("sql", "ALTER TABLE t DELETE WHERE 1 = 1", "delete(t)");
+    has("sql", "ALTER TABLE t UPDATE a = 1 WHERE id = 2", "update(t, --where)");
+    has("sql", "BEGIN DELETE FROM t; END;", "delete(t)");
+    has("sql", "IF OBJECT_ID('t') IS NOT NULL DROP TABLE t", "drop(table, t)");
+    has("sql", "DO $$ BEGIN FOR r IN SELECT 1 LOOP EXECUTE format('%I', r); END LOOP; END $$", "execute(--unknown)");
+    has("sql", "DO 'BEGIN EXECUTE ''drop table t''; END'", "drop(table, t)");
+    assert_eq!(seen("sql", "BEGIN; COMMIT"), ["session()", "session()"]);
+    assert_eq!(seen("sql", "WHEN x THEN SELECT 1 FOR UPDATE"), [""; 0]);
+    has("sql", "select * from pg_shadow", "select(--secret)");
+    assert_eq!(seen("sql", "select user, host from mysql.user"), ["select()"]);
     has("redis", "FLUSHALL", "flushall()");
     has("mongo", "db.users.deleteMany({})", "deleteMany({})");
     has("mongo", "db.dropDatabase()", "dropDatabase()");
