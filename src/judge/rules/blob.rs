@@ -97,10 +97,14 @@ enum Part {
     Programs,
     ProgramNames,
     ProgramGlobs,
+    /// Globs of calls, by language.
+    ProgramCalls,
     Rules,
     RuleIds,
     RuleKeys,
     RuleGlobs,
+    /// Globs of calls, by language.
+    RuleCalls,
     AnyRules,
     TextRules,
     Lists,
@@ -197,9 +201,7 @@ impl Blob {
     /// The first program with a name glob that covers `name`.
     #[must_use]
     pub fn program_globbed(&self, name: &str) -> Option<usize> {
-        entries(self.part(Part::ProgramGlobs))
-            .find(|(pattern, _)| glob::text(pattern, name))
-            .map(|(_, number)| number as usize)
+        self.globs(Part::ProgramGlobs, Part::ProgramCalls, name).next().map(|number| number as usize)
     }
 
     /// The rule of this id.
@@ -211,10 +213,7 @@ impl Blob {
     /// The rules that name this verb, by name or by glob. `*` rules are not among them.
     pub fn rules_for(&self, key: &str) -> impl Iterator<Item = usize> + '_ {
         let exact = find(self.part(Part::RuleKeys), key);
-        let globbed: Vec<u32> = entries(self.part(Part::RuleGlobs))
-            .filter(|(pattern, _)| glob::text(pattern, key))
-            .map(|(_, list)| list)
-            .collect();
+        let globbed: Vec<u32> = self.globs(Part::RuleGlobs, Part::RuleCalls, key).collect();
         exact.into_iter().chain(globbed).flat_map(|list| self.list(list))
     }
 
@@ -271,6 +270,18 @@ impl Blob {
         HostClass::ALL.into_iter().find(|known| *known as u32 == class)
     }
 
+    /// What the globs that cover a name lead to. Those of calls in another language than the name's are not looked at.
+    fn globs<'a>(&'a self, all: Part, calls: Part, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+        let language = language(name);
+        let calls = language.into_iter().flat_map(move |language| {
+            let part = self.part(calls);
+            let from = place(part, language.as_bytes()).unwrap_or_else(|place| place);
+            entries_from(part, from).take_while(move |(pattern, _)| pattern.starts_with(language))
+        });
+        let covers = |(pattern, _): &(&str, u32)| glob::text(pattern, name);
+        entries(self.part(all)).chain(calls).filter(covers).map(|(_, value)| value)
+    }
+
     fn part(&self, part: Part) -> &[u8] {
         let bounds = (number(&self.bytes, part as usize), number(&self.bytes, part as usize + 1));
         let (Some(start), Some(end)) = bounds else { return &[] };
@@ -310,23 +321,37 @@ fn entry(part: &[u8], index: usize) -> Option<(&[u8], u32)> {
     Some((names.get(start as usize..end as usize)?, number(part, index * 2 + 2)?))
 }
 
+/// The language of a call, with its colon (`python:`).
+fn language(name: &str) -> Option<&str> {
+    name.get(..=name.find(':')?).filter(|language| language.len() > 1)
+}
+
 fn entries(part: &[u8]) -> impl Iterator<Item = (&str, u32)> {
-    (0..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| {
+    entries_from(part, 0)
+}
+
+fn entries_from(part: &[u8], first: usize) -> impl Iterator<Item = (&str, u32)> {
+    (first..number(part, 0).unwrap_or(0) as usize).filter_map(move |index| {
         let (name, value) = entry(part, index)?;
         Some((std::str::from_utf8(name).ok()?, value))
     })
 }
 
 fn find(part: &[u8], name: &str) -> Option<u32> {
-    let (mut low, mut high) = (0, number(part, 0)? as usize);
+    entry(part, place(part, name.as_bytes()).ok()?).map(|(_, value)| value)
+}
+
+/// Where a name stands in a table, or would.
+fn place(part: &[u8], name: &[u8]) -> Result<usize, usize> {
+    let (mut low, mut high) = (0, number(part, 0).unwrap_or(0) as usize);
     while low < high {
         let middle = low.midpoint(high);
-        let (here, value) = entry(part, middle)?;
-        match here.cmp(name.as_bytes()) {
-            std::cmp::Ordering::Equal => return Some(value),
+        let Some((here, _)) = entry(part, middle) else { return Err(high) };
+        match here.cmp(name) {
+            std::cmp::Ordering::Equal => return Ok(middle),
             std::cmp::Ordering::Less => low = middle + 1,
             std::cmp::Ordering::Greater => high = middle,
         }
     }
-    None
+    Err(low)
 }

@@ -302,6 +302,35 @@ mod tests {
     }
 
     #[test]
+    fn globs_are_found_by_their_language_as_if_all_were_looked_at() {
+        use crate::judge::rules::glob;
+        let catalog = Catalog::builtin();
+        let verbs = || catalog.all_rules().flat_map(|rule| &rule.when.verbs).filter(|verb| *verb != "*");
+        let globs = catalog.all_programs().flat_map(|program| &program.names).chain(verbs());
+        let stars = globs.filter(|name| name.contains('*') && !name.contains(['[', '?', '{']));
+        let keys = stars.map(|pattern| pattern.replace('*', "x"));
+        let mut tried = 0;
+        for key in keys {
+            let covers = |verb: &String| *verb == key || verb != "*" && glob::text(verb, &key);
+            let mut wanted: Vec<&str> = catalog
+                .all_rules()
+                .filter(|rule| rule.when.verbs.iter().any(covers))
+                .map(|rule| rule.id.as_str())
+                .collect();
+            let mut found: Vec<&str> = catalog.rules(&key).map(|rule| rule.id.as_str()).collect();
+            for ids in [&mut wanted, &mut found] {
+                ids.sort_unstable();
+                ids.dedup();
+            }
+            assert_eq!(found, wanted, "{key}");
+            let covered = |program: &Program| program.names.iter().any(|name| *name == key || glob::text(name, &key));
+            assert_eq!(catalog.program(&key).is_some(), catalog.all_programs().any(covered), "{key}");
+            tried += 1;
+        }
+        assert!(tried > 50, "{tried}");
+    }
+
+    #[test]
     fn what_is_asked_for_twice_is_decoded_once() {
         let catalog = Catalog::builtin();
         assert!(std::ptr::eq(catalog.program("rm").unwrap(), catalog.program("rm").unwrap()));

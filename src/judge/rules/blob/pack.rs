@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, path_key};
+use super::{ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, language, path_key};
 use crate::judge::order;
 use crate::judge::rules::glob;
 
@@ -18,16 +18,20 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
 
     parts.push(records(&contents.programs)?);
     let (globs, names) = split(names_of(contents.programs.iter().map(|program| program.names.as_slice())));
+    let (calls, globs) = of_languages(globs);
     parts.push(table(&first(names))?);
     parts.push(table(&first(globs))?);
+    parts.push(table(&first(calls))?);
 
     parts.push(records(&contents.rules)?);
     let ids = order::map(contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])));
     parts.push(table(&first(ids))?);
     let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
     let any = globs.remove("*").unwrap_or_default();
+    let (calls, globs) = of_languages(globs);
     parts.push(table(&lists.add_all(keys))?);
     parts.push(table(&lists.add_all(globs))?);
+    parts.push(table(&lists.add_all(calls))?);
     let (mut features, mut literals) = (Vec::new(), Names::new());
     for number in any {
         let Some(rule) = contents.rules.get(number) else { continue };
@@ -103,6 +107,11 @@ fn names_of<'a>(names: impl Iterator<Item = &'a [String]>) -> Names {
 /// Globs apart from plain names.
 fn split(names: Names) -> (Names, Names) {
     names.into_iter().partition(|(name, _)| glob::is_glob(name))
+}
+
+/// Globs of calls in one language (`python:docker.*.remove`), and all others.
+fn of_languages(globs: Names) -> (Names, Names) {
+    globs.into_iter().partition(|(name, _)| language(name).is_some_and(|language| !glob::is_glob(language)))
 }
 
 fn first(names: Names) -> BTreeMap<String, u32> {
