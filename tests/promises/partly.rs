@@ -123,6 +123,14 @@ fn what_the_line_named_by_a_number_is_its_own() {
 }
 
 #[test]
+fn a_name_with_a_number_in_it_is_one_name() {
+    let scene = project();
+    assert!(tier_in(&scene, "docker rm -f test_$$") < tier_in(&scene, "docker rm -f $(docker ps -aq)"));
+    assert_eq!(tier_in(&scene, "n=test_$RANDOM; docker rm -f $n"), tier_in(&scene, "docker rm -f test_1"));
+    assert!(tier_in(&scene, "docker rm -f \"$NAME\"") >= Tier::High);
+}
+
+#[test]
 fn a_part_of_a_name_is_cut_as_a_shell_cuts_it() {
     all(
         &[

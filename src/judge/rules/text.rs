@@ -24,6 +24,17 @@ fn is_number(value: &Value) -> bool {
     matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
+/// Whether a value is one name that ends or goes on in a number of the line (`test_$$`): one thing, and one that the line
+/// knows.
+fn is_numbered(value: &Value) -> bool {
+    let one = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)),
+        Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(number) if number.plain),
+        Piece::Glob(_) => false,
+    };
+    value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces.iter().all(one)
+}
+
 /// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:
 /// the stricter reading.
 #[must_use]
@@ -80,7 +91,7 @@ fn with<T>(expression: &str, then: impl FnOnce(Option<&Regex>) -> T) -> T {
 /// ones, and what it says about being known. Classes are for the caller.
 #[must_use]
 pub fn passes(test: &TextTest, value: &Value) -> bool {
-    if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value))) {
+    if test.dynamic.is_some_and(|dynamic| dynamic != (value.is_dynamic() && !is_number(value) && !is_numbered(value))) {
         return false;
     }
     let wants = !(test.exact.is_empty() && test.glob.is_empty() && test.regex.is_none());
