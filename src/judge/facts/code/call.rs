@@ -193,6 +193,7 @@ impl Reader<'_> {
             callee = "Function".into();
         }
         let first = arguments.first().and_then(|argument| argument.text.clone());
+        self.functions.called(&callee, &arguments);
         // Modules that are named by a string.
         let module = match callee.as_str() {
             "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::expression::{Expression, bare, joined};
+use super::functions::Functions;
 use super::scan::{Token, tokens};
 use super::{Call, HOLE, TEMPORARY, World};
 
@@ -13,7 +14,6 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         language,
         world,
         asks: super::names::asks(&tokens),
-        tokens,
         at: 0,
         bound: HashMap::new(),
         calls: Vec::new(),
@@ -21,19 +21,29 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         nesting: 0,
         goes_on: false,
         tables: Vec::new(),
+        functions: Functions::of(language, &tokens),
+        tokens,
     };
     let caught =
         |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "except" | "rescue" | "suppress"));
     reader.goes_on = reader.tokens.iter().any(caught);
     reader.all();
     // What a comprehension goes through stands behind what it does with it.
-    if reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str()))) {
+    let loops = reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str())));
+    let turns = reader.functions.turns(&reader.bound);
+    let mut all: Vec<Call> = Vec::new();
+    for turn in 0..turns.max(usize::from(loops)) {
+        reader.functions.set_turn(turn);
         reader.at = 0;
         reader.calls.clear();
         reader.tables.clear();
         reader.all();
+        // What does not depend on the turn is the same again.
+        let new = std::mem::take(&mut reader.calls).into_iter().filter(|call| turn == 0 || !all.contains(call));
+        let new: Vec<Call> = new.collect();
+        all.extend(new);
     }
-    reader.calls
+    if all.is_empty() { reader.calls } else { all }
 }
 
 /// Words with which names come to stand for something after they are used.
@@ -55,6 +65,8 @@ pub(super) struct Reader<'a> {
     pub nesting: usize,
     /// The code goes on where something fails.
     pub goes_on: bool,
+    /// What it defines and calls itself.
+    pub functions: Functions,
     /// The tables that its statements made.
     pub tables: Vec<String>,
 }
@@ -124,7 +136,9 @@ impl Reader<'_> {
             Some("def") if self.language == "python" => self.fixtures(),
             Some("function") if matches!(self.language, "js" | "php") => {
                 self.at += 1;
-                self.hidden();
+                self.take_parameters();
+                // What stands there is no call.
+                self.at += usize::from(self.named(0).is_some());
             }
             Some("with") if self.language == "python" => {
                 self.at += 1;

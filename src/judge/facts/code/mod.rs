@@ -16,6 +16,7 @@ mod command;
 mod database;
 mod editors;
 mod expression;
+mod functions;
 mod globs;
 mod lists;
 mod loops;

@@ -269,7 +269,7 @@ impl Reader<'_> {
         let fixture = before.iter().any(|token| is(token, "fixture"));
         self.at += 1;
         let Some(function) = self.named(0) else { return };
-        self.hidden();
+        self.take_parameters();
         let once = self.tokens.iter().filter(|token| matches!(token, Token::Name(name) if *name == function)).count();
         let handed = once == 1 && (fixture || function.starts_with("test"));
         for ahead in 1..32 {

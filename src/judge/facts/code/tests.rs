@@ -504,3 +504,17 @@ fn a_parameter_is_not_what_its_name_stood_for() {
     has("php", "$d = 'a'; function f($d) { unlink($d); } f('c');", "unlink(?)");
     has("python", "import os\np = 'a'\ndef f(x):\n  os.remove(p)\nf(1)", "os.remove(a)");
 }
+
+#[test]
+fn a_function_is_read_with_what_each_call_hands_it() {
+    let clean = "import shutil\ndef clean(p):\n  shutil.rmtree(p)\n";
+    let calls = seen("python", &format!("{clean}clean('a')\nclean('b')"));
+    let removed: Vec<&String> = calls.iter().filter(|call| call.starts_with("shutil")).collect();
+    assert_eq!(removed, ["shutil.rmtree(a)", "shutil.rmtree(b)"]);
+    has("js", "function f(d) { fs.rmSync(d) } f('a')", "fs.rmSync(a)");
+    has("python", "import subprocess\ndef run(c):\n  subprocess.run(c)\nrun('ls')", "subprocess.run(ls)");
+    for other in ["clean('a')\nmap(clean, x)", "p = 'a'\nclean('a')", "clean(*x)", "clean(y)"] {
+        has("python", &format!("{clean}{other}"), "shutil.rmtree(?)");
+    }
+    has("python", &format!("{clean}clean('a')\nclean(y)"), "shutil.rmtree(?)");
+}
