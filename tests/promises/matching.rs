@@ -505,3 +505,25 @@ fn a_glob_that_is_written_to_is_held_against_what_it_may_stand_for() {
         assert_eq!(tier(line), expected, "{line}");
     }
 }
+
+#[test]
+fn the_temp_directory_of_a_fresh_container_is_nobodys_and_the_project_is_not_in_it() {
+    for line in ["docker run --rm alpine sh -c 'rm -rf /tmp/*'", "docker run alpine rm -rf /tmp/a*"] {
+        assert!(tier(line) <= Tier::Low, "{line}");
+    }
+    for line in [
+        "docker run --rm alpine rm -rf /tmp",
+        "docker run --rm alpine sh -c 'rm -rf /t*/x'",
+        "docker run --rm -v /tmp:/tmp alpine sh -c 'rm -rf /tmp/*'",
+        "docker exec web sh -c 'rm -rf /srv/*'",
+    ] {
+        assert!(tier(line) >= Tier::High, "{line}");
+    }
+}
+
+#[test]
+fn the_keys_that_open_an_account_are_known_by_where_they_lie() {
+    for line in ["cat k >> .ssh/authorized_keys", "ssh web1 'cat >> .ssh/authorized_keys' < k"] {
+        assert_eq!(tier(line), Tier::High, "{line}");
+    }
+}

@@ -80,6 +80,12 @@ impl PathClasses {
         Self(self.0 | 1 << class as u8)
     }
 
+    /// All but `class`.
+    #[must_use]
+    pub const fn without(self, class: PathClass) -> Self {
+        Self(self.0 & !(1 << class as u8))
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {

@@ -216,8 +216,11 @@ impl Scanner<'_> {
 
     /// A slash begins a regular expression where no value stands in front of it.
     fn may_be_pattern(&self) -> bool {
-        !self.after_value()
-            || matches!(self.tokens.last(), Some(Token::Name(name)) if name == "return" || name == "split")
+        const BEFORE: [&str; 16] = [
+            "return", "split", "if", "unless", "while", "until", "when", "case", "and", "or", "not", "grep", "map",
+            "in", "elsif", "puts",
+        ];
+        !self.after_value() || matches!(self.tokens.last(), Some(Token::Name(name)) if BEFORE.contains(&name.as_str()))
     }
 
     fn pattern(&mut self) {

@@ -39,6 +39,15 @@ fn python_calls_are_seen_through_imports_and_variables() {
 
 #[test]
 fn text_that_is_printed_is_no_call() {
+    for (language, text) in [
+        ("perl", "print if /unlink a|rmtree/ and not /system b/;"),
+        ("ruby", "puts l unless l if /unlink a|rmtree/"),
+        ("perl", "my @b = grep /unlink a/, @l;"),
+    ] {
+        let all = seen(language, text);
+        assert!(!all.iter().any(|call| call.starts_with("unlink") || call.starts_with("system")), "{all:?} of {text}");
+    }
+    has("perl", "unlink 'a' if /x/ and 4 / 2;", "unlink(a)");
     assert_eq!(seen("python", "print(\"os.system('rm -rf /')\")"), ["print(os.system('rm -rf /'))"]);
     assert_eq!(seen("python", "# os.system('x')\nx = 1"), [""; 0]);
     assert_eq!(seen("js", "// fs.rmSync('x')\n/* rm() */ const a = 'rm(1)'"), [""; 0]);

@@ -85,13 +85,18 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     all.then_some("the place worked in lies in the temp directory")
 }
 
-/// Below the temp directory of a machine that cannot be asked.
+/// Below the temp directory of a machine that cannot be asked. A glob may stand at the end: nobody else makes links there.
 fn is_temp_by_name(path: &NormalPath) -> bool {
+    let below = match path.relation("/tmp") {
+        Relation::Below => path.components.len() - 1,
+        // `/tmp/*`
+        Relation::Same if path.everything => path.components.len(),
+        _ => return false,
+    };
     path.start == Start::Root
         && !path.dynamic
-        && path.components.len() > 1
-        && path.components.iter().all(|component| component.glob.is_none() && !component.unknown)
-        && matches!(path.relation("/tmp"), Relation::Below)
+        && path.components.iter().all(|component| !component.unknown)
+        && path.components.iter().take(below).all(|component| component.glob.is_none())
 }
 
 /// Whether a command of the line mounts places of this machine into a container.

@@ -180,6 +180,10 @@ impl<'a> Seen<'a> {
             let scene = view.scene;
             let cwd = view.act.cwd.as_deref();
             let classes = scene.placer.classes(&self.operand.value, cwd, scene.catalog, scene.inquiry);
+            // The project lies on this machine.
+            if view.act.remote.is_some() {
+                return classes.without(PathClass::ProjectRoot).without(PathClass::ProjectParent);
+            }
             let classes = classes.and(self.behind_links(view).unwrap_or_default());
             // Taken away with the directory that holds them, guard's own files are gone as well.
             let takes = view.act.verb == Verb::Effect(Effect::Move) && view.act.remote.is_none();
