@@ -95,7 +95,7 @@ impl Desk {
         let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
         let is_above = |name: String| above.contains(&name);
         Ok(if caller.session.root == pending.root {
-            Some("the session that asked does not answer")
+            Some("the session that asked may not answer: use another terminal")
         } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
             Some("a process that stands above the command that asked stands above this terminal too")
         } else {

@@ -165,10 +165,10 @@ impl Talk<'_> {
             return Err(why);
         }
         if pending.user == self.user() && !self.house.service.own_requests {
-            return Err("the account that asked does not answer".to_owned());
+            return Err("the account that asked may not answer: another one does".to_owned());
         }
         if pending.root == self.peer.caller.session.root {
-            return Err("the session that asked does not answer".to_owned());
+            return Err("the session that asked may not answer: use another terminal".to_owned());
         }
         let queue = self.queue()?;
         let above = told(queue.whole(&pending.id))?.map_or_else(Vec::new, |whole| whole.above);
