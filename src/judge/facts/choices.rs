@@ -7,11 +7,12 @@ use super::walk::Walker;
 impl Walker<'_> {
     /// Runs a walk once for each value of the variables that it looks up and that have several.
     pub fn choices(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
+        let values = |name: &String| state.variables.get(name).map_or(0, |variable| variable.values.len());
         let several: Vec<(String, usize)> = state
-            .variables
+            .several
             .iter()
-            .filter(|(name, variable)| variable.values.len() > 1 && !state.chosen.contains_key(*name))
-            .map(|(name, variable)| (name.clone(), variable.values.len()))
+            .map(|name| (name.clone(), values(name)))
+            .filter(|(name, values)| *values > 1 && !state.chosen.contains_key(name))
             .collect();
         if several.is_empty() {
             run(self, state);

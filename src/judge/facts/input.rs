@@ -177,6 +177,7 @@ fn bind(state: &mut State, name: &str, values: Vec<Bound>, more: Option<Value>) 
     state.set_scalar(name, Value::default());
     if let Some(variable) = state.variables.get_mut(name) {
         variable.values = different;
+        state.several.insert(name.to_owned());
     }
 }
 

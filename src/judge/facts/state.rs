@@ -78,6 +78,8 @@ pub(super) struct Defined {
 pub(super) struct State {
     /// What the line set; what is not here comes from the environment.
     pub variables: BTreeMap<String, Variable>,
+    /// The variables that had several values at some time: all others have one, and need not be looked at.
+    pub several: BTreeSet<String>,
     pub zero: Value,
     pub positional: Vec<Value>,
     pub functions: BTreeMap<String, Rc<Defined>>,
@@ -296,6 +298,9 @@ impl State {
                     _ => all,
                 });
                 values = vec![Bound::Scalar(unknown(UnknownReason::Other("one of many values"), taint))];
+            }
+            if values.len() > 1 {
+                self.several.insert(name.clone());
             }
             let kept = ours.or(theirs);
             let variable = Variable {
