@@ -164,8 +164,6 @@ fn what_mktemp_made_stays_so_whoever_hands_it_on() {
             "read -r d <<< \"$(mktemp -d)\"; rm -rf \"$d\"",
             "mktemp -d | xargs rm -rf",
             "mktemp -d | while read d; do rm -rf \"$d\"; done",
-            "d=$(mktemp -d); rm -rf \"$d\"/*",
-            "d=$(mktemp -d); for f in \"$d\"/*; do rm -rf \"$f\"; done",
             "d=$(mktemp -d); find \"$d\" -name '*.o' | xargs rm -f",
             "d=$(mktemp -d); ls \"$d\" | xargs -I{} rm -rf \"$d/{}\"",
             "f=$(mktemp); mv $f $f.c; rm -f $f.c",
@@ -190,6 +188,9 @@ fn what_mktemp_made_stays_so_whoever_hands_it_on() {
             "T=src; trap 'rm -rf \"$T\"' EXIT; T=$(mktemp -d)",
             "t=$(tr -dc a-z/ < /dev/urandom | head -c 8); rm -rf /tmp/$t",
             "rm -rf \"$TMPDIR\"/*",
+            "d=$(mktemp -d); rm -rf \"$d\"/*",
+            "d=$(mktemp -d /does-not-exist/x.XXXX); rm -rf \"$d\"/*",
+            "d=$(mktemp -d); for f in \"$d\"/*; do rm -rf \"$f\"; done",
         ],
         |tier| tier >= Tier::Medium,
     );

@@ -393,8 +393,8 @@ fn without_unset(value: &Value) -> Value {
     // Nobody keeps anything under such a name in the root: only what is left of it whole does harm.
     let is_temporary = |piece: &Piece| match piece {
         Piece::Unknown(Unknown { why: UnknownReason::Variable(name), .. }) => name == "TMPDIR",
-        // What `mktemp` printed is a name.
-        Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { variable: true }),
+        // Where `mktemp` cannot make anything it prints nothing.
+        Piece::Unknown(Unknown { why, .. }) => matches!(why, UnknownReason::Temporary { .. }),
         Piece::Text(_) | Piece::Glob(_) => false,
     };
     let is_unset = |piece: &Piece| {
