@@ -87,6 +87,20 @@ const GO_TOOLS: [&str; 19] = [
     "vet",
 ];
 
+/// A program that is run, with what was read of its arguments.
+#[derive(Clone, Copy)]
+struct Ran<'a> {
+    name: &'a str,
+    reading: &'a Reading,
+    args: &'a [Field],
+    span: Span,
+}
+
+/// Whether a name is one of several that blanks part.
+fn is_among(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
+}
+
 /// Whether a word is one of these, or an option.
 fn names_any(word: Option<&Field>, names: &[&str]) -> bool {
     word.and_then(|field| field.value.known()).is_some_and(|word| word.starts_with('-') || names.contains(&&*word))
@@ -113,15 +127,16 @@ impl Walker<'_> {
         if frame.remote.is_some() || reading.dry_run {
             return;
         }
-        self.project_code(state, frame, name, reading, args, span);
+        let ran = Ran { name, reading, args, span };
+        self.project_code(state, frame, ran);
         self.fetches(state, frame, name, args);
         self.unpacks(state, frame, name, reading);
-        self.loads(state, frame, name, reading, args, span);
-        self.operands_in_files(state, frame, name, reading, args, span);
+        self.loads(state, frame, ran);
+        self.operands_in_files(state, frame, ran);
         if !self.files.is_empty() && (reading.compiles || fetched::builds(name)) {
             self.built(state);
         }
-        self.tasks_of_the_line(state, frame, name, reading, span);
+        self.tasks_of_the_line(state, frame, ran);
         match name {
             "git" => {
                 self.git_settings(state, frame, args, env, span);
@@ -135,7 +150,7 @@ impl Walker<'_> {
                 self.package_program(state, frame, name, program, reading, args, span);
             }
             "docker" | "podman" | "nerdctl" | "finch" | "docker-compose" | "podman-compose" => {
-                self.entrypoint(state, frame, name, reading, args, span);
+                self.entrypoint(state, frame, ran);
             }
             "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
             "just" => self.recipe(state, frame, name, Kind::Just, reading, span),

@@ -4,13 +4,13 @@
 //! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
 //! what is a word of another kind names no program, or one that does nothing.
 
+use super::{Ran, is_among};
 use crate::judge::facts::act::Value;
-use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::state::{Build as _, State};
 use crate::judge::facts::walk::Walker;
 use crate::judge::syntax;
-use crate::judge::syntax::tree::{Dialect, Span};
+use crate::judge::syntax::tree::Dialect;
 
 /// Programs, the files that tell them what to run, and whether that is a task among others that is asked for by name. `*`
 /// ends a name.
@@ -41,14 +41,8 @@ const MAX_LINES: usize = 200;
 impl Walker<'_> {
     /// Walks the commands in what the line wrote for a runner to run.
     #[inline(never)]
-    pub(super) fn tasks_of_the_line(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        reading: &Reading,
-        span: Span,
-    ) {
+    pub(super) fn tasks_of_the_line(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, span, .. } = ran;
         if self.files.is_empty() {
             return;
         }
@@ -57,7 +51,7 @@ impl Walker<'_> {
         else {
             return;
         };
-        for (_, files, by_name) in RUNNERS.iter().filter(|(names, ..)| names.split(' ').any(|known| known == name)) {
+        for (_, files, by_name) in RUNNERS.iter().filter(|(names, ..)| is_among(names, name)) {
             for file in files.split(' ') {
                 for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
                     let Some(text) =

@@ -1,26 +1,18 @@
 //! Containers that are started with another program than the image's own: what stands behind the image is its arguments.
 
+use super::Ran;
 use crate::judge::facts::act::{Remote, RemoteKind};
 use crate::judge::facts::arguments::{Arg, InnerCommand, InnerText, Reading};
-use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::state::State;
 use crate::judge::facts::walk::Walker;
 use crate::judge::rules::model::Added;
-use crate::judge::syntax::tree::Span;
 
 impl Walker<'_> {
     /// `docker run --entrypoint PROGRAM IMAGE ARGUMENT…`
     #[inline(never)]
-    pub(super) fn entrypoint(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        reading: &Reading,
-        args: &[Field],
-        span: Span,
-    ) {
+    pub(super) fn entrypoint(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, args, span } = ran;
         let Some(flag) = reading.flags.iter().rev().find(|flag| flag.name == "--entrypoint") else { return };
         let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
         let Some(image) = reading.operands.first() else { return };

@@ -1,13 +1,12 @@
 //! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
 
+use super::{Ran, is_among};
 use crate::judge::facts::act::{OpaqueReason, Taint, UnknownReason, Value};
-use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::redirect::absolute;
 use crate::judge::facts::state::{Build as _, State, unknown};
 use crate::judge::facts::walk::Walker;
-use crate::judge::syntax::tree::Span;
 
 /// What stands behind a directory for files in it whose names nothing says.
 pub(in crate::judge::facts) const UNNAMED: &str = "/*";
@@ -155,7 +154,7 @@ const SOURCES: [(&str, &str); 13] = [
 
 /// Whether a program builds a project, so that what is new there may come of that.
 pub(super) fn builds(name: &str) -> bool {
-    RUNNERS.iter().any(|(names, _)| !names.starts_with('-') && names.split(' ').any(|known| known == name))
+    RUNNERS.iter().any(|(names, _)| !names.starts_with('-') && is_among(names, name))
 }
 
 impl Walker<'_> {
@@ -243,19 +242,12 @@ impl Walker<'_> {
 
     /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
     #[inline(never)]
-    pub(super) fn project_code(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        reading: &Reading,
-        args: &[Field],
-        span: Span,
-    ) {
+    pub(super) fn project_code(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, args, span } = ran;
         if self.files.is_empty() {
             return;
         }
-        let Some((names, subs)) = RUNNERS.iter().find(|(names, _)| names.split(' ').any(|known| known == name)) else {
+        let Some((names, subs)) = RUNNERS.iter().find(|(names, _)| is_among(names, name)) else {
             return;
         };
         let words = || args.iter().filter_map(|field| field.value.known());

@@ -1,8 +1,8 @@
 //! Code that a program reads beside its script, or by a name that is no file's: modules, preloads, settings that are
 //! commands.
 
+use super::{Ran, is_among};
 use crate::judge::facts::act::{Operand, Taint, Value};
-use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::builtins::within;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
@@ -55,17 +55,10 @@ const MAX_SETTINGS: usize = 256;
 impl Walker<'_> {
     /// Walks what a program loads.
     #[inline(never)]
-    pub(super) fn loads(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        reading: &Reading,
-        args: &[Field],
-        span: Span,
-    ) {
+    pub(super) fn loads(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, args, span } = ran;
         for (names, options, language, ends) in PRELOADS.iter().filter(|_| !reading.flags.is_empty()) {
-            if !names.split(' ').any(|known| known == name) {
+            if !is_among(names, name) {
                 continue;
             }
             let given = reading.flags.iter().filter(|flag| options.split(' ').any(|option| option == flag.name));

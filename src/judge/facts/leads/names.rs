@@ -1,15 +1,13 @@
 //! Programs that are given their operands in a file: the same program with them as operands.
 
+use super::{Ran, is_among};
 use crate::judge::facts::act::{Operand, UnknownReason, Value};
-use crate::judge::facts::arguments::Reading;
-use crate::judge::facts::expand::Field;
 use crate::judge::facts::found;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::question::FileFacts;
 use crate::judge::facts::redirect::absolute;
 use crate::judge::facts::state::{Build as _, State, unknown};
 use crate::judge::facts::walk::Walker;
-use crate::judge::syntax::tree::Span;
 
 /// Programs with the option that names the file; without a value the names come in on standard input.
 const LISTS: [(&str, &str); 4] =
@@ -18,19 +16,12 @@ const LISTS: [(&str, &str); 4] =
 impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
     #[inline(never)]
-    pub(super) fn operands_in_files(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        name: &str,
-        reading: &Reading,
-        args: &[Field],
-        span: Span,
-    ) {
+    pub(super) fn operands_in_files(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, args, span } = ran;
         if reading.flags.is_empty() {
             return;
         }
-        let Some((_, option)) = LISTS.iter().find(|(names, _)| names.split(' ').any(|known| known == name)) else {
+        let Some((_, option)) = LISTS.iter().find(|(names, _)| is_among(names, name)) else {
             return;
         };
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == *option) else { return };
