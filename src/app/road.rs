@@ -17,7 +17,7 @@ use super::keeper::Keeper;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
-use crate::judge::approved::Grant;
+use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::facts::question::{Answers, Question};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::policy::{Decision, Policy, Standing, decide};
@@ -209,10 +209,10 @@ impl Road {
 
     /// What the command would do in this session's standing, anew: for what somebody said yes to a while ago.
     #[must_use]
-    pub fn judge_again(&self, invocation: &Invocation) -> Judgment {
+    pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
         let mut fresh = self.work_out(invocation);
         fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy());
-        fresh
+        Rejudged::just_now(fresh)
     }
 
     /// Judges a command, weighs it against the session's past, and decides.

@@ -17,7 +17,7 @@ use super::keeper::Keeper;
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
-use crate::judge::approved::{Approved, Receipt};
+use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
@@ -60,10 +60,7 @@ pub fn settle(road: &Road, invocation: Invocation, manner: Manner, inherited: &m
         }
         Decision::Ask(_) | Decision::Refuse(_) if manner.unasked => Err(exit::NOT_UNASKED),
         Decision::Ask(prompt) if manner.yes && may_say_yes(road, &invocation, &prompt) => {
-            match Approved::by_person(invocation, &judgment, &judgment, Basis::YesInAdvance) {
-                Ok(approved) => at_once(road, approved, &judgment, manner),
-                Err(refusal) => Err(say(&refusal, &judgment.risk)),
-            }
+            at_once(road, Approved::in_advance(invocation, &judgment, Advance::OwnYes), &judgment, manner)
         }
         Decision::Ask(prompt) => match by_host(road, &invocation, &judgment) {
             Some(ready) => Ok(ready),
@@ -109,7 +106,7 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
     }
     let folder = hook::physical(&invocation.cwd);
     let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
-    let approved = Approved::by_person(invocation.clone(), judgment, judgment, Basis::Host).ok()?;
+    let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
     let row = IntentRow::plain(
         Timestamp::now(),
         invocation,
@@ -161,7 +158,7 @@ fn with_a_person(
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
         return Err(refuse(road, &invocation, judgment, &refusal, answer));
     }
-    let approved = match Approved::by_person(invocation.clone(), judgment, &fresh, Basis::Person) {
+    let approved = match Approved::by_person(invocation.clone(), judgment, &fresh) {
         Ok(approved) => approved,
         Err(refusal) => return Err(refuse(road, &invocation, judgment, &refusal, answer)),
     };

@@ -148,21 +148,58 @@ impl Approved {
         Self { invocation, basis: cleared.basis().clone(), digest }
     }
 
-    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` one with
-    /// new answers from just before the run.
+    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` the one that
+    /// was made after the answer.
     ///
     /// # Errors
     /// [`Refusal::Changed`] when the two differ in anything that the approval was given for.
-    pub fn by_person(
-        invocation: Invocation,
-        shown: &Judgment,
-        fresh: &Judgment,
-        basis: Basis,
-    ) -> Result<Self, Refusal> {
-        if let Some(what) = shown.difference(fresh) {
+    pub fn by_person(invocation: Invocation, shown: &Judgment, fresh: &Rejudged) -> Result<Self, Refusal> {
+        if let Some(what) = shown.difference(&fresh.0) {
             return Err(Refusal::Changed { what });
         }
-        let digest = invocation.digest(&fresh.facts.expanded);
-        Ok(Self { invocation, basis, digest })
+        let digest = invocation.digest(&fresh.0.facts.expanded);
+        Ok(Self { invocation, basis: Basis::Person, digest })
+    }
+
+    /// What runs on a yes that was given before it was judged here: nothing was shown, so there is nothing to compare.
+    #[must_use]
+    pub fn in_advance(invocation: Invocation, judgment: &Judgment, yes: Advance) -> Self {
+        let basis = match yes {
+            Advance::OwnYes => Basis::YesInAdvance,
+            Advance::Host => Basis::Host,
+        };
+        let digest = invocation.digest(&judgment.facts.expanded);
+        Self { invocation, basis, digest }
     }
 }
+
+/// A yes that was given before a command was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// A person's own, on their command line (`--yes`).
+    OwnYes,
+    /// That of a person whom an agent's own prompt asked on guard's behalf.
+    Host,
+}
+
+/// A judgment that was made after a person answered, with new answers of the world. It is a type of its own so that what
+/// was on the card cannot stand in for it.
+#[derive(Debug)]
+pub struct Rejudged(Judgment);
+
+impl Rejudged {
+    /// What was judged just now.
+    #[must_use]
+    pub const fn just_now(judgment: Judgment) -> Self {
+        Self(judgment)
+    }
+
+    /// The judgment.
+    #[must_use]
+    pub const fn judgment(&self) -> &Judgment {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

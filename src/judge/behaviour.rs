@@ -49,3 +49,6 @@ pub fn weigh(risk: Risk, standing: &Standing, policy: &Policy) -> Risk {
     }
     risk.within(all)
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,8 @@ pub mod risk;
 pub mod rules;
 pub mod shape;
 pub mod syntax;
+#[cfg(test)]
+mod testing;
 pub mod tier;
 
 /// How often questions are answered before the rest gets the stricter reading.

@@ -254,3 +254,6 @@ pub struct Above {
     /// The tier that was on the card.
     pub tier: Tier,
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,3 +115,6 @@ impl Risk {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,3 +42,6 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
     let shape = shapes.join(" ; ");
     ((!shape.is_empty()).then_some(shape), true)
 }
+
+#[cfg(test)]
+mod tests;

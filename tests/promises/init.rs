@@ -7,6 +7,7 @@ use guard::channel::terminal::READING;
 
 use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
+use crate::harness::tools;
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 const FLAGGED: &str = "git push --force origin main";
@@ -114,9 +115,10 @@ fn home() -> Home {
 
 /// The same in each of these shells, at once: most of it is waiting.
 fn each(shells: &[&'static str], promise: impl Fn(&'static str) + Sync) {
+    let (promise, here) = (&promise, tools::installed(shells));
     std::thread::scope(|scope| {
-        for shell in shells {
-            scope.spawn(|| promise(shell));
+        for shell in here {
+            scope.spawn(move || promise(shell));
         }
     });
 }
@@ -291,6 +293,9 @@ fn a_guard_that_cannot_be_asked_lets_nothing_run() {
         ("zsh", "_guard_program=/nonexistent"),
         ("fish", "set -g __guard_program /nonexistent"),
     ] {
+        if !tools::is_installed(shell) {
+            continue;
+        }
         let mut typed = Typed::new(shell, "", variable);
         typed.terminal.send("mark never\r");
         typed.terminal.wait_for("was not judged and does not run");
@@ -302,6 +307,9 @@ fn a_guard_that_cannot_be_asked_lets_nothing_run() {
 #[test]
 fn guard_under_a_shells_name_loads_itself_behind_the_persons_own_files() {
     for (shell, file) in [("bash", ".bashrc"), ("zsh", ".zshrc")] {
+        if !tools::is_installed(shell) {
+            continue;
+        }
         for name in [shell.to_owned(), format!("-{shell}")] {
             let home = home();
             let bin = home.path("bin");

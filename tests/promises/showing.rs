@@ -5,12 +5,12 @@ use std::process::Command;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{Terminal, ended};
+use crate::harness::tools;
 
 /// A script of the demonstration, in a home of its own. `None` where it cannot be played.
 fn demonstration(home: &Home, script: &str) -> Option<Command> {
     for tool in ["tmux", "git", "python3"] {
-        if !Path::new("/usr/bin").join(tool).exists() {
-            eprintln!("skipped: no {tool} here");
+        if !tools::is_installed(tool) {
             return None;
         }
     }

@@ -130,7 +130,7 @@ fn elsewhere(
         }
     };
     let fresh = road.judge_again(invocation);
-    Approved::by_person(invocation.clone(), judgment, &fresh, Basis::Person).map(|_| by)
+    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
 }
 
 /// How long it may wait: as the policy says, and no longer than leaves time to answer.

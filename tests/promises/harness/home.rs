@@ -86,16 +86,18 @@ impl Home {
     }
 
     /// Runs a script as root of a namespace of its own, where `mount` mounts, with guard, the folder of the record and
-    /// the flagged command as its arguments. `None` where the system does not let us.
+    /// the flagged command as its arguments. A home of root that this account may not read is an empty one there. `None`
+    /// where the system does not let us.
     pub fn in_a_namespace(&self, script: &str) -> Option<Output> {
         let mut probe = self.program("unshare");
         let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
         if !able.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: no namespaces here");
+            super::tools::skip("namespaces cannot be made here");
             return None;
         }
         let mut command = self.program("unshare");
-        command.args(["-Urm", "sh", "-ec", script, env!("CARGO_BIN_EXE_guard")]).arg(self.data()).args(FLAGGED);
+        let script = format!("[ -x /root ] || mount -t tmpfs none /root\n{script}");
+        command.args(["-Urm", "sh", "-ec", &script, env!("CARGO_BIN_EXE_guard")]).arg(self.data()).args(FLAGGED);
         Some(command.output().unwrap())
     }
 

@@ -11,7 +11,7 @@ fn play(home: &Home, plugin: Plugin, guard: &str, script: &str) -> Option<String
     let node = std::env::var_os("PATH")
         .and_then(|path| std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file()));
     let Some(node) = node else {
-        eprintln!("skipped: there is no node here");
+        crate::harness::tools::skip("node is not installed");
         return None;
     };
     std::fs::write(home.path("plugin.mjs"), plugin.source(guard)).unwrap();

@@ -39,7 +39,7 @@ fn writes(home: &Home) -> String {
 fn it_is_told_once_what_waits_and_no_secret_of_it() {
     let home = home();
     let script = format!(
-        "printf '%s\\n' \"$1\" >> '{0}'; cat >> '{0}'; env >> '{1}'; pwd >> '{1}'",
+        "env >> '{1}'; pwd >> '{1}'; printf '%s\\n' \"$1\" >> '{0}'; cat >> '{0}'",
         home.path("told").display(),
         home.path("env").display()
     );

@@ -46,7 +46,7 @@ impl Machine {
     /// A machine with these lines in `[service]`, whose service does not run yet.
     pub fn with(lines: &str) -> Option<Self> {
         if !nix::unistd::geteuid().is_root() || !able() {
-            eprintln!("skipped: only root can act as several accounts, and here it may not");
+            crate::harness::tools::skip("only root can become several accounts, and here it may not");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::snippets;
 use crate::harness::home::Home;
+use crate::harness::tools;
 
 /// A folder with guard under the names of shells, in a home where nothing is asked.
 pub struct Shims {
@@ -224,7 +225,7 @@ fn a_script_knows_itself_by_its_path() {
 #[test]
 fn somebody_who_writes_a_command_and_waits_for_its_answer_gets_it() {
     use std::io::{BufRead as _, BufReader};
-    for name in ["bash", "sh", "zsh"] {
+    for name in tools::installed(&["bash", "sh", "zsh"]) {
         let shims = Shims::new(Home::that_asks_nobody());
         let mut command = shims.guard(name);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

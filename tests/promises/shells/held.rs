@@ -2,6 +2,7 @@
 
 use super::alike::{Shims, fed, from_file, run};
 use crate::harness::home::Home;
+use crate::harness::tools;
 
 fn said(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -14,6 +15,9 @@ fn a_flagged_command_runs_in_none_of_the_ways_that_a_shell_takes_one() {
     let script = shims.home.path("work/push.sh");
     std::fs::write(&script, flagged).unwrap();
     for name in ["bash", "sh", "zsh", "guard-sh", "-bash"] {
+        if name == "zsh" && !tools::is_installed(name) {
+            continue;
+        }
         for call in [
             &["-c", flagged][..],
             &["-ec", flagged, "zero"],
@@ -66,7 +70,7 @@ fn a_refused_script_ends_with_its_trap_run_and_its_input_unread() {
 #[test]
 fn data_that_looks_like_a_command_is_data() {
     let shims = Shims::new(Home::new());
-    for name in ["bash", "zsh", "sh"] {
+    for name in tools::installed(&["bash", "zsh", "sh"]) {
         let output =
             fed(shims.guard(name), b"read -r line\ngit push --force origin main\necho \"$line\"\ncat\nrm -rf /\n");
         assert_eq!(output.stdout, b"git push --force origin main\nrm -rf /\n", "{name}: {}", said(&output));
@@ -192,6 +196,9 @@ fn nobody_writes_an_agents_snapshot_but_the_agent() {
 #[test]
 fn history_makes_no_other_command_of_what_was_judged() {
     for (name, history) in [("bash", "!-2 !-1:$ origin main"), ("zsh", "!-2 !-1:$ origin main")] {
+        if !tools::is_installed(name) {
+            continue;
+        }
         let shims = Shims::new(Home::new());
         let mut shell = shims.guard(name);
         shell.arg("-i");

@@ -1,0 +1,66 @@
+//! Values for the unit tests of what decides: a finding, a risk, a judgment and an invocation with nothing special.
+
+use std::path::PathBuf;
+
+use super::Judgment;
+use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use super::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use super::syntax::tree::Span;
+
+/// A finding of this rule and tier that weighs what its tier does.
+pub fn finding(rule: &str, tier: Tier) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        tier,
+        weight: Weight::of_tier(tier),
+        reversibility: Reversibility::Soft,
+        reason: "because".to_owned(),
+        instead: None,
+        span: Span::new(0, 1),
+        touches: Vec::new(),
+        deny: false,
+        yolo: false,
+        approvals: 1,
+        notes: Vec::new(),
+        lowered: None,
+        act: None,
+    }
+}
+
+/// A judgment with one finding of this tier, which a grant may cover.
+pub fn judgment(tier: Tier) -> Judgment {
+    of(vec![finding("a.rule", tier)])
+}
+
+/// A judgment with these findings, which a grant may cover.
+pub fn of(findings: Vec<Finding>) -> Judgment {
+    Judgment {
+        risk: Risk::join(Tier::Low, findings, Vec::new()),
+        shape: Some("git push --force".to_owned()),
+        may_grant: true,
+        ..Judgment::default()
+    }
+}
+
+/// These arguments, from this origin, in `/home/ada/project`.
+pub fn argv(origin: Origin, words: &[&str]) -> Invocation {
+    of_request(origin, Request::Argv(words.iter().map(Into::into).collect()))
+}
+
+/// This line for bash, from this origin, in `/home/ada/project`.
+pub fn line(origin: Origin, text: &str) -> Invocation {
+    of_request(origin, Request::Line(Line::of_bash(text)))
+}
+
+fn of_request(origin: Origin, request: Request) -> Invocation {
+    Invocation {
+        request,
+        cwd: PathBuf::from("/home/ada/project"),
+        env: Environment::default(),
+        home: None,
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin,
+        session: Session::default(),
+    }
+}

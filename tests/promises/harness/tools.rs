@@ -1,0 +1,123 @@
+//! The programs that tests drive and a machine may lack. A test whose tool is missing is left out and named at the end
+//! of the run; with `GUARD_TESTS_NEED_ALL_TOOLS` set, as in CI, the run fails instead.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+
+/// Which tests need which program. A test is named by the beginning of its path, as `cargo test` prints it.
+const NEEDS: &[(&str, &[&str])] = &[
+    (
+        "git",
+        &[
+            "corpus::dangerous_commands",
+            "evidence::",
+            "git::",
+            "identity::an_agent_may_write_over",
+            "matching::",
+            "partly::",
+            "queue::asking::the_demonstration",
+            "repositories::",
+        ],
+    ),
+    ("make", &["shells::machine::a_project_is_built_by_make"]),
+    ("mandoc", &["documents::mandoc_warns"]),
+    ("pgrep", &["service::standing_up::"]),
+    ("python3", &["service::"]),
+    ("shfmt", &["syntax::oracles::"]),
+    ("ssh-keygen", &["approvers::an_ssh_key_signs", "approvers::several::"]),
+    ("systemd-analyze", &["service::standing_up::the_unit_names"]),
+    ("fish", &["init::a_function_of_the_same_name_as_one_of_fish"]),
+    (
+        "zsh",
+        &[
+            "init::what_only_the_shell_takes_for_whole",
+            "init::what_others_hang_on_a_line",
+            "shells::alike::zsh_and_guard",
+            "syntax::executions::what_zsh_runs",
+        ],
+    ),
+];
+
+/// What tests that ran left out, and why.
+static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Where a program of this name lies: in a directory of PATH, or where tests that set PATH look for it.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/bin", "/bin", "/usr/sbin", "/sbin"].map(PathBuf::from))
+        .map(|directory| directory.join(program))
+        .find(|file| file.is_file())
+}
+
+/// Whether a program is installed. Where it is not, the end of the run names the test that goes on without it.
+pub fn is_installed(program: &str) -> bool {
+    let here = find(program).is_some();
+    if !here {
+        skip(&format!("{program} is not installed"));
+    }
+    here
+}
+
+/// Those of these programs that are installed.
+pub fn installed<'a>(programs: &[&'a str]) -> Vec<&'a str> {
+    programs.iter().copied().filter(|program| is_installed(program)).collect()
+}
+
+/// Has the end of the run say that a part of this test was left out, and why.
+pub fn skip(why: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    SKIPPED.lock().unwrap().push(format!("skipped: {why}: a part of {test}"));
+}
+
+/// The tests that this machine cannot run. The first call has them named when the process ends.
+pub fn left_out() -> Vec<&'static str> {
+    // SAFETY: the function takes nothing, returns nothing and does not unwind.
+    unsafe { libc::atexit(report) };
+    OWNER.store(std::process::id(), std::sync::atomic::Ordering::Relaxed);
+    let missing = NEEDS.iter().filter(|(program, _)| find(program).is_none());
+    missing.flat_map(|(_, tests)| tests.iter().copied()).collect()
+}
+
+/// Tests fork: only the process that ran them reports.
+static OWNER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+extern "C" fn report() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let asks = arguments.iter().any(|word| word == "--list" || word == "--exact");
+    if asks || OWNER.load(std::sync::atomic::Ordering::Relaxed) != std::process::id() {
+        return;
+    }
+    let mut lines = Vec::new();
+    for (program, tests) in NEEDS.iter().filter(|(program, _)| find(program).is_none()) {
+        lines.extend(names(tests).into_iter().map(|test| format!("skipped: {program} is not installed: {test}")));
+    }
+    if let Ok(mut skipped) = SKIPPED.lock() {
+        lines.append(&mut skipped);
+    }
+    lines.sort();
+    lines.dedup();
+    if lines.is_empty() {
+        return;
+    }
+    eprintln!("{}", lines.join("\n"));
+    if std::env::var_os("GUARD_TESTS_NEED_ALL_TOOLS").is_some() {
+        eprintln!("{} tests were skipped, and none may be here", lines.len());
+        // SAFETY: the process ends either way; handlers that were registered before this one are not wanted.
+        unsafe { libc::_exit(1) };
+    }
+}
+
+/// The names of those tests of this run that begin with one of these.
+fn names(tests: &[&str]) -> Vec<String> {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    while let Some(at) = arguments.iter().position(|word| word == "--skip") {
+        arguments.drain(at..(at + 2).min(arguments.len()));
+    }
+    arguments.push("--list".to_owned());
+    let list = std::env::current_exe().and_then(|program| Command::new(program).args(arguments).output());
+    let text = list.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let all = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    all.filter(|name| tests.iter().any(|test| name.contains(test))).map(str::to_owned).collect()
+}
