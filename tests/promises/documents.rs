@@ -117,7 +117,9 @@ fn the_completions_are_made_from_the_command_line() {
 /// The documents that are written by hand.
 fn documents() -> Vec<(String, Shown)> {
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();
-    let mut all = vec![("README.md".to_owned(), Shown::in_markdown(&read("README.md")))];
+    let mut all: Vec<_> = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md"]
+        .map(|page| (page.to_owned(), Shown::in_markdown(&read(page))))
+        .into();
     all.extend(pages().into_iter().map(|page| {
         let shown = Shown::in_mdoc(&read(&page));
         (page, shown)
@@ -149,15 +151,21 @@ fn every_command_that_a_document_shows_is_one() {
         for option in &shown.options {
             assert!(shown::is_option(option), "{name} shows {option}, which no verb has");
         }
-        let least = if name == "man/guard-patterns.5" { 4 } else { 20 };
+        let least = match name.as_str() {
+            "CONTRIBUTING.md" | "man/guard-patterns.5" => 4,
+            "SECURITY.md" | "docs/architecture.md" => 1,
+            _ => 20,
+        };
         assert!(shown.commands.len() >= least, "{name} shows hardly any command: {:?}", shown.commands);
     }
 }
 
 #[test]
 fn every_key_that_a_document_names_is_one() {
-    // What guard-patterns(5) names are keys of pattern files; tests/promises/patterns.rs looks at those.
-    for (name, shown) in documents().into_iter().filter(|(name, _)| name != "man/guard-patterns.5") {
+    // What guard-patterns(5) and CONTRIBUTING name are keys of pattern files; tests/promises/patterns.rs looks at those.
+    let of_patterns = ["man/guard-patterns.5", "CONTRIBUTING.md"];
+    let configures = |name: &str| !of_patterns.contains(&name) && (name == "README.md" || name.starts_with("man/"));
+    for (name, shown) in documents().into_iter().filter(|(name, _)| configures(name)) {
         for key in &shown.keys {
             assert!(shown::is_key(key), "{name} names {key}, which is no key of the configuration");
         }
@@ -215,6 +223,24 @@ fn mandoc_warns_of_nothing_in_the_pages_that_are_written_by_hand() {
 fn the_readme_names_the_test_command() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.lines().any(|line| line.starts_with("cargo test")));
+}
+
+#[test]
+fn every_link_to_a_file_leads_to_one() {
+    let mut pages = files(&root().join("docs"));
+    pages.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(|page| root().join(page)));
+    let mut links = 0;
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
+        let text = fs::read_to_string(page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
+            let file = target.split('#').next().unwrap_or_default();
+            if !file.is_empty() && !file.contains("://") {
+                links += 1;
+                assert!(page.parent().unwrap().join(file).exists(), "{}: {target}", page.display());
+            }
+        }
+    }
+    assert!(links > 10, "{links}");
 }
 
 /// What may not be imported from where: every arrow points down.
