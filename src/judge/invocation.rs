@@ -3,10 +3,11 @@
 //! An [`Invocation`] is a value: nothing downstream reads the process's own arguments, environment or
 //! working directory again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::envelope::Envelope;
 use super::order;
+use super::reserved;
 use super::syntax::tree::Dialect;
 
 /// One command that somebody wants to run.
@@ -285,6 +287,35 @@ impl Invocation {
             }
         }
         Digest(hash.finalize().into())
+    }
+
+    /// The same without characters that the judge keeps for itself. Each part is as long as it was.
+    #[must_use]
+    pub fn taken_in(&self) -> Cow<'_, Self> {
+        fn plain(text: &OsStr) -> OsString {
+            OsString::from_vec(reserved::taken_in_bytes(text.as_bytes()).into_owned())
+        }
+        let request = match &self.request {
+            Request::Argv(argv) => Request::Argv(argv.iter().map(|word| plain(word)).collect()),
+            Request::Line(line) => Request::Line(Line {
+                text: reserved::taken_in_bytes(&line.text).into_owned(),
+                positional: line.positional.iter().map(|word| plain(word)).collect(),
+                before: reserved::taken_in_bytes(&line.before).into_owned(),
+                ..line.clone()
+            }),
+            Request::Files(changes) => {
+                let change = |change: &FileChange| FileChange {
+                    kind: change.kind,
+                    path: reserved::taken_in(&change.path).into_owned(),
+                };
+                Request::Files(changes.iter().map(change).collect())
+            }
+        };
+        let cwd = PathBuf::from(plain(self.cwd.as_os_str()));
+        if request == self.request && cwd == self.cwd {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { request, cwd, ..self.clone() })
     }
 
     /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;

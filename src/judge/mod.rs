@@ -27,6 +27,7 @@ pub mod facts;
 pub mod invocation;
 pub mod order;
 pub mod policy;
+pub mod reserved;
 pub mod risk;
 pub mod rules;
 pub mod shape;
@@ -34,6 +35,9 @@ pub mod syntax;
 #[cfg(test)]
 mod testing;
 pub mod tier;
+
+#[cfg(test)]
+mod properties;
 
 /// How often questions are answered before the rest gets the stricter reading.
 pub const MAX_ROUNDS: usize = 4;
@@ -59,6 +63,7 @@ pub struct Judgment {
 #[must_use]
 pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
     let inquiry = Inquiry::new(answers);
+    let invocation = &*invocation.taken_in();
     let mut facts = facts::work_out(invocation, catalog, &inquiry);
     let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
     if let Some((led, lead)) = invocation.led() {

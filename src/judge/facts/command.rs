@@ -245,7 +245,8 @@ impl Walker<'_> {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
             return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);
         }
-        let mapped = disguise::plain_characters(text);
+        // Where nothing else is left of a name, that is its name.
+        let mapped = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
         let (text, disguise) = match &mapped {
             Some(mapped) => (mapped.as_str(), Some(Disguise::Characters)),
             None => (text, disguise),

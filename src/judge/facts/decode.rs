@@ -3,6 +3,7 @@
 use super::act::Value;
 use super::output::Known;
 use super::state::MAX_TEXT;
+use crate::judge::reserved;
 
 /// Backslash escapes of `echo -e` and `printf`. `None` for what ends the output or is no text.
 pub(super) fn escapes(text: &str) -> Option<String> {
@@ -43,6 +44,7 @@ pub(super) fn escapes(text: &str) -> Option<String> {
             None => bytes.push(b'\\'),
         }
     }
+    let bytes = if text.is_ascii() { reserved::taken_in_bytes(&bytes) } else { reserved::kept_out_bytes(&bytes) };
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -193,5 +195,6 @@ pub(super) fn characters(set: &str) -> Option<Vec<char>> {
             }
         }
     }
-    Some(all)
+    // A range may lead through characters that nobody wrote.
+    Some(all.into_iter().map(reserved::kept_out_letter).collect())
 }

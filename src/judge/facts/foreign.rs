@@ -81,7 +81,7 @@ impl Walker<'_> {
         let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
         let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
         if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
-            calls.iter_mut().for_each(|call| call.args.push(Value::text("--scratch")));
+            calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
         } else if language == "sql" && by_call {
             let act = act.and_then(|id| self.facts.acts.get(id));
             let flag = act.and_then(|act| act.flags.iter().find(|flag| flag.name == "--made"));
@@ -247,10 +247,20 @@ fn fed(language: &str, call: &code::Call) -> Option<Value> {
 /// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and
 /// `--line` when the rest is one string for a shell or stands for a whole command.
 fn arguments(language: &str, call: code::Call) -> Vec<Value> {
-    let is_option = |value: &Value| {
-        value.known().is_some_and(|text| text.starts_with("--") && text.contains('='))
-            || value.leading().starts_with("--database=")
-    };
+    if language == "sql" {
+        let (mut words, args) = (call.facts, call.args);
+        let said = words.iter().filter(|fact| !fact.leading().contains('=')).count();
+        if said + args.len() == 1 {
+            words.push(Value::text("--line"));
+        }
+        // A name in a statement is a name, whatever it looks like.
+        if args.iter().any(|arg| arg.leading().starts_with('-')) {
+            words.push(Value::text("--"));
+        }
+        words.extend(args);
+        return words;
+    }
+    let is_option = |value: &Value| value.known().is_some_and(|text| text.starts_with("--") && text.contains('='));
     let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_option);
     // What follows a command line says what to do with its output.
     let last = call.callee.rsplit('.').next().unwrap_or_default();
@@ -277,5 +287,5 @@ fn arguments(language: &str, call: code::Call) -> Vec<Value> {
     if rest.iter().any(is_everything) {
         options.push(Value::text("--recursive=true"));
     }
-    options.into_iter().chain(rest).collect()
+    call.facts.into_iter().chain(options).chain(rest).collect()
 }

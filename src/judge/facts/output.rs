@@ -4,6 +4,7 @@ use super::act::{Piece, UnknownReason, Value};
 use super::decode::{base32, base64, escapes, hexadecimal, translate};
 use super::state::Build as _;
 use crate::judge::order;
+use crate::judge::reserved;
 
 /// Known output.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +66,7 @@ pub(super) fn of(name: &str, args: &[&Value], stdin: &Value) -> Option<Known> {
 fn filter(name: &str, args: &[&str], text: &str) -> Option<Known> {
     let plain = |text: String| Some(Known { text: Value::text(text), decoded: false });
     let decoded = |bytes: Option<Vec<u8>>| {
-        let text = String::from_utf8_lossy(&bytes?).into_owned();
+        let text = String::from_utf8_lossy(&reserved::taken_in_bytes(&bytes?)).into_owned();
         Some(Known { text: Value::text(text), decoded: true })
     };
     match (name, args) {

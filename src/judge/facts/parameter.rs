@@ -8,6 +8,7 @@ use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::value::MAX_NUMBERS;
 use super::walk::Walker;
+use crate::judge::reserved;
 use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 
 /// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
@@ -111,7 +112,7 @@ impl Walker<'_> {
         match self.invocation.env.get(name) {
             Some(value) => {
                 self.facts.expanded.insert(name.to_owned());
-                known(value.to_owned())
+                known(reserved::taken_in(value).into_owned())
             }
             None if name == "TMPDIR" => {
                 Bound::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))

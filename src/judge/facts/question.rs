@@ -3,7 +3,10 @@
 //! Judging does no I/O. It says what it would need to know, the caller answers what it can, and
 //! judges again. A question without an answer gets the stricter reading.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use crate::judge::reserved;
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +30,8 @@ pub const MAX_FILE: usize = 256 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     known: HashMap<Question, Answer>,
+    /// As they were given, where they hold characters that the judge keeps for itself.
+    given: HashMap<Question, Answer>,
 }
 
 /// The answer to a [`Question`] of the same name.
@@ -117,6 +122,48 @@ pub enum FileFacts {
     Unreadable,
 }
 
+impl Question {
+    /// The same question in the world's spelling; `None` where what it is about was no text, so that it cannot be asked.
+    fn given_out(self) -> Option<Self> {
+        let (about, make): (&str, fn(String) -> Self) = match &self {
+            Self::Path(path) => (path, Self::Path),
+            Self::Git(path) => (path, Self::Git),
+            Self::Repository(path) => (path, Self::Repository),
+            Self::File(path) => (path, Self::File),
+            Self::Program(name) => (name, Self::Program),
+        };
+        match reserved::given_out(about)? {
+            Cow::Borrowed(_) => Some(self),
+            Cow::Owned(about) => Some(make(about)),
+        }
+    }
+}
+
+impl Answer {
+    /// Without characters that the judge keeps for itself.
+    fn taken_in(&self) -> Self {
+        let plain = |text: &String| reserved::taken_in(text).into_owned();
+        let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(a, b)| (plain(a), plain(b))).collect();
+        match self {
+            Self::Path(facts) => Self::Path(PathFacts { canonical: plain(&facts.canonical), ..facts.clone() }),
+            Self::Git(facts) => Self::Git(GitFacts { root: facts.root.as_ref().map(plain), ..facts.clone() }),
+            Self::Repository(facts) => Self::Repository(facts.as_ref().map(|facts| RepositoryFacts {
+                root: plain(&facts.root),
+                branch: facts.branch.as_ref().map(plain),
+                default_branch: facts.default_branch.as_ref().map(plain),
+                remotes: pairs(&facts.remotes),
+                aliases: pairs(&facts.aliases),
+                pushed: facts.pushed,
+            })),
+            Self::File(FileFacts::Text { bytes, digest }) => {
+                Self::File(FileFacts::Text { bytes: reserved::taken_in_bytes(bytes).into_owned(), digest: *digest })
+            }
+            Self::Program(path) => Self::Program(path.as_ref().map(plain)),
+            Self::File(_) | Self::Unavailable => self.clone(),
+        }
+    }
+}
+
 impl Answers {
     /// No answers: every question gets the stricter reading.
     #[must_use]
@@ -126,7 +173,11 @@ impl Answers {
 
     /// Adds an answer.
     pub fn insert(&mut self, question: Question, answer: Answer) {
-        self.known.insert(question, answer);
+        let plain = answer.taken_in();
+        if plain != answer {
+            self.given.insert(question.clone(), answer);
+        }
+        self.known.insert(question, plain);
     }
 
     /// The answer, when there is one.
@@ -137,7 +188,7 @@ impl Answers {
 
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
-        self.known.iter()
+        self.known.iter().map(|(question, plain)| (question, self.given.get(question).unwrap_or(plain)))
     }
 }
 
@@ -156,6 +207,7 @@ impl<'a> Inquiry<'a> {
     }
 
     fn ask(&self, question: Question) -> Option<&'a Answer> {
+        let question = question.given_out()?;
         let answer = self.answers.get(&question);
         if answer.is_none() {
             let mut open = self.open.borrow_mut();

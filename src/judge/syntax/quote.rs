@@ -4,6 +4,7 @@ use super::cursor::{class, has, text_of};
 use super::parser::{Parser, Read};
 use super::tree::{Dialect, Part};
 use super::word::flush;
+use crate::judge::reserved;
 
 /// What ends text in which only expansions are special, as within double quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,11 +254,20 @@ impl Parser<'_> {
             }
         }
         self.spend(pos - start)?;
-        let decoded = super::escape::ansi_c(self.text.get(open + 1..pos).unwrap_or_default());
+        let written = self.text.get(open + 1..pos).unwrap_or_default();
+        let decoded = super::escape::ansi_c(written);
+        let plain = match written.is_ascii() {
+            true => reserved::taken_in_bytes(&decoded.bytes),
+            false => reserved::kept_out_bytes(&decoded.bytes),
+        };
+        // What stands for a part that is not known cannot be told from what an escape gives.
+        if *plain != *decoded.bytes && *reserved::kept_out_bytes(written) != *written {
+            return Err(self.unsupported("an unknown part within `$'…'`"));
+        }
         if decoded.cut && self.dialect != Dialect::Bash {
             return Err(self.unsupported("a NUL in `$'…'`"));
         }
-        parts.push(Part::AnsiC(text_of(&decoded.bytes)));
+        parts.push(Part::AnsiC(text_of(&plain)));
         self.pos = pos + 1;
         Ok(())
     }

@@ -47,7 +47,7 @@ impl Awk<'_> {
     }
 
     fn call(&mut self, callee: &str, text: &str) {
-        self.calls.push(Call { callee: callee.to_owned(), args: vec![value(text)] });
+        self.calls.push(Call::new(callee.to_owned(), vec![value(text)]));
     }
 
     fn all(&mut self) {
@@ -143,7 +143,7 @@ impl Awk<'_> {
                         _ => !self.asks,
                     };
                     if secret && self.printing {
-                        self.calls.push(Call { callee: "show-secret".into(), args: Vec::new() });
+                        self.calls.push(Call::new("show-secret".into(), Vec::new()));
                     }
                     all.push_str(if home { self.home } else { "\u{FFFC}" });
                     self.at += 3;

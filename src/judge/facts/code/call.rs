@@ -203,11 +203,11 @@ impl Reader<'_> {
         };
         if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
             if module.starts_with('/') {
-                self.calls.push(Call { callee: "run-file".into(), args: vec![super::value(&module)] });
+                self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
             }
             // Code by its address.
             if module.contains(':') {
-                self.calls.push(Call { callee, args: vec![super::value(&module)] });
+                self.calls.push(Call::new(callee, vec![super::value(&module)]));
             }
             let name = super::names::plain_name(self.language, format!("{module}."));
             return Expression { name: Some(name.trim_end_matches('.').to_owned()), ..Expression::default() };
@@ -219,7 +219,7 @@ impl Reader<'_> {
             return reflected;
         }
         if let Some(file) = read_here(&callee, &arguments) {
-            self.calls.push(Call { callee: "run-file".into(), args: vec![file] });
+            self.calls.push(Call::new("run-file".into(), vec![file]));
             return Expression::default();
         }
         let secret = super::names::gives_secret(&callee, &of, &arguments);
@@ -228,7 +228,7 @@ impl Reader<'_> {
             // `Dir.glob("*", &File.method(:delete))`
             let handed = self.hands_on(&callee, &of, &arguments).map(|(function, _)| function);
             if let (Some(list), Some(function)) = (&result.list, handed) {
-                self.calls.push(Call { callee: function, args: list.clone() });
+                self.calls.push(Call::new(function, list.clone()));
             }
             return Expression { secret: secret || result.secret, ..result };
         }
@@ -236,20 +236,20 @@ impl Reader<'_> {
             if args.is_empty() {
                 return Expression::of_name(function);
             }
-            self.calls.push(Call { callee: function, args });
+            self.calls.push(Call::new(function, args));
         }
         if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
             let carried = call.args.clone();
             // A file that is opened to write it and closed at once is empty.
             if call.callee == "open.write" && self.mark(0, '.') && self.named(1).as_deref() == Some("close") {
-                self.calls.push(Call { callee: "empty".into(), args: carried.clone() });
+                self.calls.push(Call::new("empty".into(), carried.clone()));
             }
             self.calls.push(call);
             return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
         }
         if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
             let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
-            self.calls.push(Call { callee: function, args });
+            self.calls.push(Call::new(function, args));
             return Expression::default();
         }
         if self.language == "perl" && matches!(callee.as_str(), "find" | "finddepth") {
@@ -287,14 +287,18 @@ impl Reader<'_> {
         };
         let writes = callee.rsplit('.').next().is_some_and(|last| WRITES.contains(&last));
         if writes && empty {
-            self.calls.push(Call { callee: "empty".into(), args: carried.iter().take(1).cloned().collect() });
+            self.calls.push(Call::new("empty".into(), carried.iter().take(1).cloned().collect()));
         }
         // Of very many calls, those that say nothing need not be told.
         if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
             let mut args = carried.clone();
-            args.extend(made);
-            args.extend(database.as_ref().map(|file| Value::join([&Value::text("--database="), file], "")));
-            self.calls.push(Call { callee: noted, args });
+            if of_client {
+                // A setting of the code's own says nothing of these.
+                args.retain(|arg| !["--made", "--database"].iter().any(|fact| arg.leading().starts_with(fact)));
+            }
+            let database = database.as_ref().map(|file| Value::join([&Value::text("--database="), file], ""));
+            let facts = made.into_iter().chain(database).collect();
+            self.calls.push(Call { facts, ..Call::new(noted, args) });
         }
         if database.is_some() {
             return Expression { name: Some(callee), carried: connection, called: true, ..Expression::default() };

@@ -129,7 +129,7 @@ impl Reader<'_> {
                 if let Some(Token::Text(file)) =
                     self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with('/')))
                 {
-                    let call = Call { callee: "run-file".into(), args: vec![super::value(file)] };
+                    let call = Call::new("run-file".into(), vec![super::value(file)]);
                     self.calls.push(call);
                 }
             }
@@ -205,7 +205,7 @@ impl Reader<'_> {
         let value = self.expression(0);
         if name == "@ARGV" && self.language == "perl" {
             // What Perl goes on to read.
-            self.calls.push(Call { callee: "open".into(), args: value.clone().values() });
+            self.calls.push(Call::new("open".into(), value.clone().values()));
         }
         let ends = self.ends();
         let secret = value.secret && ends;

@@ -129,12 +129,12 @@ fn is_builtin(word: &str) -> bool {
 
 fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
     if depth > MAX_DEPTH {
-        calls.push(Call { callee: "unknown".to_owned(), args: Vec::new() });
+        calls.push(Call::new("unknown".to_owned(), Vec::new()));
         return;
     }
     let (words, files) = redirected(words);
     for (callee, file) in files {
-        calls.push(Call { callee: callee.to_owned(), args: vec![argument(file, "~")] });
+        calls.push(Call::new(callee.to_owned(), vec![argument(file, "~")]));
     }
     let Some((first, rest)) = words.split_first() else { return };
     let name = first.trim_start_matches('@').to_ascii_lowercase();
@@ -175,9 +175,9 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
                 )),
                 _ => argument(word, "~"),
             });
-            calls.push(Call { callee: builtin.to_owned(), args: args.collect() });
+            calls.push(Call::new(builtin.to_owned(), args.collect()));
         }
-        _ if first.starts_with(HOLE) => calls.push(Call { callee: "unknown".to_owned(), args: Vec::new() }),
+        _ if first.starts_with(HOLE) => calls.push(Call::new("unknown".to_owned(), Vec::new())),
         _ => calls.push(run(words.iter().map(|word| word.as_str()))),
     }
 }

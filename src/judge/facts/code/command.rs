@@ -34,10 +34,6 @@ pub fn words_of(template: &[String], call: &Call) -> Vec<Value> {
 fn option(setting: &Value) -> Option<Value> {
     let leading = setting.leading();
     let (key, value) = leading.strip_prefix("--")?.split_once('=').filter(|(key, _)| !key.starts_with('_'))?;
-    // What the reader of code says of a statement.
-    if matches!(key, "made" | "database") {
-        return None;
-    }
     let mut name = String::new();
     let mut small = false;
     for c in key.chars() {
@@ -80,7 +76,7 @@ mod tests {
 
     fn words(template: &[&str], callee: &str, args: &[&str]) -> String {
         let template: Vec<String> = template.iter().map(|word| (*word).to_owned()).collect();
-        let call = Call { callee: callee.to_owned(), args: args.iter().map(|arg| Value::text(*arg)).collect() };
+        let call = Call::new(callee.to_owned(), args.iter().map(|arg| Value::text(*arg)).collect());
         let words: Vec<String> =
             words_of(&template, &call).iter().filter_map(|word| Some(word.known()?.into_owned())).collect();
         words.join(" ")

@@ -7,7 +7,7 @@ use super::{Call, value};
 const MAX_BARS: usize = 16;
 
 fn call(callee: &str, text: &str) -> Call {
-    Call { callee: callee.to_owned(), args: vec![value(text)] }
+    Call::new(callee.to_owned(), vec![value(text)])
 }
 
 /// vi, ex and ed, and what else takes `!` for a command of the shell. Commands are one a line.

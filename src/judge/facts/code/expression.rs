@@ -166,7 +166,7 @@ impl Reader<'_> {
             }
             Token::Shell(text) => {
                 self.at += 1;
-                self.calls.push(Call { callee: "backtick".into(), args: vec![value(&text)] });
+                self.calls.push(Call::new("backtick".into(), vec![value(&text)]));
                 Expression::default()
             }
             Token::Mark('[') => self.list(depth),

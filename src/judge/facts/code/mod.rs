@@ -74,6 +74,27 @@ pub struct Call {
     /// The name without the language: `os.remove`, `drop`, `flushall`.
     pub callee: String,
     pub args: Vec<Value>,
+    /// What the reader itself says of it, as options of the description: `--where`, `--to=FILE`. No text of the code is
+    /// ever among them.
+    pub facts: Vec<Value>,
+}
+
+impl Call {
+    /// A call of which nothing is said beside its arguments.
+    fn new(callee: String, args: Vec<Value>) -> Self {
+        Self { callee, args, facts: Vec::new() }
+    }
+
+    /// The same, of which this is said where it holds.
+    fn saying(mut self, fact: &str, holds: bool) -> Self {
+        self.facts.extend(holds.then(|| Value::text(fact)));
+        self
+    }
+
+    /// Whether this is said of it.
+    fn says(&self, fact: &str) -> bool {
+        self.facts.iter().any(|said| said.is(fact))
+    }
 }
 
 /// What was read.
@@ -116,7 +137,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Read {
 pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) {
     for call in calls.iter_mut().filter(|_| stops) {
         if sql::falls_on(call).is_some_and(|table| made.contains(&table)) {
-            call.args.push(Value::text("--scratch"));
+            call.facts.push(Value::text("--scratch"));
         }
         made.extend(sql::makes(call));
     }

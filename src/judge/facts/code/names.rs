@@ -192,7 +192,7 @@ impl Reader<'_> {
     /// Notes that something secret is printed, where what stands behind it only ends it.
     pub fn printed(&mut self, printed: &[Expression]) {
         if printed.iter().any(|printed| printed.secret) {
-            self.calls.push(Call { callee: "show-secret".into(), args: Vec::new() });
+            self.calls.push(Call::new("show-secret".into(), Vec::new()));
         }
     }
 
@@ -223,7 +223,7 @@ impl Reader<'_> {
         let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
         let Some(key) = known else {
             if self.mark(0, '(') {
-                self.calls.push(Call { callee: "computed".into(), args: vec![Value::text(name)] });
+                self.calls.push(Call::new("computed".into(), vec![Value::text(name)]));
             }
             return Expression { secret, ..Expression::default() };
         };
@@ -242,7 +242,7 @@ impl Reader<'_> {
         let Some(text) = of.name.clone().or(of.text) else { return Expression::default() };
         let name = plain_name(self.language, text.replace("::", "."));
         if name.contains(HOLE) && self.mark(0, '(') {
-            self.calls.push(Call { callee: "computed".into(), args: vec![Value::text("Kernel")] });
+            self.calls.push(Call::new("computed".into(), vec![Value::text("Kernel")]));
         }
         self.members(Expression::of_name(name), depth)
     }
@@ -374,7 +374,7 @@ impl Reader<'_> {
                 let whole = name(0)?;
                 let Some(part) = text(1).filter(|part| !part.contains(HOLE)) else {
                     if self.mark(0, '(') {
-                        self.calls.push(Call { callee: "computed".into(), args: vec![Value::text(whole)] });
+                        self.calls.push(Call::new("computed".into(), vec![Value::text(whole)]));
                     }
                     return Some(Expression::default());
                 };

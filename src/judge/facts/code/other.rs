@@ -19,8 +19,7 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
     let tokens = tokens("other", text);
     // What begins with `!` is a command of the shell, in gnuplot and others.
     let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
-    let mut calls: Vec<Call> =
-        commands.map(|command| Call { callee: "exec".into(), args: vec![value(command)] }).collect();
+    let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
     // What the call before had.
     let mut last: Vec<Value> = Vec::new();
     let mut at = 0;
@@ -35,7 +34,7 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 if let Some(Token::Text(file)) = tokens.get(at)
                     && let Some(command) = file.strip_prefix('|')
                 {
-                    calls.push(Call { callee: "exec".into(), args: vec![value(command)] });
+                    calls.push(Call::new("exec".into(), vec![value(command)]));
                 }
                 let args = arguments(&tokens, at, world);
                 // Code in a text: `eval(parse(text = "…"))`.
@@ -45,13 +44,13 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 } else if name == "call" && args.len() > 1 {
                     // `do.call("system", list("x"))`
                     let callee = args.first().and_then(Value::known).unwrap_or_default().into_owned();
-                    calls.push(Call { callee, args: args.into_iter().skip(1).collect() });
+                    calls.push(Call::new(callee, args.into_iter().skip(1).collect()));
                 } else if !args.is_empty() {
                     last = args.clone();
-                    calls.push(Call { callee: name, args });
+                    calls.push(Call::new(name, args));
                 } else if before == Some(&Token::Mark(')')) && !last.is_empty() {
                     // `new File("x").delete()`
-                    calls.push(Call { callee: name, args: last.clone() });
+                    calls.push(Call::new(name, last.clone()));
                 }
             }
             Token::Text(command) => {
@@ -59,7 +58,7 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 let (name, _) = dotted(&tokens, at + 1);
                 let runs = name == "execute" || matches!(tokens.get(at + 1), Some(Token::Mark('!')));
                 if matches!(tokens.get(at), Some(Token::Mark('.'))) && runs {
-                    calls.push(Call { callee: "execute".into(), args: vec![value(command)] });
+                    calls.push(Call::new("execute".into(), vec![value(command)]));
                 }
             }
             // `["rm", "x"].execute()`
@@ -70,7 +69,7 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                     Token::Text(text) => Some(value(text)),
                     _ => None,
                 });
-                calls.push(Call { callee: "execute".into(), args: words.collect() });
+                calls.push(Call::new("execute".into(), words.collect()));
                 at += 1;
             }
             _ => at += 1,

@@ -27,7 +27,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn script(&mut self, text: &str) {
         if self.depth >= MAX_DEPTH || self.calls.len() > super::MAX_CALLS {
-            self.calls.push(Call { callee: "unknown".to_owned(), args: Vec::new() });
+            self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
             return;
         }
         self.depth += 1;
@@ -47,7 +47,7 @@ impl Reader<'_> {
                 Item::Output { file, append } => {
                     let callee = if append { "add-content" } else { "out-file" };
                     let args = vec![argument(&file.text, self.home)];
-                    self.calls.push(Call { callee: callee.to_owned(), args });
+                    self.calls.push(Call::new(callee.to_owned(), args));
                 }
             }
         }
@@ -68,7 +68,7 @@ impl Reader<'_> {
             },
         };
         let args = words::list(args).iter().map(|word| argument(&word.text, self.home)).collect();
-        self.calls.push(Call { callee, args });
+        self.calls.push(Call::new(callee, args));
     }
 
     fn command(&mut self, words: &[Word], called: bool, piped: Option<&str>) {
@@ -78,7 +78,7 @@ impl Reader<'_> {
         if first.text.contains(HOLE) {
             // A value by itself is printed; called, it is whatever it says.
             if called && !self.is_path(&first.text) {
-                self.calls.push(Call { callee: "unknown".to_owned(), args: Vec::new() });
+                self.calls.push(Call::new("unknown".to_owned(), Vec::new()));
             }
             return;
         }
@@ -93,7 +93,7 @@ impl Reader<'_> {
                     let text = text.to_owned();
                     self.script(&text);
                 }
-                None => self.calls.push(Call { callee: name.to_owned(), args: Vec::new() }),
+                None => self.calls.push(Call::new(name.to_owned(), Vec::new())),
             }
             return;
         }
@@ -102,7 +102,7 @@ impl Reader<'_> {
         }
         if names::is_cmdlet(name) {
             let args = rest.iter().map(|word| self.parameter(word)).collect();
-            self.calls.push(Call { callee: name.to_owned(), args });
+            self.calls.push(Call::new(name.to_owned(), args));
         } else {
             self.calls.push(run(words.iter().map(|word| word.text.as_str())));
         }

@@ -46,9 +46,9 @@ impl Reader<'_> {
         }
         let names = self.chosen_by();
         if names.is_empty() {
-            return vec![Call { callee: "kill-many".into(), args: Vec::new() }];
+            return vec![Call::new("kill-many".into(), Vec::new())];
         }
-        names.into_iter().map(|name| Call { callee: "kill-named".into(), args: vec![Value::text(name)] }).collect()
+        names.into_iter().map(|name| Call::new("kill-named".into(), vec![Value::text(name)])).collect()
     }
 
     /// The texts that names of processes are compared with.

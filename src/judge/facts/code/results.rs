@@ -6,6 +6,7 @@ use super::scan::Token;
 use super::{Call, EACH, FETCHED, FOUND, HOLE, NAME, TEMPORARY, globs, value};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::decode;
+use crate::judge::reserved;
 
 impl Reader<'_> {
     /// What a call gives, where that can be told.
@@ -95,8 +96,11 @@ impl Reader<'_> {
             "compile" if self.language == "python" => plain(text(0)?.to_owned()),
             "URI" | "URL" | "parse" | "new" if callee.contains("UR") => plain(text(0)?.to_owned()),
             "chr" | "fromCharCode" if !arguments.is_empty() => {
-                let letter = |argument: &Expression| char::from_u32(argument.raw.as_ref()?.parse().ok()?);
-                plain(arguments.iter().map(|argument| letter(argument).unwrap_or(HOLE)).collect())
+                let letter = |argument: &Expression| {
+                    let letter = char::from_u32(argument.raw.as_ref()?.parse().ok()?)?;
+                    Some(reserved::taken_in(letter.encode_utf8(&mut [0; 4])).into_owned())
+                };
+                plain(arguments.iter().map(|argument| letter(argument).unwrap_or_else(|| HOLE.to_string())).collect())
             }
             // What is packed here may be unpacked here.
             "dumps" if matches!(callee, "pickle.dumps" | "marshal.dumps") => plain(String::new()),
@@ -185,7 +189,7 @@ impl Reader<'_> {
     /// Opening a file to write it, or a command to read from it.
     pub fn opens(&self, callee: &str, subject: Option<&str>, arguments: &[Expression]) -> Option<Call> {
         let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
-        let call = |callee: &str, path: &str| Some(Call { callee: callee.to_owned(), args: vec![value(path)] });
+        let call = |callee: &str, path: &str| Some(Call::new(callee.to_owned(), vec![value(path)]));
         let last = callee.rsplit('.').next()?;
         if !matches!(last, "open" | "fopen" | "openSync") {
             return None;
@@ -321,5 +325,6 @@ fn hexadecimal(text: &str) -> String {
 }
 
 fn decoded(bytes: Option<Vec<u8>>) -> String {
-    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| HOLE.to_string())
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map_or_else(|| HOLE.to_string(), |text| reserved::taken_in(&text).into_owned())
 }

@@ -4,7 +4,7 @@ use super::{Call, unknown, value};
 use crate::judge::facts::act::Value;
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
-    Call { callee: callee.to_owned(), args }
+    Call::new(callee.to_owned(), args)
 }
 
 /// sed: the `e` and `w` commands and flags.
@@ -104,7 +104,7 @@ pub fn redis(text: &str) -> Vec<Call> {
         .filter_map(|line| {
             let mut words = line.split_whitespace();
             let callee = words.next()?.trim_matches('"').to_ascii_lowercase();
-            Some(Call { callee, args: words.map(|word| value(word.trim_matches('"'))).collect() })
+            Some(Call::new(callee, words.map(|word| value(word.trim_matches('"'))).collect()))
         })
         .collect()
 }

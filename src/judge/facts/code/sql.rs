@@ -26,7 +26,7 @@ pub fn read(text: &str) -> Vec<Call> {
         }
         // `… \g file`
         if let Some((_, file)) = trimmed.split_once("\\g ").filter(|(_, file)| !file.trim_start().starts_with('|')) {
-            calls.push(Call { callee: "copy".into(), args: vec![value(&format!("--to={}", file.trim()))] });
+            calls.push(copy("--to=", file.trim()));
         }
         match client::meta(trimmed) {
             Some(call) => calls.push(call),
@@ -149,7 +149,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     ) {
         // A log that the server is told to write elsewhere.
         return match (verb.as_str(), files(rest)) {
-            ("set", files) if !files.is_empty() => vec![call("copy", files)],
+            ("set", files) if !files.is_empty() => vec![Call { facts: files, ..call("copy", Vec::new()) }],
             _ => vec![call("session", Vec::new())],
         };
     }
@@ -159,7 +159,7 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
     if blocks::STEPS.contains(&verb.as_str()) {
         return blocks::step(rest);
     }
-    let mut args = Vec::new();
+    let (mut args, mut facts) = (Vec::new(), Vec::new());
     match verb.as_str() {
         "drop" | "create" | "alter" => {
             let replaces = word(rest.first()).as_deref() == Some("or");
@@ -183,29 +183,28 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             skip(&mut rest, &["if", "not", "exists", "only", "concurrently"]);
             args.push(Value::text(kind));
             args.push(name(rest));
-            args.extend((asks || replaces).then(|| Value::text("--replace")));
+            facts.extend((asks || replaces).then(|| Value::text("--replace")));
             if verb == "alter" {
                 // ClickHouse deletes and updates rows by altering their table.
                 if let [table, Token::Word(change), ..] = rest
                     && let change @ ("delete" | "update") = change.to_ascii_lowercase().as_str()
                     && !matches!(table, Token::Mark(_))
                 {
-                    let narrowed = narrowed(rest).then(|| Value::text("--where"));
-                    return vec![call(change, [name(rest)].into_iter().chain(narrowed).collect())];
+                    return vec![call(change, vec![name(rest)]).saying("--where", narrowed(rest))];
                 }
                 let drops = has(rest, "drop") || has(rest, "truncate");
-                args.extend(drops.then(|| Value::text("--drop")));
+                facts.extend(drops.then(|| Value::text("--drop")));
             }
         }
         "delete" => {
             skip(&mut rest, &["low_priority", "quick", "ignore", "from", "only"]);
             args.push(name(rest));
-            args.extend(narrowed(rest).then(|| Value::text("--where")));
+            facts.extend(narrowed(rest).then(|| Value::text("--where")));
         }
         "update" => {
             skip(&mut rest, &["low_priority", "ignore", "only", "or", "replace"]);
             args.push(name(rest));
-            args.extend(narrowed(rest).then(|| Value::text("--where")));
+            facts.extend(narrowed(rest).then(|| Value::text("--where")));
         }
         "truncate" => {
             skip(&mut rest, &["table", "only"]);
@@ -232,22 +231,22 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
             ];
             for function in calls_out {
                 if has(rest, function) {
-                    let of = [Value::text(function)];
-                    return vec![call("function", of.into_iter().chain(files(rest)).collect())];
+                    let call = call("function", vec![Value::text(function)]);
+                    return vec![Call { facts: files(rest), ..call }];
                 }
             }
             if has(rest, "outfile") || has(rest, "dumpfile") {
-                return vec![call("select-into-file", files(rest))];
+                return vec![Call { facts: files(rest), ..call("select-into-file", Vec::new()) }];
             }
             // DuckDB and ClickHouse read files like tables.
-            args.extend(files(rest));
-            args.extend(shows_passwords(rest).then(|| Value::text("--secret")));
+            facts.extend(files(rest));
+            facts.extend(shows_passwords(rest).then(|| Value::text("--secret")));
             verb = "select".into();
         }
         "copy" => {
             args.push(name(rest));
-            args.extend(has(rest, "program").then(|| Value::text("--program")));
-            args.extend(files(rest));
+            facts.extend(has(rest, "program").then(|| Value::text("--program")));
+            facts.extend(files(rest));
         }
         "grant" | "revoke" | "shutdown" | "kill" | "reset" | "flush" | "purge" | "attach" | "detach" | "load"
         | "call" | "do" | "exec" | "execute" | "vacuum" | "reindex" | "optimize" | "analyze" | "analyse" | "insert"
@@ -255,13 +254,13 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         | "comment" | "reassign" | "import" | "export" | "unload" | "system" | "install" => {
             skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
             args.push(name(rest));
-            args.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
-            args.extend(files(rest));
+            facts.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
+            facts.extend(files(rest));
         }
         // No SQL that is known: nothing is claimed of it.
         _ => return Vec::new(),
     }
-    vec![call(&verb, args)]
+    vec![Call { facts, ..call(&verb, args) }]
 }
 
 /// Whether the passwords of accounts are asked for.
@@ -278,7 +277,7 @@ fn shows_passwords(tokens: &[Token]) -> bool {
 /// The table that a statement makes, which was not there before.
 pub(super) fn makes(call: &Call) -> Option<String> {
     let text = |at: usize| call.args.get(at).and_then(Value::known);
-    let new = call.callee == "create" && text(0)? == "table" && text(2).is_none_or(|last| last != "--replace");
+    let new = call.callee == "create" && text(0)? == "table" && !call.says("--replace");
     text(1).filter(|name| new && !name.is_empty()).map(|name| name.to_ascii_lowercase())
 }
 
@@ -294,7 +293,12 @@ pub(super) fn falls_on(call: &Call) -> Option<String> {
 }
 
 fn call(callee: &str, args: Vec<Value>) -> Call {
-    Call { callee: callee.to_owned(), args }
+    Call::new(callee.to_owned(), args)
+}
+
+/// A copy to or from a file, by the fact that names which.
+pub(super) fn copy(fact: &str, file: &str) -> Call {
+    Call { facts: vec![value(&format!("{fact}{file}"))], ..call("copy", Vec::new()) }
 }
 
 /// The files that a statement reads and writes: what stands as text behind the words that say so.

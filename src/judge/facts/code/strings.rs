@@ -1,6 +1,7 @@
 //! Strings of scripting languages: quotes, escapes, heredocs, and code in them.
 
 use super::scan::{Scanner, Token, is_name, nested};
+use crate::judge::reserved;
 
 /// A string on the way: texts, each with the code behind it, and the text after the last.
 #[derive(Default)]
@@ -112,7 +113,8 @@ impl Scanner<'_> {
                 code = code * radix + digit;
                 self.at += 1;
             }
-            text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            let letter = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+            text.push_str(&reserved::taken_in(letter.encode_utf8(&mut [0; 4])));
             return;
         }
         match next {

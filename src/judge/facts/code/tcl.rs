@@ -21,7 +21,7 @@ pub fn read(text: &str) -> Vec<Call> {
             ["file", "delete", rest @ ..] => ("delete", plain(rest)),
             _ => continue,
         };
-        calls.push(Call { callee: callee.to_owned(), args });
+        calls.push(Call::new(callee.to_owned(), args));
     }
     calls
 }

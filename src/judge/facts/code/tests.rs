@@ -13,8 +13,12 @@ fn seen(language: &str, text: &str) -> Vec<String> {
         .calls
         .iter()
         .map(|call| {
-            let args: Vec<_> =
-                call.args.iter().map(|arg| arg.known().map_or("?".to_owned(), |text| text.into_owned())).collect();
+            let args: Vec<_> = call
+                .args
+                .iter()
+                .chain(&call.facts)
+                .map(|arg| arg.known().map_or("?".to_owned(), |text| text.into_owned()))
+                .collect();
             format!("{}({})", call.callee, args.join(", "))
         })
         .collect()

@@ -94,7 +94,7 @@ pub(super) fn run<'a>(words: impl IntoIterator<Item = &'a str>) -> Call {
             }
         }
     }
-    Call { callee: "run".to_owned(), args: vec![super::value(&line)] }
+    Call::new("run".to_owned(), vec![super::value(&line)])
 }
 
 /// Text of UTF-16 in little endian, as `-EncodedCommand` holds it.

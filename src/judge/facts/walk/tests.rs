@@ -80,7 +80,7 @@ fn wrappers_say_where_and_with_what() {
 
 #[test]
 fn a_line_is_also_read_as_it_looks() {
-    runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "titlerm -rf /"]);
+    runs("\x1b]0;title\x07rm -rf /", &["rm -rf /", "\x1b]0", "titlerm -rf /"]);
     runs("git commit -m 'em — dash'", &["git commit -m em — dash"]);
     runs("ｒｍ -ｒｆ /", &["rm -rf /", "rm -ｒｆ /"]);
 }

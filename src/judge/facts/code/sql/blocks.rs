@@ -1,13 +1,12 @@
 //! Blocks of code in SQL, and statements that run a text: what they would run, as far as it is written out.
 
 use super::{Token, call, read, read_statement, tokens, word};
-use crate::judge::facts::act::Value;
 use crate::judge::facts::code::Call;
 
 /// Statements that run a text: `PREPARE x FROM …`, `EXECUTE IMMEDIATE …`, `EXEC(…)`, and blocks of code that do. A
 /// text that is put together when it runs is told by `--unknown`.
 pub(super) fn made_when_it_runs(verb: &str, rest: &[Token]) -> Option<Vec<Call>> {
-    let unknown = || vec![call("execute", vec![Value::text("--unknown")])];
+    let unknown = || vec![call("execute", Vec::new()).saying("--unknown", true)];
     let text = |tokens: &[Token]| match tokens.iter().find(|token| **token != Token::Mark('(')) {
         // One text, with nothing joined to it.
         Some(Token::Text(text)) if !tokens.iter().any(|token| matches!(token, Token::Mark('|' | '+'))) => read(text),
@@ -72,6 +71,6 @@ pub(super) fn step(tokens: &[Token]) -> Vec<Call> {
         Some([Token::Word(kind), ..]) if ["function", "procedure"].contains(&kind.to_ascii_lowercase().as_str()) => {
             Vec::new()
         }
-        _ => vec![call("execute", vec![Value::text("--unknown")])],
+        _ => vec![call("execute", Vec::new()).saying("--unknown", true)],
     }
 }

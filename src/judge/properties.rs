@@ -1,0 +1,355 @@
+//! What holds of the judge as a whole, tried on the rows of the corpus.
+//!
+//! Each row is judged with a made-up world that answers every question. No row is run.
+
+use std::path::{Path, PathBuf};
+
+use super::facts::act::{Operand, Value};
+use super::facts::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use super::policy::Policy;
+use super::risk::Tier;
+use super::rules::catalog::Catalog;
+use super::{Judgment, MAX_ROUNDS, judge};
+
+/// The commands of the corpus, with the names of their rows.
+fn rows() -> Vec<(String, Vec<u8>)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let row = |line: &str| {
+        let mut fields = line.splitn(5, '\t');
+        (fields.next().unwrap().to_owned(), written(fields.nth(3).unwrap()))
+    };
+    files.iter().flat_map(|file| std::fs::read_to_string(file).unwrap().lines().map(row).collect::<Vec<_>>()).collect()
+}
+
+/// A command of a row, with `\n \t \r \\ \xHH` taken for what they say.
+fn written(text: &str) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        all.push(match (byte, byte) {
+            (b'\\', _) => match bytes.next().unwrap() {
+                b'n' => b'\n',
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'x' => {
+                    let mut digit = || char::from(bytes.next().unwrap()).to_digit(16).unwrap() as u8;
+                    digit() << 4 | digit()
+                }
+                other => other,
+            },
+            (byte, _) => byte,
+        });
+    }
+    all
+}
+
+/// A line in a project, with a variable `V` in the environment.
+fn invocation(line: impl Into<Vec<u8>>, value: &[u8]) -> Invocation {
+    use std::os::unix::ffi::OsStringExt as _;
+    let value = std::ffi::OsString::from_vec(value.to_vec());
+    let fixed = [("PATH", "/usr/bin:/bin"), ("HOME", "/home/dev")];
+    let fixed = fixed.into_iter().map(|(name, value)| (name.into(), value.into()));
+    Invocation {
+        request: Request::Line(Line::of_bash(line)),
+        cwd: PathBuf::from("/home/dev/project"),
+        env: fixed.chain([("V".into(), value)]).collect::<Environment>(),
+        home: Some(PathBuf::from("/home/dev")),
+        uid: 1000,
+        user: "dev".into(),
+        origin: Origin::Agent,
+        session: Session::default(),
+    }
+}
+
+/// A world in which a name with `letter` in it is a link to `/usr`, and `v.txt` says `letter`.
+fn answer(question: &Question, letter: &str) -> Answer {
+    match question {
+        Question::Path(path) => {
+            let mut canonical = String::new();
+            for name in path.split('/').filter(|name| !name.is_empty()) {
+                if name.contains(letter) {
+                    canonical = "/usr".to_owned();
+                } else {
+                    canonical.push('/');
+                    canonical.push_str(name);
+                }
+            }
+            if canonical.is_empty() {
+                canonical.push('/');
+            }
+            let symlink = path.rsplit('/').next().is_some_and(|name| name.contains(letter));
+            Answer::Path(PathFacts { kind: PathKind::Directory, canonical, symlink, bytes: 0, since_session: false })
+        }
+        Question::Git(_) => Answer::Git(GitFacts { root: Some("/home/dev/project".into()), ..GitFacts::default() }),
+        Question::Repository(_) => Answer::Repository(Some(RepositoryFacts {
+            root: "/home/dev/project".into(),
+            branch: Some(format!("a{letter}")),
+            aliases: vec![("x".into(), format!("!rm -rf {letter}/etc"))],
+            ..RepositoryFacts::default()
+        })),
+        Question::File(path) if path.ends_with("/v.txt") => {
+            Answer::File(FileFacts::Text { bytes: letter.as_bytes().to_vec(), digest: [0; 32] })
+        }
+        Question::File(path) if path.ends_with("/v.sh") => {
+            let bytes = format!("rm -rf {letter}/etc\n").into_bytes();
+            Answer::File(FileFacts::Text { bytes, digest: [0; 32] })
+        }
+        Question::File(_) => Answer::File(FileFacts::Missing),
+        Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
+    }
+}
+
+/// The judgment of an invocation with all that it asks answered.
+fn judged(
+    catalog: &Catalog,
+    policy: &Policy,
+    invocation: &Invocation,
+    world: &dyn Fn(&Question) -> Answer,
+) -> Judgment {
+    let mut answers = Answers::none();
+    for _ in 0..MAX_ROUNDS {
+        let judgment = judge(invocation, catalog, policy, &answers);
+        if judgment.questions.is_empty() {
+            return judgment;
+        }
+        for question in &judgment.questions {
+            answers.insert(question.clone(), world(question));
+        }
+    }
+    judge(invocation, catalog, policy, &answers)
+}
+
+/// The letter that all others are compared with.
+const LETTER: &str = "Q";
+
+/// Characters that are private, control or none, or that the judge used for itself.
+const CHARACTERS: [&str; 22] = [
+    "\u{fffc}",
+    "\u{fffd}",
+    "\u{e000}",
+    "\u{e001}",
+    "\u{e002}",
+    "\u{e003}",
+    "\u{e004}",
+    "\u{e005}",
+    "\u{f8ff}",
+    "\u{f0000}",
+    "\u{f0001}",
+    "\u{fffff}",
+    "\u{100002}",
+    "\u{100003}",
+    "\u{10fffd}",
+    "\u{10ffff}",
+    "\u{fdd0}",
+    "\u{fffe}",
+    "\u{1}",
+    "\u{1b}",
+    "\u{7f}",
+    "\u{85}",
+];
+
+/// The ways in which a character comes into a line.
+const WAYS: [fn(&str) -> String; 8] = [
+    |letter| letter.to_owned(),
+    |letter| format!("$'{letter}'"),
+    |letter| format!("$'{}'", letter.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>()),
+    |letter| format!("$'\\U{:08x}'", letter.chars().next().unwrap() as u32),
+    |letter| format!("$(printf '\\U{:08x}')", letter.chars().next().unwrap() as u32),
+    |letter| {
+        use base64ct::{Base64, Encoding as _};
+        format!("$(echo {} | base64 -d)", Base64::encode_string(letter.as_bytes()))
+    },
+    |_| "$V".to_owned(),
+    |_| "$(cat v.txt)".to_owned(),
+];
+
+struct Judge {
+    catalog: Catalog,
+    policy: Policy,
+}
+
+impl Judge {
+    fn new() -> Self {
+        Self { catalog: Catalog::builtin(), policy: Policy::default() }
+    }
+
+    /// The tier of a line in which `letter` stands.
+    fn tier(&self, line: impl Into<Vec<u8>>, letter: &str) -> Tier {
+        let invocation = invocation(line, letter.as_bytes());
+        judged(&self.catalog, &self.policy, &invocation, &|question| answer(question, letter)).risk.tier
+    }
+}
+
+/// P1: whatever character a command holds, by whatever way it came in, is judged no lower than a letter.
+#[test]
+fn no_character_means_anything_but_itself() {
+    let (judge, rows) = (Judge::new(), rows());
+    let every = std::env::var("GUARD_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(60);
+    let mut wrong = Vec::new();
+    for (index, (name, row)) in rows.iter().enumerate().filter(|(index, _)| index % every == 0) {
+        let letters: Vec<usize> = (0..row.len()).filter(|at| row[*at].is_ascii_alphabetic()).collect();
+        let Some(&at) = letters.get((index / every * 7) % letters.len().max(1)) else { continue };
+        let with = |text: &str| [&row[..at], text.as_bytes(), &row[at + 1..]].concat();
+        for (number, way) in WAYS.iter().enumerate() {
+            let plain = judge.tier(with(&way(LETTER)), LETTER);
+            for turn in 0..3 {
+                let letter = CHARACTERS[(index / every + number * 3 + turn * 5) % CHARACTERS.len()];
+                let tier = judge.tier(with(&way(letter)), letter);
+                if tier < plain {
+                    wrong.push(format!("{name} by way {number} with {letter:?}: {tier:?} < {plain:?}: {}", {
+                        String::from_utf8_lossy(&with(&way(LETTER))).into_owned()
+                    }));
+                }
+            }
+        }
+        // Bytes that are no text.
+        for byte in [0x80, 0xc0, 0xf3, 0xff] {
+            let line = [&row[..at], &[byte], &row[at + 1..]].concat();
+            let invocation = invocation(line, b"");
+            let known = judged(&judge.catalog, &judge.policy, &invocation, &|question| answer(question, "\u{fffd}"));
+            let plain = judge.tier(with(LETTER), "\u{fffd}");
+            if known.risk.tier < plain {
+                wrong.push(format!("{name} with {byte:02x}: {:?} < {plain:?}", known.risk.tier));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} are lower:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Lines in which a character once stood for what is not known, or for what `mktemp` made.
+#[test]
+fn a_private_character_is_no_place_that_mktemp_made() {
+    let judge = Judge::new();
+    let lines: [fn(&str) -> String; 12] = [
+        |x| format!("D=$(mktemp -d); bash -c \"ls $D; rm -rf {x}/etc\""),
+        |x| format!("D=$(mktemp -d); bash -c 'ls '$D'; rm -rf {x}/etc'"),
+        |x| format!("D=$(mktemp -d); eval \"ls $D; rm -rf {x}/etc\""),
+        |x| format!("D=$(mktemp -d); bash -c \"cat <<E\n$D\nE\nrm -rf {x}/etc\""),
+        |x| format!("D=$(mktemp -d); bash -c \"for f in {x} $D; do rm -rf \\$f/etc; done\""),
+        |x| format!("bash -c 'rm -rf \"$1\"' _ /tmp/tmp.{x}/share"),
+        |x| format!("rm -rf $(dirname /tmp/tmp.{x}/x)/share"),
+        |x| format!("cd /tmp/tmp.{x}; rm -rf \"$PWD/share\""),
+        |x| format!("rm -rf /tmp/{x}/share"),
+        |x| format!("rm -rf {x}/etc"),
+        |x| format!("python3 -c 'import shutil; shutil.rmtree(\"/tmp/{x}/share\")'"),
+        |x| format!("git x; rm -rf {x}/etc"),
+    ];
+    for line in lines {
+        let plain = judge.tier(line(LETTER), LETTER);
+        assert!(plain >= Tier::High, "{plain:?} for {}", line(LETTER));
+        for letter in CHARACTERS {
+            assert!(judge.tier(line(letter), letter) >= plain, "{letter:?} in {}", line(LETTER));
+        }
+    }
+}
+
+#[test]
+fn a_file_and_an_alias_hold_no_private_characters_either() {
+    let judge = Judge::new();
+    for line in
+        ["D=$(mktemp -d); bash v.sh \"$D\"", "D=$(mktemp -d); eval \"ls $D; $(cat v.sh)\"", "D=$(mktemp -d); git x"]
+    {
+        let plain = judge.tier(line, LETTER);
+        for letter in CHARACTERS {
+            assert!(judge.tier(line, letter) >= plain, "{letter:?} in {line}");
+        }
+    }
+}
+
+/// Names in a statement are names, whatever the reader of code says by words of its own.
+#[test]
+fn a_name_in_a_statement_is_no_fact() {
+    let judge = Judge::new();
+    let plain = judge.tier("psql -c 'drop table users'", LETTER);
+    assert!(plain >= Tier::High);
+    for name in ["--scratch", "--where", "--line", "--made=x", "--replace", "--", "-x"] {
+        assert_eq!(judge.tier(format!("psql -c 'drop table \"{name}\"'"), LETTER), plain, "{name}");
+    }
+    for (plain, other) in [
+        ("psql -c 'delete from users'", "psql -c 'delete from \"--where\"'"),
+        (
+            "python3 -c 'import psycopg2; psycopg2.connect(\"h\").cursor().execute(\"drop table users\")'",
+            "python3 -c 'import psycopg2; psycopg2.connect(\"h\").cursor().execute(\"drop table users\", made=\"users\")'",
+        ),
+        (
+            "python3 -c 'import psycopg2; psycopg2.connect(\"h\").cursor().execute(\"drop table users\")'",
+            "python3 -c 'import psycopg2; psycopg2.connect(\"h\").cursor().execute(\"drop table users\", \"--database=:memory:\")'",
+        ),
+    ] {
+        let tier = judge.tier(plain, LETTER);
+        assert!(tier >= Tier::High, "{plain}");
+        assert!(judge.tier(other, LETTER) >= tier, "{other}");
+    }
+}
+
+/// A value in a form that does not hang on how it is kept.
+fn shown(value: &Value) -> String {
+    format!("{}/{}/{:?}", value.rough(), value.is_dynamic(), value.taint())
+}
+
+/// All that was found and worked out, as one text.
+fn rendition(judgment: &Judgment) -> String {
+    let mut all = format!("{:?} {:?} {:?}\n", judgment.risk.tier, judgment.risk.score, judgment.risk.reversibility);
+    for finding in &judgment.risk.findings {
+        all += &format!("{finding:?}\n");
+    }
+    for opaque in &judgment.facts.opaque {
+        all += &format!("{opaque:?}\n");
+    }
+    let operands = |operands: &[Operand]| operands.iter().map(|operand| shown(&operand.value)).collect::<Vec<_>>();
+    for act in &judgment.facts.acts {
+        let flags: Vec<_> = act.flags.iter().map(|flag| (&flag.name, flag.value.as_ref().map(shown))).collect();
+        let args: Vec<_> = act.args.iter().map(shown).collect();
+        all += &format!(
+            "{:?} {:?} {:?} {flags:?} {:?} {args:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}\n",
+            act.verb.key(),
+            act.tier,
+            act.sub,
+            operands(&act.operands),
+            act.feeds,
+            act.taint,
+            act.root,
+            act.wrappers,
+            act.disguise,
+            act.parent,
+            act.conditional,
+            act.span,
+        );
+    }
+    for question in judgment.rests_on.keys() {
+        all += &format!("{question:?}\n");
+    }
+    all
+}
+
+/// Writes a digest of each row's rendition, with no answers and with those of the made-up world, so that two versions
+/// of the judge can be compared:
+///
+///     GUARD_PIN=/tmp/before cargo test -p guard-judge pin -- --ignored
+#[test]
+#[ignore = "writes a file that is compared by hand"]
+fn pin() {
+    use sha2::Digest as _;
+    let (judge, path) = (Judge::new(), std::env::var("GUARD_PIN").unwrap());
+    let one = std::env::var("GUARD_ROW").ok();
+    let mut all = String::new();
+    for (name, row) in rows() {
+        if one.as_ref().is_some_and(|one| *one != name) {
+            continue;
+        }
+        let invocation = invocation(row, b"src");
+        let worlds: [&dyn Fn(&Question) -> Answer; 2] = [&|_| Answer::Unavailable, &|question| answer(question, "Ж")];
+        for (number, world) in worlds.iter().enumerate() {
+            let text = rendition(&judged(&judge.catalog, &judge.policy, &invocation, world));
+            if one.is_some() {
+                all += &text;
+            }
+            let digest = sha2::Sha256::digest(text.as_bytes());
+            all += &format!("{name}\t{number}\t{:02x?}\n", &digest[..8]);
+        }
+    }
+    std::fs::write(path, all).unwrap();
+}
