@@ -28,6 +28,9 @@ _guard() {
             guard,check)
                 cmd="guard__subcmd__check"
                 ;;
+            guard,completions)
+                cmd="guard__subcmd__completions"
+                ;;
             guard,config)
                 cmd="guard__subcmd__config"
                 ;;
@@ -66,6 +69,9 @@ _guard() {
                 ;;
             guard,log)
                 cmd="guard__subcmd__log"
+                ;;
+            guard,man)
+                cmd="guard__subcmd__man"
                 ;;
             guard,patterns)
                 cmd="guard__subcmd__patterns"
@@ -184,6 +190,9 @@ _guard() {
             guard__subcmd__help,check)
                 cmd="guard__subcmd__help__subcmd__check"
                 ;;
+            guard__subcmd__help,completions)
+                cmd="guard__subcmd__help__subcmd__completions"
+                ;;
             guard__subcmd__help,config)
                 cmd="guard__subcmd__help__subcmd__config"
                 ;;
@@ -222,6 +231,9 @@ _guard() {
                 ;;
             guard__subcmd__help,log)
                 cmd="guard__subcmd__help__subcmd__log"
+                ;;
+            guard__subcmd__help,man)
+                cmd="guard__subcmd__help__subcmd__man"
                 ;;
             guard__subcmd__help,patterns)
                 cmd="guard__subcmd__help__subcmd__patterns"
@@ -404,7 +416,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -717,6 +729,20 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__completions)
+            opts="-h --help bash zsh fish"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__config)
             opts="-h --help show check path help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -946,7 +972,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo help"
+            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1086,6 +1112,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__completions)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1368,6 +1408,20 @@ _guard() {
         guard__subcmd__help__subcmd__log__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1914,6 +1968,20 @@ _guard() {
         guard__subcmd__log__subcmd__show)
             opts="-h --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__man)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

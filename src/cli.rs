@@ -12,9 +12,11 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, approver, check, config, doctor, explain, export, hook, init, install, learn, line, log, patterns,
-    pending, replay, serve, session, simulate, stats, trust, verify, wait,
+    allow, answer, approver, check, completions, config, doctor, explain, export, hook, init, install, learn, line,
+    log, man, patterns, pending, replay, serve, session, simulate, stats, trust, verify, wait,
 };
+
+mod slip;
 
 /// What guard is asked to do.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub enum Wrong {
     Hook(clap::Error),
     /// `--` without a command.
     NoCommand,
+    /// The first word is no verb: what to say of it.
+    NoVerb(String),
 }
 
 const AFTER_HELP: &str = "\
@@ -133,6 +137,10 @@ pub enum Verb {
     Serve(serve::ServeArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArgs),
+    /// Print a manual page, or the list of them
+    Man(man::ManArgs),
 }
 
 /// What bare `guard` prints.
@@ -214,6 +222,9 @@ fn with_clap(arguments: &[OsString]) -> Call {
                 Err(error) => Call::Wrong(Wrong::Clap(error)),
                 Ok(verb) => Call::Verb(Box::new(verb)),
             };
+        }
+        Some(first) if !first.starts_with('-') && !slip::is_verb(OsStr::new(first)) => {
+            return Call::Wrong(Wrong::NoVerb(slip::no_verb(arguments)));
         }
         _ => Cli::try_parse_from([OsStr::new("guard")].into_iter().chain(arguments.iter().map(OsString::as_os_str)))
             .and_then(|cli| cli.verb.ok_or_else(missing_verb)),

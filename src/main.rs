@@ -10,11 +10,13 @@ mod entry;
 
 use std::io::{self, Write};
 
+use guard::app::failure::unless_unread;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, approver, check, config, demo, doctor, exit, explain, export, hook, init, install, learn, line, log,
-    patterns, pending, replay, review, run, serve, session, simulate, stats, trust, verify, wait,
+    allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, hook, init, install,
+    learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, trust, verify,
+    wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -83,7 +85,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Pending(args) => pending::run(args).map_err(|error| error.to_string()),
         Verb::Approve(args) => answer::approve(args).map_err(|error| error.to_string()),
         Verb::Deny(args) => answer::deny(args).map_err(|error| error.to_string()),
-        Verb::Session(args) => session::run(args).map_err(|error| error.to_string()),
+        Verb::Session(args) => unless_unread(session::run(args)).map_err(|error| error.to_string()),
         Verb::Review => review::run().map_err(|error| error.to_string()),
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
         Verb::Simulate(args) => simulate::run(args).map_err(|error| error.to_string()),
@@ -106,6 +108,8 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Replay(args) => replay::run(args),
         Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
+        Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),
+        Verb::Man(args) => unless_unread(man::run(args)).map_err(|error| error.to_string()),
         Verb::Demo => demo::run().map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))
@@ -131,6 +135,7 @@ fn explain_wrong(wrong: &Wrong) -> u8 {
             let _ = run::failed(&error.to_string());
             hook::DENIED
         }
+        Wrong::NoVerb(why) => run::failed(why),
         Wrong::NoCommand => run::failed("-- wants a command after it, as in: guard -- ls -la"),
     }
 }

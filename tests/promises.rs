@@ -74,6 +74,8 @@ mod shells;
 mod showing;
 #[path = "promises/simulating.rs"]
 mod simulating;
+#[path = "promises/slips.rs"]
+mod slips;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/telling.rs"]

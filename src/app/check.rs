@@ -21,7 +21,7 @@ use crate::ui::verdict;
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The command string to judge; read from standard input when it is `-`
-    #[arg(required_unless_present_any = ["batch", "argv"], conflicts_with = "batch", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["batch", "argv"], conflicts_with = "batch")]
     command: Option<OsString>,
     /// Print the verdict as one JSON object
     #[arg(long)]

@@ -20,7 +20,7 @@ use crate::ui::style::{self, Look};
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The command string to explain
-    #[arg(required_unless_present = "argv", allow_hyphen_values = true)]
+    #[arg(required_unless_present = "argv")]
     command: Option<OsString>,
     /// A program and its arguments, explained as they are
     #[arg(last = true, conflicts_with = "command")]

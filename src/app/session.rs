@@ -82,7 +82,8 @@ fn sessions(road: &Road) -> Result<Vec<Stands>, StoreError> {
     let breaker = road.policy().breaker_after;
     let stands = known.into_iter().map(|message::Stands { root, id, last, standing, edited }| {
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
-        Stands { root, id, last, denials, prompts, edited, stopped: denials >= breaker || edited.is_some() }
+        let stopped = (denials >= breaker && !standing.resumed) || edited.is_some();
+        Stands { root, id, last, denials, prompts, edited, stopped }
     });
     Ok(stands.collect())
 }

@@ -1,0 +1,46 @@
+//! `guard completions SHELL`: the completions of a shell, for where guard was installed without its files.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, ValueEnum};
+
+use super::exit;
+use super::failure::Failure;
+
+/// The arguments of `guard completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+bash: guard completions bash > ~/.local/share/bash-completion/completions/guard
+zsh:  guard completions zsh > \"${fpath[1]}/_guard\"
+fish: guard completions fish > ~/.config/fish/completions/guard.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// A shell with completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Shell {
+    const fn script(self) -> &'static str {
+        match self {
+            Self::Bash => include_str!("../../completions/guard.bash"),
+            Self::Zsh => include_str!("../../completions/_guard"),
+            Self::Fish => include_str!("../../completions/guard.fish"),
+        }
+    }
+}
+
+/// Prints the completions and returns the exit code.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn run(args: &CompletionsArgs) -> Result<u8, Failure> {
+    io::stdout().lock().write_all(args.shell.script().as_bytes())?;
+    Ok(exit::ALLOW)
+}
