@@ -33,7 +33,6 @@ impl Walker<'_> {
             }
             AssignmentValue::Scalar(word) => {
                 let mut value = self.assigned_value(state, frame, word);
-                value = self.filled(value);
                 if !lasting {
                     return value;
                 }
@@ -140,13 +139,13 @@ impl Walker<'_> {
                         next = number.saturating_add(1);
                     }
                     array.retain(|(other, _)| *other != key);
-                    array.push((key, self.filled(value)));
+                    array.push((key, value));
                 }
                 None => {
                     let mut fields = Vec::new();
                     self.fields(state, frame, &element.value, &mut fields);
                     for field in fields {
-                        array.push((next.to_string(), self.filled(field.value)));
+                        array.push((next.to_string(), field.value));
                         next = next.saturating_add(1);
                     }
                 }

@@ -262,14 +262,6 @@ impl Walker<'_> {
             };
             self.opaque(frame.fetched_code(), detail, span);
         }
-        let mut known = String::new();
-        for piece in &value.pieces {
-            match piece {
-                super::act::Piece::Text(text) => known.push_str(text),
-                // What was live outside stands for names, however it is quoted inside.
-                hole => known.extend(self.hole(hole)),
-            }
-        }
         let is_set_up = |piece: &super::act::Piece| match piece {
             super::act::Piece::Text(text) => text.trim().is_empty(),
             super::act::Piece::Unknown(unknown) => unknown.why == UnknownReason::ShellCode,
@@ -283,7 +275,7 @@ impl Walker<'_> {
             _ => false,
         });
         if says_something {
-            self.text(state, &frame.elsewhere(frame.spans_at(span)), &known);
+            self.composed(state, &frame.elsewhere(frame.spans_at(span)), value);
         } else if !fetched {
             let detail = format!("code that is run is not known: {}", super::command::describe(value));
             self.opaque(OpaqueReason::Code, detail, span);

@@ -5,7 +5,7 @@ use super::disguise;
 use super::expand::Field;
 use super::frame::Frame;
 use super::pattern::Pattern;
-use super::state::{Build as _, State};
+use super::state::State;
 use super::walk::{Walker, depth};
 use crate::judge::syntax::tree::{Part, Simple, Span, Word};
 
@@ -55,9 +55,6 @@ impl Walker<'_> {
                 self.declared(state, frame, word, &mut fields);
             } else {
                 self.fields(state, frame, word, &mut fields);
-            }
-            for field in fields.iter_mut().skip(start) {
-                field.value = self.filled(std::mem::take(&mut field.value));
             }
             if start == 0
                 && let Some(first) = fields.first_mut()
@@ -299,38 +296,6 @@ impl Walker<'_> {
         let act = self.program(state, frame, (name, path), args, env, span, by_shell, disguise);
         alias.iter().for_each(|replaced| state.join(replaced));
         act
-    }
-
-    /// Replaces the private characters that stand for unknown parts of a text and for live globs.
-    #[inline(never)]
-    pub fn filled(&self, value: Value) -> Value {
-        if self.holes.is_empty() {
-            return value;
-        }
-        let hole = |c: char| (c as u32).checked_sub(super::shells::HOLES).and_then(|at| self.holes.get(at as usize));
-        let mut filled = Value::default();
-        for piece in &value.pieces {
-            let (Piece::Text(text) | Piece::Glob(text)) = piece else {
-                filled.push_piece(piece);
-                continue;
-            };
-            if !text.contains(|c| hole(c).is_some()) {
-                filled.push_piece(piece);
-                continue;
-            }
-            let mut known = String::new();
-            for c in text.chars() {
-                match hole(c) {
-                    Some(hole) => {
-                        filled.push_text(&std::mem::take(&mut known));
-                        filled.push_piece(hole);
-                    }
-                    None => known.push(c),
-                }
-            }
-            filled.push_text(&known);
-        }
-        filled
     }
 }
 

@@ -181,6 +181,11 @@ impl Walker<'_> {
                     out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
                 }
                 Part::Array(elements) => self.array(state, frame, elements, out),
+                Part::Hole(hole) => out.push(match self.holes.get(hole.0 as usize) {
+                    Some(Piece::Glob(glob)) => Atom::Glob(glob.clone()),
+                    Some(Piece::Unknown(unknown)) => Atom::Unknown(unknown.clone()),
+                    _ => unknown_atom(UnknownReason::Other("a part that is not known"), Taint::default()),
+                }),
             }
             first = false;
         }

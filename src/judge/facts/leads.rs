@@ -15,7 +15,7 @@ mod patch;
 mod targets;
 pub(super) mod unpacked;
 
-use super::act::{OpaqueReason, Operand, Piece, Source, Taint, Value};
+use super::act::{OpaqueReason, Operand, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::class::PathClass;
@@ -272,23 +272,23 @@ impl Walker<'_> {
 
     /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
     #[inline(never)]
-    fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<String> {
+    fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
         if let Some(written) = self.content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
                 self.opaque(OpaqueReason::FetchedCode, "what is run is fetched or decoded in this line", span);
                 return None;
             }
-            let mut text = self.with_holes(&written);
             if !self.goes_on(state, file) {
-                return Some(text);
+                return Some(written);
             }
             // After what was there before, or somewhere in it.
             let path = file.known().and_then(|path| absolute(state, &path))?;
             if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
-                text.insert_str(0, &format!("{}\n", String::from_utf8_lossy(bytes)));
+                let before = Value::text(String::from_utf8_lossy(bytes));
+                return Some(Value::join([&before, &written], "\n"));
             }
-            return Some(text);
+            return Some(written);
         }
         let path = file.known().and_then(|path| absolute(state, &path))?;
         if self.is_fetched(&path) {
@@ -296,21 +296,9 @@ impl Walker<'_> {
             return None;
         }
         match self.inquiry.file(&path) {
-            Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            Some(FileFacts::Text { bytes, .. }) => Some(Value::text(String::from_utf8_lossy(bytes))),
             _ => None,
         }
-    }
-
-    /// A value as text to be read, with private characters for what is unknown in it.
-    fn with_holes(&mut self, value: &Value) -> String {
-        let mut text = String::new();
-        for piece in &value.pieces {
-            match piece {
-                Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
-                unknown @ Piece::Unknown(_) => text.extend(self.hole(unknown)),
-            }
-        }
-        text
     }
 
     /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are

@@ -31,6 +31,7 @@ mod leads;
 mod links;
 mod lists;
 mod looks;
+mod marked;
 mod naming;
 mod output;
 mod parameter;

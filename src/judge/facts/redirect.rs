@@ -48,7 +48,6 @@ impl Walker<'_> {
             RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, frame, word),
             _ => self.target(state, frame, word),
         };
-        let value = self.filled(value);
         let text = value.known_text();
         let operand = || Operand { value: value.clone(), span };
         match redirect.op {

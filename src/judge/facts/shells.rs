@@ -13,28 +13,7 @@ use super::walk::Walker;
 use crate::judge::invocation::Request;
 use crate::judge::syntax::tree::{Dialect, Span};
 
-/// The first of the private characters that stand for unknown parts of a text.
-pub(super) const HOLES: u32 = 0xf_0000;
-
-/// The most unknown parts that are told apart.
-const MAX_HOLES: usize = 4096;
-
 impl Walker<'_> {
-    /// The character that stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
-    pub fn hole(&mut self, piece: &Piece) -> Option<char> {
-        let at = match self.holes.iter().position(|known| known == piece) {
-            Some(at) => at,
-            None => {
-                if self.holes.len() >= MAX_HOLES {
-                    return char::from_u32(HOLES);
-                }
-                self.holes.push(piece.clone());
-                self.holes.len() - 1
-            }
-        };
-        char::from_u32(HOLES + u32::try_from(at).ok()?)
-    }
-
     /// How spans in a text map onto the command, when the text stands there as it is.
     #[inline(never)]
     pub fn spans_of(&self, frame: &Frame, span: Span, text: &Value) -> Spans {

@@ -18,8 +18,8 @@ use super::state::{Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
-use crate::judge::syntax;
-use crate::judge::syntax::tree::{Dialect, ParseError, Script, Span};
+use crate::judge::syntax::tree::{Dialect, HoleId, ParseError, Script, Span};
+use crate::judge::syntax::{self, Source};
 
 /// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
 /// stack in an optimised build, so that all of it fits 256 KiB.
@@ -133,7 +133,7 @@ pub(super) struct Walker<'a> {
     pub readers: Vec<(Script, SinkId)>,
     /// What reads from descriptors that stay open.
     pub waiting: Vec<Waiting>,
-    /// Unknown parts and live globs in texts that are read as code; a private character stands for each.
+    /// Unknown parts and live globs in texts that are read as code, by [`HoleId`].
     pub holes: Vec<Piece>,
     /// How many numbers were read that are told apart.
     pub readings: u16,
@@ -287,10 +287,39 @@ impl<'a> Walker<'a> {
 
     /// Reads and walks a text.
     pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+        self.parsed(state, frame, syntax::parse(text, frame.dialect));
+    }
+
+    /// Reads and walks a text that is known in part, in this shell.
+    #[inline(never)]
+    pub fn composed(&mut self, state: &mut State, frame: &Frame, text: &Value) {
+        let mut source = Source::default();
+        for piece in &text.pieces {
+            match piece {
+                Piece::Text(text) => source.push_text(text),
+                // What was live outside stands for names, however it is quoted inside.
+                hole => source.push_hole(self.hole(hole)),
+            }
+        }
+        self.parsed(state, frame, syntax::parse_source(&source, frame.dialect));
+    }
+
+    /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
+    fn hole(&mut self, piece: &Piece) -> HoleId {
+        let from = self.holes.len().saturating_sub(NEAR);
+        let known = self.holes.iter().skip(from).position(|known| known == piece).map(|at| from + at);
+        let at = known.unwrap_or_else(|| {
+            self.holes.push(piece.clone());
+            self.holes.len() - 1
+        });
+        HoleId(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    fn parsed(&mut self, state: &mut State, frame: &Frame, script: Result<Script, ParseError>) {
         if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
             return;
         }
-        match syntax::parse(text, frame.dialect) {
+        match script {
             Ok(script) => self.script(state, frame, &script),
             Err(error) => self.unreadable(frame, &error),
         }

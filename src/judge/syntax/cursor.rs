@@ -30,7 +30,12 @@ pub(super) mod class {
     pub(in super::super) const SLASH: u16 = 1 << 13;
     /// May stand in a name.
     pub(in super::super) const NAME: u16 = 1 << 14;
+    /// May be a hole.
+    pub(in super::super) const HOLE: u16 = 1 << 15;
 }
+
+/// The byte at each hole of a composed text. Known parts are UTF-8, which never has it; a text without holes may.
+pub(super) const HOLE: u8 = 0xFF;
 
 static CLASSES: [u16; 256] = {
     let mut table = [0_u16; 256];
@@ -63,6 +68,7 @@ const fn classes_of(byte: u8) -> u16 {
         b':' => TERNARY,
         b'/' => SLASH,
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => NAME,
+        HOLE => class::HOLE,
         _ => 0,
     }
 }

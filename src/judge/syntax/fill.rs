@@ -138,7 +138,7 @@ fn fill_arithmetic(arithmetic: &mut Arithmetic, bodies: &mut [Word]) {
 fn fill_parts(parts: &mut [Part], bodies: &mut [Word]) {
     for part in parts {
         match part {
-            Part::Literal(_) | Part::Escaped(_) | Part::Single(_) | Part::AnsiC(_) => {}
+            Part::Literal(_) | Part::Escaped(_) | Part::Single(_) | Part::AnsiC(_) | Part::Hole(_) => {}
             Part::Double { parts, .. } => fill_parts(parts, bodies),
             Part::Parameter(parameter) => {
                 if let Some(subscript) = &mut parameter.subscript {

@@ -3,6 +3,7 @@
 use super::cursor::text_of;
 use super::parser::{Parser, Read};
 use super::quote::Quoted;
+use super::source::{Stretch, stretches};
 use super::tree::{Dialect, Part, Word};
 
 /// A here-document whose body has not come yet.
@@ -122,14 +123,18 @@ impl Parser<'_> {
         if extent.tabs {
             let (text, origin) = self.without_tabs(pending, extent)?;
             if pending.quoted {
-                word.parts.push(Part::Literal(text_of(&text)));
+                let place = |at: usize| origin.get(at).copied().unwrap_or(0);
+                word.parts.extend(stretches(&text, self.holes, place).map(|stretch| match stretch {
+                    Stretch::Bytes(bytes) => Part::Literal(text_of(bytes)),
+                    Stretch::Hole(hole) => Part::Hole(hole),
+                }));
             } else {
                 self.nested(&text, &origin, |parser| parser.quoted(Quoted::End, &mut word.parts))?;
             }
         } else if pending.quoted {
-            let text = self.text.get(extent.start..extent.end).unwrap_or_default();
-            if !text.is_empty() {
-                word.parts.push(Part::Literal(text_of(text)));
+            if extent.end > extent.start {
+                self.with_holes(extent.start, extent.end, &mut word.parts, |bytes| Part::Literal(text_of(bytes)));
+                word.parts.retain(|part| *part != Part::Literal(String::new()));
             }
         } else {
             let outer = std::mem::replace(&mut self.in_substitution, false);

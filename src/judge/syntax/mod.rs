@@ -18,6 +18,7 @@ mod quote;
 mod redirect;
 mod reserved;
 mod simple;
+mod source;
 mod word;
 mod zsh;
 
@@ -26,4 +27,5 @@ pub mod parser;
 pub mod tree;
 pub mod visit;
 
-pub use parser::{Completeness, completeness, parse};
+pub use parser::{Completeness, completeness, parse, parse_source};
+pub use source::Source;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::heredoc::Pending;
 use super::limits::{MAX_BYTES, MAX_DEPTH, max_steps};
-use super::tree::{Dialect, ParseError, ParseErrorKind, Script, Span, Word};
+use super::source::{Source, Stretch, hole_at, stretches};
+use super::tree::{Dialect, HoleId, ParseError, ParseErrorKind, Part, Script, Span, Word};
 use super::{cursor, fill};
 
 /// Reads `text` by the grammar of `dialect`.
@@ -13,13 +14,30 @@ use super::{cursor, fill};
 /// # Errors
 /// One [`ParseError`] for the whole text; there is no recovery.
 pub fn parse(text: &[u8], dialect: Dialect) -> Result<Script, ParseError> {
+    check(text)?;
+    Parser::new(text, dialect).whole()
+}
+
+/// Reads a composed text by the grammar of `dialect`.
+///
+/// # Errors
+/// As [`parse`]; also where a name has a hole in it.
+pub fn parse_source(source: &Source, dialect: Dialect) -> Result<Script, ParseError> {
+    check(&source.bytes)?;
+    let mut parser = Parser::new(&source.bytes, dialect);
+    parser.holes = &source.holes;
+    parser.whole()
+}
+
+/// Whether a text may be read at all.
+fn check(text: &[u8]) -> Result<(), ParseError> {
     if text.len() > MAX_BYTES {
         return Err(ParseError { kind: ParseErrorKind::TooLarge, at: cursor::offset(MAX_BYTES) });
     }
-    if let Some(at) = text.iter().position(|&byte| byte == 0) {
-        return Err(ParseError { kind: ParseErrorKind::Nul, at: cursor::offset(at) });
+    match text.iter().position(|&byte| byte == 0) {
+        Some(at) => Err(ParseError { kind: ParseErrorKind::Nul, at: cursor::offset(at) }),
+        None => Ok(()),
     }
-    Parser::new(text, dialect).whole()
 }
 
 /// Whether a shell that reads lines would run a text of whole lines, or wait for more.
@@ -87,6 +105,8 @@ pub(super) struct Parser<'t> {
     pub(super) dialect: Dialect,
     /// Where each byte of a rewritten text, and its end, stands in the original.
     pub(super) origin: Option<&'t [u32]>,
+    /// Where the original text has holes.
+    pub(super) holes: &'t [(u32, HoleId)],
     pub(super) depth: u32,
     /// What is left of the step limit.
     pub(super) steps: u64,
@@ -129,6 +149,7 @@ impl<'t> Parser<'t> {
             pos: 0,
             dialect,
             origin: None,
+            holes: &[],
             depth: 0,
             steps: max_steps(text.len()),
             error: None,
@@ -170,6 +191,7 @@ impl<'t> Parser<'t> {
     pub(super) fn nested(&mut self, text: &[u8], origin: &[u32], read: impl FnOnce(&mut Parser<'_>) -> Read) -> Read {
         let mut inner = Parser::new(text, self.dialect);
         inner.origin = Some(origin);
+        inner.holes = self.holes;
         inner.depth = self.depth;
         inner.steps = self.steps;
         inner.bodies = std::mem::take(&mut self.bodies);
@@ -260,6 +282,40 @@ impl<'t> Parser<'t> {
                 Ok(())
             }
             None => Err(self.fail(ParseErrorKind::TooMuchWork)),
+        }
+    }
+
+    /// The hole at `pos`.
+    pub(super) fn hole(&self, pos: usize) -> Option<HoleId> {
+        hole_at(self.holes, self.place(pos))
+    }
+
+    /// Whether there is a hole between two places.
+    pub(super) fn has_hole(&self, start: usize, end: usize) -> bool {
+        !self.holes.is_empty() && (start..end).any(|pos| self.raw(pos) == cursor::HOLE && self.hole(pos).is_some())
+    }
+
+    /// The text from `start` to `end` as parts: those that `read` makes of bytes, and holes. An empty text is one part.
+    pub(super) fn with_holes(
+        &self,
+        start: usize,
+        end: usize,
+        parts: &mut Vec<Part>,
+        mut read: impl FnMut(&[u8]) -> Part,
+    ) {
+        let text = self.text.get(start..end).unwrap_or_default();
+        if !self.has_hole(start, end) {
+            parts.push(read(text));
+            return;
+        }
+        let begins = parts.len();
+        parts.extend(stretches(text, self.holes, |at| self.place(start + at)).map(|stretch| match stretch {
+            Stretch::Bytes(bytes) => read(bytes),
+            Stretch::Hole(hole) => Part::Hole(hole),
+        }));
+        // Quotes around holes alone are quotes all the same.
+        if parts.get(begins..).is_some_and(|parts| parts.iter().all(|part| matches!(part, Part::Hole(_)))) {
+            parts.insert(begins, read(b""));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Quotations: single, double, ANSI-C.
 
-use super::cursor::{class, has, text_of};
+use super::cursor::{HOLE, class, has, text_of};
 use super::parser::{Parser, Read};
 use super::tree::{Dialect, Part};
 use super::word::flush;
@@ -75,6 +75,7 @@ impl Parser<'_> {
                     self.process_substitution(byte, parts)?;
                 }
                 b'"' | b'}' => break,
+                HOLE => self.put_hole(&mut literal, parts),
                 _ => {
                     literal.push(char::from(byte));
                     self.pos += 1;
@@ -89,6 +90,7 @@ impl Parser<'_> {
     #[inline]
     pub(super) fn run(&mut self, mask: u16, literal: &mut String) -> Read {
         let rest = self.text.get(self.pos..).unwrap_or_default();
+        let mask = if self.holes.is_empty() { mask } else { mask | class::HOLE };
         let len = rest.iter().position(|&byte| has(byte, mask)).unwrap_or(rest.len());
         if len > 0 {
             let bytes = rest.get(..len).unwrap_or_default();
@@ -99,6 +101,18 @@ impl Parser<'_> {
             self.pos += len;
         }
         self.spend(len + 1)
+    }
+
+    /// Takes in the hole at the current place.
+    pub(super) fn put_hole(&mut self, literal: &mut String, parts: &mut Vec<Part>) {
+        match self.hole(self.pos) {
+            Some(hole) => {
+                flush(literal, parts);
+                parts.push(Part::Hole(hole));
+            }
+            None => literal.push(char::REPLACEMENT_CHARACTER),
+        }
+        self.pos += 1;
     }
 
     fn quoted_backslash(&mut self, until: Quoted, literal: &mut String) {
@@ -172,7 +186,7 @@ impl Parser<'_> {
     pub(super) fn single(&mut self, parts: &mut Vec<Part>) -> Read {
         let open = self.pos;
         let close = self.closing_single(open)?;
-        parts.push(Part::Single(text_of(self.text.get(open + 1..close).unwrap_or_default())));
+        self.with_holes(open + 1, close, parts, |bytes| Part::Single(text_of(bytes)));
         self.pos = close + 1;
         Ok(())
     }
@@ -254,20 +268,23 @@ impl Parser<'_> {
             }
         }
         self.spend(pos - start)?;
-        let written = self.text.get(open + 1..pos).unwrap_or_default();
-        let decoded = super::escape::ansi_c(written);
-        let plain = match written.is_ascii() {
-            true => reserved::taken_in_bytes(&decoded.bytes),
-            false => reserved::kept_out_bytes(&decoded.bytes),
-        };
-        // What stands for a part that is not known cannot be told from what an escape gives.
-        if *plain != *decoded.bytes && *reserved::kept_out_bytes(written) != *written {
-            return Err(self.unsupported("an unknown part within `$'…'`"));
-        }
-        if decoded.cut && self.dialect != Dialect::Bash {
+        let mut cut = false;
+        let mut all = Vec::new();
+        self.with_holes(open + 1, pos, &mut all, |written| {
+            let decoded = super::escape::ansi_c(written);
+            // What follows a NUL is not there.
+            let bytes = if cut { Vec::new() } else { decoded.bytes };
+            cut |= decoded.cut;
+            let plain = match written.is_ascii() {
+                true => reserved::taken_in_bytes(&bytes),
+                false => reserved::kept_out_bytes(&bytes),
+            };
+            Part::AnsiC(text_of(&plain))
+        });
+        if cut && self.dialect != Dialect::Bash {
             return Err(self.unsupported("a NUL in `$'…'`"));
         }
-        parts.push(Part::AnsiC(text_of(&plain)));
+        parts.append(&mut all);
         self.pos = pos + 1;
         Ok(())
     }

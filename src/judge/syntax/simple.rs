@@ -6,6 +6,9 @@ use super::reserved::Reserved;
 use super::tree::{Command, Compound, Coprocess, Dialect, Function, Part, Pipeline, Simple, Span, Word};
 use super::word::Until;
 
+/// A function whose name has a hole.
+const UNNAMED: &str = "a function whose name is not known";
+
 impl Parser<'_> {
     /// Reads one member of a pipeline.
     pub(super) fn command(&mut self, commands: &mut Vec<Command>) -> Read {
@@ -139,6 +142,9 @@ impl Parser<'_> {
             self.pos = open;
             return Err(self.unexpected());
         }
+        if self.has_hole(start, end) {
+            return Err(self.unsupported(UNNAMED));
+        }
         let names = self.plain(start, end);
         let names = if self.zsh() { names.split([' ', '\t']).map(str::to_owned).collect() } else { vec![names] };
         self.function_body(start, names, commands)
@@ -158,6 +164,9 @@ impl Parser<'_> {
                 break;
             }
             self.parts(Until::Word, &mut Vec::new())?;
+            if self.has_hole(begins, self.pos) {
+                return Err(self.unsupported(UNNAMED));
+            }
             names.push(self.plain(begins, self.pos));
             self.blanks()?;
             if self.dialect != Dialect::Zsh {

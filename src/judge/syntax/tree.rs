@@ -305,7 +305,13 @@ pub enum Part {
     ExtGlob { operator: char, alternatives: Vec<Word> },
     /// `(…)` after `name=` in an argument of a declaring builtin.
     Array(Vec<ArrayElement>),
+    /// A part of a composed text that is not known, quoted or not.
+    Hole(HoleId),
 }
+
+/// Names what a hole stands for; whoever composed the text gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HoleId(pub u32);
 
 /// A command substitution.
 #[derive(Clone, Debug, PartialEq)]

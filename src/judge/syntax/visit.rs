@@ -168,7 +168,7 @@ fn parts<'t>(parts_: &'t [Part], see: &mut dyn FnMut(Node<'t>)) {
     for part in parts_ {
         see(Node::Part(part));
         match part {
-            Part::Literal(_) | Part::Escaped(_) | Part::Single(_) | Part::AnsiC(_) => {}
+            Part::Literal(_) | Part::Escaped(_) | Part::Single(_) | Part::AnsiC(_) | Part::Hole(_) => {}
             Part::Double { parts: inner, .. } => parts(inner, see),
             Part::Parameter(inner) => parameter(inner, see),
             Part::Command(substitution) => nodes(&substitution.script, see),

@@ -1,6 +1,6 @@
 //! Words: runs of text, quotations and expansions, up to what ends them where they stand.
 
-use super::cursor::{class, has, text_of};
+use super::cursor::{HOLE, class, has, text_of};
 use super::parser::{Parser, Read};
 use super::tree::{Part, ProcessSubstitution, Script, Word};
 
@@ -71,6 +71,7 @@ impl Parser<'_> {
                 break;
             }
             match byte {
+                HOLE => self.put_hole(&mut literal, parts),
                 b'\\' => self.backslash(&mut literal, parts)?,
                 b'$' | b'`' | b'"' | b'\'' => {
                     let length = parts.len();
@@ -172,6 +173,10 @@ impl Parser<'_> {
             0 => {
                 literal.push('\\');
                 self.pos += 1;
+            }
+            HOLE if self.hole(self.pos + 1).is_some() => {
+                self.pos += 1;
+                self.put_hole(literal, parts);
             }
             _ => {
                 flush(literal, parts);

@@ -157,6 +157,7 @@ fn parts(all: &[Part]) -> String {
                 format!("{operator}<{}>", alternatives.iter().map(word).collect::<Vec<_>>().join("|"))
             }
             Part::Array(elements) => array(elements),
+            Part::Hole(hole) => format!("<{}>", hole.0),
         })
         .collect()
 }

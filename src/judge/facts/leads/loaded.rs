@@ -6,6 +6,7 @@ use crate::judge::facts::act::{Operand, Taint, Value};
 use crate::judge::facts::builtins::within;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
+use crate::judge::facts::marked::Marked;
 use crate::judge::facts::question::FileFacts;
 use crate::judge::facts::redirect::absolute;
 use crate::judge::facts::state::{Build as _, State};
@@ -194,15 +195,20 @@ impl Walker<'_> {
         span: Span,
         runs: impl Fn(&str) -> Option<String>,
     ) {
-        let Some(text) = self.told(state, file, span) else { return };
+        let Some(told) = self.told(state, file, span) else { return };
+        let text = Marked::new(&told);
         let called = format!("settings {}", file.rough());
         let Some(inner) = self.definition(frame, name, called, span) else { return };
         let inner = within(&inner, name);
-        for line in
-            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).take(MAX_SETTINGS)
+        for line in text
+            .text()
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .take(MAX_SETTINGS)
         {
             if let Some(command) = runs(line) {
-                self.text(&mut state.child(&[]), &inner, &command);
+                self.read_value(&mut state.child(&[]), &inner, &text.value(&command), span);
             }
         }
     }

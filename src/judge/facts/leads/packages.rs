@@ -5,6 +5,7 @@ use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::leads::describes;
+use crate::judge::facts::marked::Marked;
 use crate::judge::facts::state::{Build as _, State};
 use crate::judge::facts::walk::Walker;
 use crate::judge::rules::model::Program;
@@ -60,9 +61,10 @@ impl Walker<'_> {
             return;
         }
         let path = Value::text(path);
-        let Some(text) = self.told(state, &path, span) else { return };
+        let Some(told) = self.told(state, &path, span) else { return };
+        let told = Marked::new(&told);
         // What an edit of the line puts in stands behind it.
-        let values = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+        let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
@@ -70,7 +72,7 @@ impl Walker<'_> {
                 let said =
                     |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
                 let put_in = manifests.is_empty() || self.goes_on(state, &path);
-                let set = || put_in.then(|| scripts_in(&text, &name_of)).flatten();
+                let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
                 let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
                 let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
                 else {
@@ -80,7 +82,7 @@ impl Walker<'_> {
                 if child.cwd.as_deref() != Some(&dir) {
                     child.move_to(Some(dir.clone()));
                 }
-                let mut line = Value::text(text);
+                let mut line = told.value(&text);
                 if name_of == script {
                     for operand in reading.operands.iter().skip(rest) {
                         line.push_text(" ");

@@ -4,6 +4,7 @@ use crate::judge::facts::act::Value;
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::builtins::within;
 use crate::judge::facts::frame::Frame;
+use crate::judge::facts::marked::Marked;
 use crate::judge::facts::recipes::{Kind, Recipes};
 use crate::judge::facts::state::{Build as _, State};
 use crate::judge::facts::walk::Walker;
@@ -35,7 +36,7 @@ impl Walker<'_> {
             None if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
             None => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
         };
-        let mut text: Option<String> = None;
+        let mut text: Option<Value> = None;
         for file in &files {
             // All of them are asked for at once.
             let told = self.told(&there, file, span);
@@ -51,12 +52,13 @@ impl Walker<'_> {
         for more in
             reading.flags.iter().filter(|flag| kind == Kind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
         {
-            let more = more.value.as_ref().map(|more| self.with_holes(more)).unwrap_or_default();
-            text = Some(format!("{more}\n{}", text.unwrap_or_default()));
+            let more = more.value.clone().unwrap_or_default();
+            text = Some(Value::join([&more, &text.unwrap_or_default()], "\n"));
         }
-        for file in text.as_deref().filter(|_| kind == Kind::Make).map(Recipes::included).unwrap_or_default() {
-            let more = self.told(&there, &Value::text(file), span);
-            text = text.map(|text| format!("{text}\n{}", more.unwrap_or_default()));
+        let read = text.as_ref().filter(|_| kind == Kind::Make).map(Marked::new);
+        for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
+            let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
+            text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
         }
         let (mut targets, mut given) = (Vec::new(), Vec::new());
         for word in reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text())) {
@@ -76,6 +78,8 @@ impl Walker<'_> {
         if let Some(home) = self.home(state).and_then(|home| home.known_text()) {
             given.push(("HOME".to_owned(), home));
         }
+        let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
+        let text = Marked::beside(&text, &others);
         if kind == Kind::Just {
             // What follows the first recipe may be its arguments.
             targets.truncate(1);
@@ -83,16 +87,16 @@ impl Walker<'_> {
         let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
         let Some(inner) = self.definition(frame, name, called, span) else { return };
         if kind == Kind::Make {
-            for command in shell_functions(&text) {
-                self.text(&mut there.child(&[]), &inner, command);
+            for command in shell_functions(text.text()) {
+                self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
             }
         }
-        for (_, line) in Recipes::read(kind, &text).commands(&targets, &given) {
+        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given) {
             let mut child = state.child(&[]);
             if child.cwd != dir {
                 child.move_to(dir.clone());
             }
-            self.read_value(&mut child, &inner, &line, span);
+            self.read_value(&mut child, &inner, &text.filled(&line), span);
         }
     }
 }

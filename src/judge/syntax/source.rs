@@ -1,0 +1,175 @@
+//! What is parsed: bytes, and holes where a part of the text is not known.
+//!
+//! What may not enter: what a hole stands for. Whoever composes the text knows; the tree says where each hole came to
+//! stand ([`super::tree::Part::Hole`]).
+
+use super::cursor::HOLE;
+use super::tree::HoleId;
+
+/// A text that is composed of known parts and holes. No byte of a known part can be taken for a hole: which places are
+/// holes is kept beside the bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    pub(super) bytes: Vec<u8>,
+    pub(super) holes: Vec<(u32, HoleId)>,
+}
+
+impl Source {
+    /// Adds known text at the end.
+    pub fn push_text(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds a hole at the end.
+    pub fn push_hole(&mut self, hole: HoleId) {
+        self.holes.push((super::cursor::offset(self.bytes.len()), hole));
+        self.bytes.push(HOLE);
+    }
+}
+
+/// A stretch of a text: bytes, or a hole between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stretch<'t> {
+    Bytes(&'t [u8]),
+    Hole(HoleId),
+}
+
+/// The hole at a place of the original text.
+pub(super) fn hole_at(holes: &[(u32, HoleId)], place: u32) -> Option<HoleId> {
+    let at = holes.binary_search_by_key(&place, |(at, _)| *at).ok()?;
+    holes.get(at).map(|(_, hole)| *hole)
+}
+
+/// A text in stretches. `place` says where a byte of it stands in the original.
+pub(super) fn stretches<'t>(
+    text: &'t [u8],
+    holes: &[(u32, HoleId)],
+    place: impl Fn(usize) -> u32,
+) -> impl Iterator<Item = Stretch<'t>> {
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let left = text.get(rest..).filter(|left| !left.is_empty())?;
+        let is_hole = |at: usize| hole_at(holes, place(rest + at));
+        let next =
+            left.iter().enumerate().filter(|(_, byte)| **byte == HOLE).find_map(|(at, _)| Some((at, is_hole(at)?)));
+        match next {
+            Some((0, hole)) => {
+                rest += 1;
+                Some(Stretch::Hole(hole))
+            }
+            Some((at, _)) => {
+                rest += at;
+                Some(Stretch::Bytes(left.get(..at).unwrap_or_default()))
+            }
+            None => {
+                rest = text.len();
+                Some(Stretch::Bytes(left))
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_source;
+    use super::super::tree::{Command, Dialect, Part, RedirectTarget, Script};
+    use super::*;
+
+    fn source(parts: &[Option<&str>]) -> Source {
+        let mut source = Source::default();
+        for (index, part) in parts.iter().enumerate() {
+            match part {
+                Some(text) => source.push_text(text),
+                None => source.push_hole(HoleId(index as u32)),
+            }
+        }
+        source
+    }
+
+    fn read(parts: &[Option<&str>]) -> Script {
+        parse_source(&source(parts), Dialect::Bash).unwrap()
+    }
+
+    fn words(parts: &[Option<&str>]) -> Vec<Vec<Part>> {
+        match &read(parts).items[0].first.commands[0] {
+            Command::Simple(simple) => simple.words.iter().map(|word| word.parts.clone()).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn literal(text: &str) -> Part {
+        Part::Literal(text.into())
+    }
+
+    fn hole(id: u32) -> Part {
+        Part::Hole(HoleId(id))
+    }
+
+    #[test]
+    fn a_hole_stands_where_it_was_put() {
+        assert_eq!(
+            words(&[Some("rm a"), None, Some("b "), None]),
+            [vec![literal("rm")], vec![literal("a"), hole(1), literal("b")], vec![hole(3)],]
+        );
+        let double = Part::Double { parts: vec![literal("a"), hole(1), literal("b")], localized: false };
+        assert_eq!(words(&[Some("\"a"), None, Some("b\"")]), [[double]]);
+        let single = |text: &str| Part::Single(text.into());
+        assert_eq!(words(&[Some("'a"), None, Some("b'")]), [[single("a"), hole(1), single("b")]]);
+        assert_eq!(words(&[Some("'"), None, Some("'")]), [[single(""), hole(1)]]);
+        assert_eq!(
+            words(&[Some("$'\\x41"), None, Some("\\x42'")]),
+            [[Part::AnsiC("A".into()), hole(1), Part::AnsiC("B".into())]]
+        );
+        assert_eq!(words(&[Some("\\"), None]), [[hole(1)]]);
+    }
+
+    #[test]
+    fn a_byte_that_stands_for_holes_is_none_where_none_is() {
+        let script = super::super::parse(b"rm \xff'\xff'\"\xff\"$'\xff'", Dialect::Bash).unwrap();
+        assert!(!format!("{script:?}").contains("Hole"), "{script:?}");
+        assert!(format!("{script:?}").contains('\u{fffd}'));
+        // An escape that gives the byte gives no hole.
+        assert!(!format!("{:?}", words(&[Some("$'\\xff' "), None])[0]).contains("Hole"));
+    }
+
+    #[test]
+    fn holes_are_found_again_in_texts_that_are_rewritten() {
+        let all = |parts: &[Option<&str>]| format!("{:?}", read(parts));
+        for parts in [
+            &[Some("echo `rm \\`ls "), None, Some("\\``")][..],
+            &[Some("cat <<E\na"), None, Some("b\nE\n")],
+            &[Some("cat <<'E'\na"), None, Some("b\nE\n")],
+            &[Some("cat <<-E\n\ta"), None, Some("b\n\tE\n")],
+            &[Some("cat <<-'E'\n\ta"), None, Some("b\n\tE\n")],
+            &[Some("for x in "), None, Some("; do :; done")],
+            &[Some("case "), None, Some(" in x) :;; esac")],
+            &[Some("[[ "), None, Some(" == x ]]")],
+            &[Some("echo $(( "), None, Some(" + 1 ))")],
+            &[Some("echo ${x:-"), None, Some("}")],
+            &[Some("x="), None],
+            &[Some("echo > "), None],
+        ] {
+            assert!(all(parts).contains("Hole(HoleId(1))"), "{parts:?}: {}", all(parts));
+            assert!(!all(parts).contains('\u{fffd}'), "{parts:?}");
+        }
+        let Command::Simple(simple) =
+            read(&[Some("cat <<-'E'\n\ta"), None, Some("b\n\tE\n")]).items.remove(0).first.commands.remove(0)
+        else {
+            panic!("no simple command")
+        };
+        let RedirectTarget::Heredoc(heredoc) = &simple.redirects[0].target else { panic!("no here-document") };
+        assert_eq!(heredoc.body.parts, [literal("a"), hole(1), literal("b\n")]);
+    }
+
+    #[test]
+    fn a_name_is_no_hole() {
+        for parts in [
+            &[Some("f"), None, Some("() { :; }")][..],
+            &[Some("function "), None, Some(" { :; }")],
+            &[Some("cat <<"), None, Some("\na\n")],
+            &[Some("for "), None, Some(" in a; do :; done")],
+        ] {
+            assert!(parse_source(&source(parts), Dialect::Bash).is_err(), "{parts:?}");
+        }
+    }
+}
