@@ -7,6 +7,9 @@
 #[path = "../src/judge"]
 #[allow(dead_code, unused_imports, reason = "only reading and packing are of use here")]
 mod judge {
+    pub mod agents {
+        pub mod model;
+    }
     pub mod document;
     pub mod order;
     pub mod tier;
@@ -27,9 +30,10 @@ mod judge {
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use judge::agents::model::{Agent, Form};
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::source::{Nothing, read_all};
 
@@ -47,8 +51,17 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), Box<dyn Error>> {
-    for room in [FOLDER, "document.rs", "document", "order.rs", "tier.rs", "facts/class.rs", "facts/effect.rs", "rules"]
-    {
+    for room in [
+        FOLDER,
+        "agents/model.rs",
+        "document.rs",
+        "document",
+        "order.rs",
+        "tier.rs",
+        "facts/class.rs",
+        "facts/effect.rs",
+        "rules",
+    ] {
         println!("cargo::rerun-if-changed={room}");
     }
     let mut files: Vec<PathBuf> = Vec::new();
@@ -74,7 +87,51 @@ fn build() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
+    std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     Ok(())
+}
+
+/// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each
+/// packed beside it.
+fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
+    let folder = Path::new(FOLDER).join("agents");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(&folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let mut source = format!("static KNOWN: [Recognised; {}] = [\n", files.len());
+    for file in &files {
+        let wrong = |why: String| format!("{}: {why}", file.display());
+        let mut agent: Agent =
+            toml::from_str(&std::fs::read_to_string(file)?).map_err(|error| wrong(error.to_string()))?;
+        if file.file_stem().and_then(|stem| stem.to_str()) != Some(agent.name.as_str()) {
+            return Err(wrong(format!("the file of {} must bear its name", agent.name)).into());
+        }
+        let name = agent.name.clone();
+        for wire in agent.config.iter_mut().flat_map(|config| &mut config.file) {
+            if let Form::Plugin(plugins) = &mut wire.form {
+                for plugin in plugins {
+                    let text = std::fs::read_to_string(folder.join(&*plugin))?;
+                    let ask = std::fs::read_to_string(folder.join("ask.js"))?.replace("@AGENT@", &name);
+                    *plugin = text.replacen("// @ASK@\n", &ask, 1);
+                }
+            }
+        }
+        let packed = postcard::to_allocvec(&agent)?;
+        if format!("{:?}", postcard::from_bytes::<Agent>(&packed)?) != format!("{agent:?}") {
+            return Err(wrong("it does not come back from the store".to_owned()).into());
+        }
+        let place = out.join(format!("agent-{name}.bin"));
+        std::fs::write(&place, packed)?;
+        let process = &agent.process;
+        source.push_str(&format!(
+            "Recognised {{ name: {name:?}, processes: &{:?}, packages: &{:?}, markers: &{:?}, session: {:?}, \
+             packed: include_bytes!({place:?}), read: OnceLock::new() }},\n",
+            process.names, process.paths, process.markers, process.session
+        ));
+    }
+    source.push_str("];\n");
+    Ok(source)
 }
 
 /// What was packed comes back as it was: reading it later cannot fail.

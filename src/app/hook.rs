@@ -2,7 +2,7 @@
 //!
 //! The road on one page: [`run`] begins the deadline, reads the input, judges it on the main road, writes the answer
 //! down (`advice`) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
-//! What may not enter: what any one agent says (each has a file of its own beside this one), and running anything.
+//! What may not enter: what any one agent says (their descriptions are data, read by `dialect`), and running anything.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,27 +11,15 @@ use clap::Args;
 use serde_json::Value;
 
 pub mod call;
+pub mod dialect;
 pub mod hosts;
-pub mod plugin;
+pub mod shape;
 pub mod watchdog;
 
 mod advice;
-mod antigravity;
-pub(super) mod claude;
-mod cline;
-pub(super) mod codex;
-mod copilot;
-mod cursor;
-mod droid;
 mod files;
-pub(super) mod gemini;
-mod goose;
-mod grok;
-mod hermes;
-mod kimi;
-mod qwen;
+mod parting;
 mod unjudged;
-mod windsurf;
 
 use call::{Answer, Event, Reply};
 use hosts::Host;
@@ -67,13 +55,14 @@ pub const DENIED: u8 = 2;
 #[must_use]
 pub fn run(args: &HookArgs) -> u8 {
     let host = hosts::named(&args.agent);
-    let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.waits));
-    let deny = |host: Option<&Host>, event: Event, why: &str| match host {
-        Some(host) => (host.say)(event, &Answer::Deny { reason: refused(why) }),
+    let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.hook.waits));
+    let waits = host.map_or(waits, |host| host.waits(waits));
+    let deny = |host: Option<Host>, event: Event, why: &str| match host {
+        Some(host) => dialect::say(host, event, &Answer::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),
     };
-    let late = |host: Option<&Host>, event: Event| deny(host, event, LATE);
-    let agent = host.map_or(args.agent.as_str(), |host| host.name);
+    let late = |host: Option<Host>, event: Event| deny(host, event, LATE);
+    let agent = host.map_or(args.agent.as_str(), |host| host.name());
     let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown), agent) {
         Ok(watchdog) => watchdog,
         Err(error) => return watchdog::give(&deny(host, Event::Unknown, &format!("no deadline can be kept: {error}"))),
@@ -93,10 +82,10 @@ pub fn run(args: &HookArgs) -> u8 {
         }
     };
     let host = host.in_truth(&input);
-    let call = match (host.read)(&input) {
+    let call = match dialect::read(host, &input) {
         Ok(call) => call,
         Err(wrong) => {
-            unjudged::record(host.name, &wrong.why);
+            unjudged::record(host.name(), &wrong.why);
             return watchdog.answer(&deny(Some(host), wrong.event, &wrong.why));
         }
     };
@@ -105,11 +94,11 @@ pub fn run(args: &HookArgs) -> u8 {
     let answer = match advice::on(host, &call, &watchdog) {
         Ok(answer) => answer,
         Err(why) => {
-            unjudged::record(host.name, &why);
+            unjudged::record(host.name(), &why);
             Answer::Deny { reason: refused(&why) }
         }
     };
-    watchdog.answer(&(host.say)(call.event, &answer))
+    watchdog.answer(&dialect::say(host, call.event, &answer))
 }
 
 /// Reads all of standard input, and keeps it where it is not too long. The rest is read too: an agent that cannot

@@ -169,7 +169,7 @@ impl Session<'_> {
     fn all(&self) -> Result<u8, InstallError> {
         let mut code = exit::ALLOW;
         let mut found = 0;
-        for host in HOSTS {
+        for host in HOSTS.iter() {
             if !self.places.is_there(host) || (self.args.project && host.project.is_empty()) {
                 continue;
             }
@@ -249,7 +249,7 @@ impl Session<'_> {
         if self.args.uninstall {
             writeln!(out, "{}: guard is taken out", host.title)?;
         } else {
-            writeln!(out, "{}: installed. {}", host.title, host.next)?;
+            writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
             if !self.places.is_here(host) {
                 writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
             }

@@ -14,6 +14,7 @@ use super::road::Road;
 use super::settle::folder_identity;
 use crate::channel::bell::{Bell, Heard};
 use crate::judge::Judgment;
+use crate::judge::agents;
 use crate::judge::approver;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Environment, Invocation};
@@ -26,6 +27,9 @@ use crate::world::identity::Caller;
 
 /// The time that agents give a command which their user set no time for.
 const AGENTS_LIMIT: Duration = Duration::from_secs(120);
+
+/// The longest time that they give one.
+const AGENTS_LONGEST: Duration = Duration::from_secs(600);
 
 /// So long before an agent ends the command it is refused, so that the agent hears why.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -69,11 +73,9 @@ pub(super) fn callers_limit(env: &Environment) -> Duration {
 /// When the agent above ends a command.
 fn agents_limit(invocation: &Invocation) -> Duration {
     let set = |name: &str| invocation.env.get(name)?.parse().ok().map(Duration::from_millis);
-    match invocation.session.agent.as_deref() {
-        Some("claude") => {
-            let limit = set("BASH_DEFAULT_TIMEOUT_MS").unwrap_or(AGENTS_LIMIT);
-            limit.min(set("BASH_MAX_TIMEOUT_MS").unwrap_or(Duration::from_secs(600)))
-        }
+    let agent = invocation.session.agent.as_deref().and_then(agents::named);
+    match agent.map(|agent| agent.shell.limits.as_slice()) {
+        Some([usual, most]) => set(usual).unwrap_or(AGENTS_LIMIT).min(set(most).unwrap_or(AGENTS_LONGEST)),
         _ => AGENTS_LIMIT,
     }
 }

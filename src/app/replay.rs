@@ -22,7 +22,7 @@ use super::hook::call::What;
 use super::road::Road;
 use super::{exit, moment};
 use crate::judge::facts::question::Answers;
-use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
+use crate::judge::invocation::{FileChange, Invocation, Origin, Request, ToolCall, quote};
 use crate::judge::judge;
 use crate::judge::policy::{Decision, Standing, decide};
 use crate::store::redact;
@@ -182,6 +182,7 @@ impl<'a> Replay<'a> {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             What::Files(changes) => Request::Files(changes.clone()),
+            What::Tool { name, input } => Request::Tool(ToolCall { name: name.clone(), input: input.clone() }),
             What::Other => Request::Files(Vec::new()),
         };
         let mut invocation: Invocation = self.road.caller.invocation(request);
@@ -266,6 +267,7 @@ fn shown(what: &What) -> String {
             let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
             changes.iter().map(said).collect::<Vec<_>>().join("; ")
         }
+        What::Tool { name, input } => format!("{} {input}", quote(name)),
         What::Other => String::new(),
     };
     let (text, _) = redact(&text);

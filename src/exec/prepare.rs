@@ -69,6 +69,10 @@ impl Prepared {
             Request::Files(_) => {
                 Err(ExecError::NotFound { program: OsString::from("a change of files"), source: error(libc::ENOEXEC) })
             }
+            Request::Tool(call) => Err(ExecError::NotFound {
+                program: OsString::from(format!("the tool {}", call.name)),
+                source: error(libc::ENOEXEC),
+            }),
         }
     }
 

@@ -42,6 +42,17 @@ pub enum Request {
     Line(Line),
     /// Files that an agent's own tool changes, with no command.
     Files(Vec<FileChange>),
+    /// A call of a tool that is no command.
+    Tool(ToolCall),
+}
+
+/// A call of a tool, as its caller makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ToolCall {
+    /// As the caller names it.
+    pub name: String,
+    /// Its arguments, as compact JSON.
+    pub input: String,
 }
 
 /// What is done to one file.
@@ -270,6 +281,11 @@ impl Invocation {
                     field(change.path.as_bytes());
                 }
             }
+            Request::Tool(call) => {
+                field(b"tool");
+                field(call.name.as_bytes());
+                field(call.input.as_bytes());
+            }
         }
         field(b"cwd");
         field(self.cwd.as_os_str().as_bytes());
@@ -319,7 +335,8 @@ impl Invocation {
     }
 
     /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;
-    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`).
+    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`); of another tool, its name
+    /// and its arguments.
     #[must_use]
     pub fn display(&self) -> String {
         match &self.request {
@@ -329,6 +346,7 @@ impl Invocation {
                 let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
                 changes.iter().map(said).collect::<Vec<_>>().join("; ")
             }
+            Request::Tool(call) => format!("{} {}", quote(&call.name), call.input),
         }
     }
 }

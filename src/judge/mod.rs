@@ -16,6 +16,7 @@ use policy::Policy;
 use risk::{Risk, Tier};
 use rules::catalog::Catalog;
 
+pub mod agents;
 pub mod approved;
 pub mod approver;
 pub mod behaviour;

@@ -99,6 +99,22 @@ impl Caller {
         agent_above(&self.ancestors).is_some()
     }
 
+    /// Whether somebody may be sitting at the agent above: it is in the foreground of a terminal, and was started without one
+    /// of these arguments, with which nobody is asked anything.
+    #[must_use]
+    pub fn is_person_at_agent(&self, headless: &[String]) -> bool {
+        let Some((_, process)) = agent_above(&self.ancestors) else { return false };
+        let seated = system::seat(process.pid, self.account.uid).is_some_and(|seat| seat.terminal);
+        let named = |argument: &String| headless.iter().any(|word| argument.split('=').next() == Some(word.as_str()));
+        seated && !system::arguments(process.pid).iter().skip(1).any(named)
+    }
+
+    /// The nearest known agent above this process, by a name that no other process has.
+    #[must_use]
+    pub fn agent_process(&self) -> Option<String> {
+        agent_above(&self.ancestors)?.1.unique_name()
+    }
+
     /// Whether a known agent is the parent of this process.
     #[must_use]
     pub fn is_child_of_agent(&self) -> bool {
@@ -115,7 +131,12 @@ impl Caller {
             [shell, agent, ..] if is_agent(agent) => {
                 let arguments = system::arguments(shell.pid);
                 let plain = |command: &String| {
-                    command.contains(" hook ") && !command.contains([';', '|', '&', '<', '>', '(', '`', '$', '\n'])
+                    let call = command.split(" || ").next().unwrap_or_default();
+                    let or = command.get(call.len()..).unwrap_or_default();
+                    // What is said in guard's place when it fails: an exit code, or one text.
+                    let says = |rest: &str| !rest.trim_matches('\'').contains(['\'', '$', '`', '\n']);
+                    let alone = or.is_empty() || or == " || exit 2" || or.strip_prefix(" || echo ").is_some_and(says);
+                    call.contains(" hook ") && alone && !call.contains([';', '|', '&', '<', '>', '(', '`', '$', '\n'])
                 };
                 arguments.len() >= 3 && arguments.last().is_some_and(plain)
             }

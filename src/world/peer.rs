@@ -5,10 +5,10 @@
 
 use std::path::PathBuf;
 
-use super::agents;
 use super::identity::{Account, Caller, Process, agent_above, ancestors};
 use super::system::{self, Seat};
 use super::terminal::Situation;
+use crate::judge::agents;
 use crate::judge::invocation::{Environment, Origin, Session};
 
 /// A process at the other end of a socket.
@@ -70,7 +70,7 @@ impl Peer {
     pub fn root(&self, claimed: &str) -> String {
         let own = &self.caller.session.root;
         let host = claimed.strip_prefix(&format!("{}@", self.caller.account.uid)).and_then(|rest| rest.split_once(':'));
-        let is_host = host.is_some_and(|(name, _)| agents::AGENTS.iter().any(|agent| agent.name == name));
+        let is_host = host.is_some_and(|(name, _)| agents::known().iter().any(|agent| agent.name == name));
         if is_host && self.caller.session.agent.is_none() { claimed.to_owned() } else { own.clone() }
     }
 

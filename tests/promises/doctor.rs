@@ -32,7 +32,7 @@ fn wired(host: &Host) -> Home {
 
 fn install(home: &Home, host: &Host) {
     // The folder by which the agent is known to be there.
-    home.stand_in(host.programs[0], "exit 1");
+    home.stand_in(&host.agent.programs[0], "exit 1");
     home.prints(&["install", host.name, "--yes"], 0);
     // What the person then says to the agent.
     match host.name {
@@ -67,10 +67,11 @@ fn trusted(group: &Value) -> String {
 }
 
 fn file(home: &Home, host: &Host, wire: &Wire) -> PathBuf {
-    let below = if host.folder.config { format!(".config/{}", host.folder.path) } else { host.folder.path.to_owned() };
+    let folder = &host.config.folder;
+    let below = if host.config.below_config { format!(".config/{folder}") } else { folder.clone() };
     match wire.path.strip_prefix("~/") {
         Some(path) => home.path("home").join(path),
-        None => home.path("home").join(below).join(wire.path),
+        None => home.path("home").join(below).join(&wire.path),
     }
 }
 
@@ -112,12 +113,12 @@ fn fails(home: &Home, check: &str, words: &str) {
 #[test]
 fn every_agent_that_is_wired_is_seen_to_ask_guard() {
     let home = home();
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         install(&home, host);
     }
     let (findings, code) = diagnosed(&home, &[]);
     assert_eq!(code, 0, "{findings:#?}");
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let found = of(&findings, &format!("agent.{}", host.name));
         let seen = found.iter().all(|(status, says)| {
             status != "fail" && (says.contains("asks guard") || says.contains("answers as it must"))
@@ -138,7 +139,7 @@ fn an_agent_without_guard_is_told_of_and_is_no_failure() {
 
 #[test]
 fn a_guard_that_is_gone_is_seen_at_every_agent() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = wired(host);
         let path = main_file(&home, host);
         let text = fs::read_to_string(&path).unwrap();
@@ -166,7 +167,7 @@ fn where_a_shell_reads_the_line_a_guard_that_is_gone_lets_nothing_run() {
 
 #[test]
 fn a_guard_that_says_nothing_is_seen_at_every_agent() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
         home.stand_in("guard", "exit 0");
@@ -176,7 +177,7 @@ fn a_guard_that_says_nothing_is_seen_at_every_agent() {
 
 #[test]
 fn a_guard_that_refuses_everything_is_seen_at_every_agent() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = wired(host);
         fs::remove_file(home.path("bin/guard")).unwrap();
         // It answers everything as the real one answers what must be refused.

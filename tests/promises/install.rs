@@ -72,7 +72,7 @@ fn at_a_terminal(home: &Home, arguments: &[&str], answer: Option<&str>) -> (Stri
 
 #[test]
 fn each_agent_gets_what_it_reads() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = home();
         home.prints(&["install", host.name, "--yes"], 0);
         let mut shown = String::new();
@@ -91,7 +91,7 @@ fn each_agent_gets_what_it_reads() {
 
 #[test]
 fn a_second_time_it_is_already_installed() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = home();
         home.prints(&["install", host.name, "--yes"], 0);
         let before = files(&home);
@@ -155,7 +155,7 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
 
 #[test]
 fn taking_guard_out_of_a_new_home_leaves_nothing_behind() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = home();
         home.prints(&["install", host.name, "--yes"], 0);
         let (screen, end) = at_a_terminal(&home, &["install", host.name, "--uninstall"], Some("y\r"));
@@ -428,7 +428,7 @@ fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
     let folder = home.path("my \"dear's\" bin");
     fs::create_dir(&folder).unwrap();
     symlink(GUARD, folder.join("guard")).unwrap();
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let mut command = home.guard(&["install", host.name, "--yes"]);
         command.env("PATH", format!("{}:/usr/bin:/bin", folder.display()));
         let output = command.output().unwrap();
@@ -536,7 +536,7 @@ proptest! {
 
     #[test]
     fn whatever_the_file_it_parses_afterwards_and_taking_guard_out_brings_back_its_meaning(text in document()) {
-        for host in HOSTS {
+        for host in HOSTS.iter() {
             for wire in host.user.iter().filter(|wire| matches!(wire.form, Form::Json { .. })) {
                 let wiring = Wiring { host, guard: "/usr/local/bin/guard", major: None };
                 prop_assert_eq!(wiring.state(wire, Some(&text)).unwrap(), State::Absent);
@@ -728,11 +728,11 @@ fn comments(text: &str) -> Vec<&str> {
 fn an_agent_that_changes_what_wires_it_is_asked_about() {
     let home = home();
     let mut asked = 0;
-    for host in HOSTS {
-        let below = if host.folder.config { ".config/" } else { "" };
+    for host in HOSTS.iter() {
+        let below = if host.config.below_config { ".config/" } else { "" };
         let user = host.user.iter().map(|wire| match wire.path.strip_prefix("~/") {
             Some(path) => format!("~/{path}"),
-            None => format!("~/{below}{}/{}", host.folder.path, wire.path),
+            None => format!("~/{below}{}/{}", host.config.folder, wire.path),
         });
         for path in user.chain(host.project.iter().map(|wire| wire.path.to_owned())) {
             for command in [format!("echo x > {path}"), format!("echo x >> {path}"), format!("rm {path}")] {
@@ -748,7 +748,7 @@ fn an_agent_that_changes_what_wires_it_is_asked_about() {
 
 #[test]
 fn nobody_but_a_person_takes_guard_out_of_what_it_was_wired_into() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let home = home();
         home.prints(&["install", host.name, "--yes"], 0);
         let wired: Vec<_> = files(&home).into_iter().filter(|(_, text, _)| text.contains(&guard_of(&home))).collect();
@@ -766,8 +766,8 @@ fn nobody_but_a_person_takes_guard_out_of_what_it_was_wired_into() {
 
 #[test]
 fn every_agent_that_is_wired_is_answered() {
-    let answered: Vec<&str> = guard::app::hook::hosts::HOSTS.iter().map(|host| host.name).collect();
-    for host in HOSTS {
+    let answered: Vec<&str> = guard::app::hook::hosts::all().iter().map(|host| host.name()).collect();
+    for host in HOSTS.iter() {
         assert!(answered.contains(&host.name), "{}", host.name);
     }
     assert_eq!(answered.len(), HOSTS.len());
@@ -775,7 +775,7 @@ fn every_agent_that_is_wired_is_answered() {
 
 #[test]
 fn every_host_can_be_named() {
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         assert!(std::ptr::eq(hosts::by_name(host.name).unwrap(), host));
     }
 }

@@ -203,7 +203,7 @@ fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
     files.push(ward.guard.clone());
     files.extend(ward.road.paths().ok().map(|paths| paths.database()));
     // The wires: whoever writes these decides whether guard is asked.
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         let wired = ward.places.files(host, false).into_iter().map(|(path, _)| path);
         let asks = |path: &PathBuf| file::read(path).ok().flatten().is_some_and(|text| text.contains("guard"));
         files.extend(wired.filter(asks));

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Ward;
 use crate::app::install::file;
-use crate::app::install::hosts::Host;
+use crate::app::install::hosts::{Host, Trust};
 use crate::app::install::json::{self, Node};
 
 /// Why an agent does not run a hook, and what to do about it.
@@ -25,18 +25,18 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
 /// What keeps an agent from running the hook in this file, as far as its own files tell.
 pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
     let folder = ward.places.folder(host);
-    switched_off(host, text).or_else(|| match host.name {
-        "codex" => strict(host, text, &["hooks", "description"]).or_else(|| {
+    let strictly = || host.config.strict.as_ref().and_then(|keys| strict(host, text, keys));
+    switched_off(host, text).or_else(strictly).or_else(|| match host.config.trust {
+        Some(Trust::Hashes) => {
             let config = file::read(&folder.join("config.toml")).ok().flatten().unwrap_or_default();
             codex(&config, path, text)
-        }),
-        "goose" => strict(host, text, &[]),
-        "hermes" => {
+        }
+        Some(Trust::Lines) => {
             let accepted = ward.road.caller.env.get("HERMES_ACCEPT_HOOKS").is_some_and(|value| value == "1");
             let list = file::read(&folder.join("shell-hooks-allowlist.json")).ok().flatten().unwrap_or_default();
             hermes(text, &list, line.unwrap_or_default()).filter(|_| !accepted)
         }
-        _ => None,
+        None => None,
     })
 }
 
@@ -59,12 +59,12 @@ pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
 }
 
 /// An agent that passes over a file with comments, trailing commas or keys that it does not know.
-fn strict(host: &Host, text: &str, keys: &[&str]) -> Option<Obstacle> {
+fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
     let skips = format!("{} passes over the whole file", host.title);
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return obstacle(format!("{skips}: it has comments or trailing commas"), "take them out");
     };
-    let strange = value.as_object()?.keys().find(|key| !keys.is_empty() && !keys.contains(&key.as_str()))?;
+    let strange = value.as_object()?.keys().find(|key| !keys.is_empty() && !keys.contains(key))?;
     obstacle(format!("{skips}: it does not know the key {strange:?}"), format!("take {strange:?} out"))
 }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_file_that_a_strict_agent_passes_over_is_seen() {
         let codex = by_name("codex").unwrap();
-        let keys = ["hooks", "description"];
+        let keys = ["hooks", "description"].map(str::to_owned);
         assert_eq!(strict(codex, "{\"hooks\": {}}", &keys), None);
         assert!(strict(codex, "{\"hooks\": {}, // x\n}", &keys).unwrap().says.contains("comments"));
         assert!(strict(codex, "{\"hooks\": {}, \"x\": 1}", &keys).unwrap().says.contains("\"x\""));

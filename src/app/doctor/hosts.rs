@@ -9,7 +9,7 @@ use super::consent;
 use super::{CANARY, Finding, HARMLESS, Status, Ward};
 use crate::app::install::change::{Call, State, Wiring};
 use crate::app::install::file;
-use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire};
+use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
 use crate::exec::trial::Seen;
 
@@ -75,7 +75,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         }
         findings.push(wire_works(ward, &wiring, path, wire, text, *state));
     }
-    let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(known, wire));
+    let in_project = |wire: &Wire| host.project.iter().any(|known| std::ptr::eq(*known, wire));
     let project = wired.iter().find(|(_, wire, ..)| in_project(wire));
     if let Some((path, ..)) = project.filter(|_| wired.iter().any(|(_, wire, ..)| !in_project(wire))) {
         let says = "guard is in the files of the account and of the project, and is asked twice";
@@ -88,17 +88,58 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     for finding in &mut findings {
         finding.version.clone_from(&version);
     }
-    if let Some(old) = version.as_deref().filter(|version| host.name == "claude" && is_older(version, [2, 1, 295])) {
-        let says = format!("Claude Code {old} runs a command when its hook fails or is late; 2.1.295 and later do not");
-        findings.push(Finding::warn(&check, says, "update Claude Code"));
+    if let (Some(old), Some(from)) = (version.as_deref(), &host.config.blocks_from)
+        && !host.blocks(Some(old))
+        && !wired.is_empty()
+    {
+        let title = host.title;
+        let how = &host.agent.shell.how;
+        // What a hook that fails does not stop, one that refuses may not stop either.
+        let (says, remedy) = if host.config.holds_from.is_some() {
+            (
+                format!("{title} {old} runs a command that its hook refuses; {from} and later do not"),
+                format!("update {title}; until then only its shell is guarded: guard install shims, {how}"),
+            )
+        } else {
+            (
+                format!("{title} {old} runs a command when its hook fails or is late; {from} and later do not"),
+                format!("update {title}"),
+            )
+        };
+        let status = if host.config.holds_from.is_some() { Finding::fail } else { Finding::warn };
+        findings.push(status(&check, says, remedy));
+    }
+    if let Some(version) = version.as_deref().filter(|_| !wired.is_empty())
+        && let Some(finding) = never_tried(host, version, &check)
+    {
+        findings.push(finding);
     }
     findings
 }
 
+/// A version whose like was never tried: what it does with an answer may have changed. The last number of a version changes
+/// every day.
+fn never_tried(host: &Host, version: &str, check: &str) -> Option<Finding> {
+    let like = |version: &str| numbers(version).into_iter().take(2).collect::<Vec<_>>();
+    let tried = &host.agent.tried;
+    if tried.iter().any(|tried| like(&tried.version) == like(version)) {
+        return None;
+    }
+    let says = match tried.last() {
+        Some(last) => format!(
+            "guard was tried with {} {}, and never with {version}: what it does with an answer may have changed",
+            host.title, last.version
+        ),
+        None => return None,
+    };
+    let remedy = format!("let {} run {CANARY}: it must be refused", host.title);
+    Some(Finding::warn(check, says, remedy))
+}
+
 /// A file of the project in which the hooks of the account are switched off. An agent can write it.
 fn switched_off_here(ward: &Ward, host: &Host, check: &str) -> Vec<Finding> {
-    let shared = (host.name == "claude").then_some(".claude/settings.json");
-    let files = host.project.iter().map(|wire| wire.path).chain(shared).map(|name| ward.places.project().join(name));
+    let shared = host.config.switches.iter();
+    let files = host.project.iter().map(|wire| &wire.path).chain(shared).map(|name| ward.places.project().join(name));
     let found = files.filter_map(|path| {
         let obstacle = consent::switched_off(host, &file::read(&path).ok()??)?;
         Some(Finding::fail(check, obstacle.says, obstacle.remedy).about(path))
@@ -130,7 +171,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         }
         tried += 1;
         let told = |command: &str| said(ward, host, event, command);
-        let argv = argv(ward, host.runs, call);
+        let argv = argv(ward, host.config.runs, call);
         let refused = match ward.tried(&argv, &told(CANARY)) {
             Ok(seen) => seen,
             Err(error) => {
@@ -138,12 +179,12 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
                 return Finding::fail(check, says, again).about(path);
             }
         };
-        if taken(host.reads, event, &refused) != Taken::Blocked {
+        if taken(&host.config.reads, event, &refused) != Taken::Blocked {
             let says = format!("at {event} guard did not refuse what it must: {}", described(&refused));
             return Finding::fail(check, says, again).about(path);
         }
         match ward.tried(&argv, &told(HARMLESS)) {
-            Ok(seen) if taken(host.reads, event, &seen) == Taken::Free => {}
+            Ok(seen) if taken(&host.config.reads, event, &seen) == Taken::Free => {}
             Ok(seen) => {
                 let says = format!("at {event} guard did not let through what it must: {}", described(&seen));
                 return Finding::fail(check, says, "see the other findings, and guard check true").about(path);
@@ -158,7 +199,7 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
     let says = format!("{} asks guard: a word that must be refused was, one that must pass did", host.title);
     let finding = match state {
         State::Outdated => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
-        _ if host.runs == Runs::Plugin => Finding::warn(
+        _ if host.config.runs == Runs::Plugin => Finding::warn(
             check,
             format!(
                 "the guard that the plugin names answers as it must; whether {} loads the plugin it does not tell",
@@ -177,7 +218,8 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
         let quoted = quoted(text);
         quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
     };
-    host.says
+    host.config
+        .sample
         .replace("@COMMAND@", &inside(command))
         .replace("@CWD@", &inside(&ward.road.caller.cwd.to_string_lossy()))
         .replace("@SESSION@", &format!("guard-doctor-{}", std::process::id()))
@@ -187,7 +229,7 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
 /// What the host would start.
 fn argv(ward: &Ward, runs: Runs, call: &Call) -> Vec<OsString> {
     match (call, runs) {
-        (Call::Line(line), Runs::LoginShell) => {
+        (Call::Line(line), Runs::Login) => {
             let shell = ward.road.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
@@ -209,9 +251,4 @@ fn described(seen: &Seen) -> String {
     let said: Vec<String> =
         [first(&seen.stdout), first(&seen.stderr)].into_iter().filter(|text| !text.is_empty()).collect();
     if said.is_empty() { format!("{end}, and not a word") } else { format!("{end}, {}", said.join(" / ")) }
-}
-
-fn is_older(version: &str, than: [u32; 3]) -> bool {
-    let numbers: Vec<u32> = version.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
-    numbers.len() >= 3 && numbers.as_slice() < than.as_slice()
 }

@@ -8,12 +8,14 @@ use super::{CANARY, Finding, Ward};
 use crate::app::install::json;
 use crate::app::install::{file, hosts};
 use crate::app::road;
+use crate::judge::agents;
+use crate::judge::agents::model::Agent;
 use crate::world::programs::Search;
 
 /// Looks at every way to a shell that may lead to guard.
 pub fn look(ward: &Ward) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (name, path, must) in ways(ward) {
+    for (name, path, must, of) in ways(ward) {
         let check = format!("shell.{name}");
         if !ward.wants(&check) {
             continue;
@@ -26,8 +28,14 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
             continue;
         }
         let text = path.to_string_lossy();
-        if name.starts_with("CLAUDE_CODE_SHELL") && !(text.contains("bash") || text.contains("zsh")) {
-            let says = "Claude Code takes no shell whose path names neither bash nor zsh, and goes on without guard";
+        let passed_over = |of: &&Agent| {
+            let named = &of.shell.named;
+            !named.is_empty() && !named.iter().any(|name| text.contains(name.as_str()))
+        };
+        if let Some(of) = of.filter(passed_over) {
+            let names = of.shell.named.join(" nor ");
+            let says =
+                format!("{} takes no shell whose path names neither {names}, and goes on without guard", of.title);
             findings
                 .push(Finding::fail(check, says, "guard install shims, and name the link called bash").about(&path));
             continue;
@@ -41,40 +49,40 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
 }
 
 /// Each way: its name, where it leads, and whether a person set it up for guard or for anything else that must exist.
-fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool)> {
+fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
     let caller = &ward.road.caller;
     let mut ways = Vec::new();
-    for name in ["SHELL", "CLAUDE_CODE_SHELL", "GOOSE_SHELL"] {
+    let own = agents::all().flat_map(|agent| agent.shell.from.iter().map(move |name| (name.as_str(), Some(agent))));
+    let own = own.filter(|(name, _)| !matches!(*name, "SHELL" | "passwd"));
+    for (name, of) in [("SHELL", None)].into_iter().chain(own) {
         if let Some(path) = caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute()) {
-            ways.push((name.to_owned(), path, name != "SHELL"));
+            ways.push((name.to_owned(), path, name != "SHELL", of));
         }
     }
     let search = Search::new(&caller.env, &caller.cwd);
     for name in ["bash", "sh", "zsh"] {
         if let Ok(Some(path)) = search.find(name) {
-            ways.push((format!("PATH.{name}"), PathBuf::from(path), false));
+            ways.push((format!("PATH.{name}"), PathBuf::from(path), false, None));
         }
     }
-    let text_at = |path: &Path, keys: &[&str]| {
+    let text_at = |path: &Path, keys: &[String]| {
         let root = json::parse(&file::read(path).ok()??).ok()?;
         keys.iter().try_fold(&root, |node, key| node.get(key))?.text().map(PathBuf::from)
     };
-    if let Some(claude) = hosts::by_name("claude") {
-        let settings = ward.places.folder(claude).join("settings.json");
-        ways.extend(
-            text_at(&settings, &["env", "CLAUDE_CODE_SHELL"])
-                .map(|path| ("CLAUDE_CODE_SHELL.settings".to_owned(), path, true)),
-        );
+    for host in hosts::HOSTS.iter() {
+        let Some((file, keys)) = &host.agent.shell.settings else { continue };
+        let named = text_at(&ward.places.folder(host).join(file), keys);
+        // A variable is known by its own name, whoever sets it.
+        let name = keys.last().filter(|key| key.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+        let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
+        ways.extend(named.map(|path| (name, path, true, Some(host.agent))));
     }
-    let config = caller.env.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let opencode = config.unwrap_or_else(|| ward.places.home().join(".config")).join("opencode/opencode.json");
-    ways.extend(text_at(&opencode, &["shell"]).map(|path| ("opencode".to_owned(), path, true)));
     if let Ok(paths) = road::paths() {
         let folder = paths.folder().join("shims");
         let links = ["bash", "sh", "zsh"].map(|name| folder.join(name));
         let there = links.into_iter().filter(|link| link.symlink_metadata().is_ok());
         ways.extend(
-            there.map(|link| (format!("shims.{}", link.file_name().unwrap_or_default().display()), link, true)),
+            there.map(|link| (format!("shims.{}", link.file_name().unwrap_or_default().display()), link, true, None)),
         );
     }
     ways

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::call::{Answer, Call, Event, What};
 use super::files;
 use super::hosts::Host;
+use super::parting::Parting;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
@@ -19,7 +20,7 @@ use crate::app::road::{Judged, Road, RoadError};
 use crate::app::settle;
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
-use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
+use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request, ToolCall};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
@@ -33,7 +34,7 @@ const MAX_COMMAND: usize = 512 << 10;
 const MARGIN: Duration = Duration::from_millis(500);
 
 /// The answer to a call; an error is a denial.
-pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
+pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
     if call.what == What::Other {
         return Ok(Answer::NoOpinion);
     }
@@ -57,7 +58,7 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
     let digest = invocation.digest(&judgment.facts.expanded);
     let note = Note { road: &road, invocation: &invocation, risk, digest };
     let allow = || {
-        let grants = road.policy().hook.grant && !matches!(call.what, What::Files(_));
+        let grants = road.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
         if grants { Answer::Allow } else { Answer::NoOpinion }
     };
     let deny = |refusal: Refusal, answered: Option<Duration>| {
@@ -81,13 +82,15 @@ pub(super) fn on(host: &Host, call: &Call, watchdog: &Watchdog) -> Result<Answer
             // No agent's prompt signs for an approver.
             let is_signed = || sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals);
             let is_left_to_host = prompt.tier < Tier::Critical && road.is_answered_here() && !is_signed();
-            if call.asks && is_left_to_host {
+            let is_there = || road.caller.is_person_at_agent(&host.hook.ask.headless);
+            if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
                     Ok(()) => Ok(Answer::Ask { reason: in_full(&road, verdict::question(risk)) }),
                     Err(refusal) => deny(refusal, None),
                 };
             }
             let begun = Instant::now();
+            let _with_agent = Parting::watch(&road.caller);
             match elsewhere(&road, &invocation, &judgment, &prompt, &wait(host, &road, &prompt, watchdog)) {
                 Ok(by) => {
                     let settled = Settled::Allowed(&Basis::Person);
@@ -134,7 +137,7 @@ fn elsewhere(
 }
 
 /// How long it may wait: as the policy says, and no longer than leaves time to answer.
-fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
+fn wait(host: Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&road.caller.env));
     let why = match prompt.tier {
@@ -143,13 +146,13 @@ fn wait(host: &Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait 
             "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
         }
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
-        _ => format!("{} is not sure to ask a person when its hook wants it to", host.name),
+        _ => format!("{} is not sure to ask a person when its hook wants it to", host.agent.title),
     };
     Wait { time, elsewhere: false, tells: false, why }
 }
 
 /// What the agent wants to do, as an invocation of its own session.
-fn invocation(road: &Road, host: &Host, call: &Call) -> Result<Invocation, RoadError> {
+fn invocation(road: &Road, host: Host, call: &Call) -> Result<Invocation, RoadError> {
     let request = match &call.what {
         What::Line(text) => line(road, host, text)?,
         What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
@@ -157,6 +160,7 @@ fn invocation(road: &Road, host: &Host, call: &Call) -> Result<Invocation, RoadE
             Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
         }
         What::Files(changes) => Request::Files(files::followed(changes, road, call.cwd.as_deref())),
+        What::Tool { name, input } => Request::Tool(ToolCall { name: name.clone(), input: input.clone() }),
         What::Other => Request::Files(Vec::new()),
     };
     let mut invocation = road.caller.invocation(request);
@@ -168,31 +172,29 @@ fn invocation(road: &Road, host: &Host, call: &Call) -> Result<Invocation, RoadE
     invocation.env.variables.insert("PWD".into(), invocation.cwd.clone().into());
     invocation.env.variables.remove(std::ffi::OsStr::new("OLDPWD"));
     let session = &mut invocation.session;
-    session.agent = Some(host.name.to_owned());
+    session.agent = Some(host.name().to_owned());
     if let Some(id) = &call.session {
-        session.id = format!("{}:{id}", host.name);
+        session.id = format!("{}:{id}", host.name());
         if let Some(part) = invocation.env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
             session.id = format!("{}/{part}", session.id);
         }
         // Hooks have no terminal, and often are the only ones of their session: without the agent's process only its
         // own name for the session holds its calls together.
         if !road.caller.has_agent_above() {
-            session.root = format!("{}@{}:{id}", invocation.uid, host.name);
+            session.root = format!("{}@{}:{id}", invocation.uid, host.name());
         }
     }
     Ok(invocation)
 }
 
 /// A command string as the agent's shell would read it.
-fn line(road: &Road, host: &Host, text: &str) -> Result<Request, RoadError> {
+fn line(road: &Road, host: Host, text: &str) -> Result<Request, RoadError> {
     let request = road.plain_line(text.into())?;
     // These run commands with the account's own shell, which may be zsh.
-    let own = match host.name {
-        "claude" => ["CLAUDE_CODE_SHELL", "SHELL"].iter().find_map(|name| road.caller.env.get(name)),
-        "codex" => road.caller.account.shell.as_deref().and_then(Path::to_str),
-        "cursor" | "droid" | "opencode" | "amp" => road.caller.env.get("SHELL"),
-        _ => None,
-    };
+    let own = host.agent.shell.from.iter().find_map(|from| match from.as_str() {
+        "passwd" => road.caller.account.shell.as_deref().and_then(Path::to_str),
+        name => road.caller.env.get(name),
+    });
     Ok(match (request, own.map(Path::new)) {
         (Request::Line(line), Some(own)) if own.file_name().is_some_and(|name| name == "zsh") => {
             Request::Line(Line { dialect: Dialect::Zsh, shell: own.to_owned(), ..line })
@@ -205,7 +207,7 @@ fn line(road: &Road, host: &Host, text: &str) -> Result<Request, RoadError> {
 fn text(call: &Call, invocation: &Invocation) -> Vec<u8> {
     match &call.what {
         What::Line(text) => text.clone().into_bytes(),
-        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Other => {
+        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Tool { .. } | What::Other => {
             [b"\0", invocation.display().as_bytes()].concat()
         }
     }

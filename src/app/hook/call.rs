@@ -15,7 +15,7 @@ pub struct Call {
     pub cwd: Option<PathBuf>,
     /// The host's name for its session.
     pub session: Option<String>,
-    /// Whether the host's own prompt is sure to reach a person here.
+    /// Whether the host's own prompt reaches a person, as far as the input tells.
     pub asks: bool,
 }
 
@@ -43,6 +43,8 @@ pub enum What {
     PowerShell(String),
     /// Changes of files.
     Files(Vec<FileChange>),
+    /// Something else: the tool's name, and its arguments as compact JSON.
+    Tool { name: String, input: String },
 }
 
 /// What a host is told.
@@ -69,12 +71,6 @@ pub struct Reply {
 impl Reply {
     /// Nothing at all.
     pub const SILENCE: Self = Self { stdout: String::new(), stderr: String::new(), code: 0 };
-
-    /// One line of JSON, and success.
-    #[must_use]
-    pub fn json(value: &Value) -> Self {
-        Self { stdout: format!("{value}\n"), ..Self::SILENCE }
-    }
 
     /// The denial that most hosts share: exit code 2, the reason on standard error, nothing on standard output.
     #[must_use]
@@ -124,27 +120,6 @@ impl Wrong {
 #[must_use]
 pub fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| value.get(name)?.as_str())
-}
-
-/// The same as a path, where it is not empty.
-#[must_use]
-pub fn folder(value: &Value, names: &[&str]) -> Option<PathBuf> {
-    names.iter().find_map(|name| value.get(name)?.as_str().filter(|path| !path.is_empty())).map(PathBuf::from)
-}
-
-/// The first entry of a list of folders, be they texts or objects with a path.
-#[must_use]
-pub fn first_folder(value: &Value, name: &str) -> Option<PathBuf> {
-    let first = value.get(name)?.as_array()?.first()?;
-    first.as_str().or_else(|| text(first, &["path"])).filter(|path| !path.is_empty()).map(PathBuf::from)
-}
-
-/// A session's name.
-#[must_use]
-pub fn session(value: &Value, names: &[&str]) -> Option<String> {
-    /// More than any host needs, and little enough to be in every row.
-    const LONGEST: usize = 200;
-    text(value, names).filter(|id| !id.is_empty()).map(|id| id.chars().take(LONGEST).collect())
 }
 
 /// A command: a text for a shell, or a list: of one program's arguments.

@@ -1,75 +1,63 @@
-//! The agents that have hooks: how each is named, how long it waits, and which dialect it speaks.
+//! The agents that have hooks: who calls, and for how long it waits.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::call::{Answer, Call, Event, Reply, Wrong};
-use super::{
-    antigravity, claude, cline, codex, copilot, cursor, droid, gemini, goose, grok, hermes, kimi, plugin, qwen,
-    windsurf,
-};
+use crate::judge::agents;
+use crate::judge::agents::model::{Agent, Hook};
 
 /// An agent with hooks.
+#[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// As `--agent` has it and the record keeps it.
-    pub name: &'static str,
-    /// Seconds for which the agent waits where its configuration says nothing, or the least of what its versions wait.
-    pub waits: u32,
-    /// Reads its input.
-    pub read: fn(&Value) -> Result<Call, Wrong>,
-    /// Writes an answer.
-    pub say: fn(Event, &Answer) -> Reply,
+    pub agent: &'static Agent,
+    pub hook: &'static Hook,
 }
 
-/// All of them.
-pub const HOSTS: &[Host] = &[
-    Host { name: "claude", waits: 600, read: claude::read, say: claude::say },
-    Host { name: "codex", waits: 600, read: codex::read, say: codex::say },
-    Host { name: "gemini", waits: 60, read: gemini::read, say: gemini::say },
-    Host { name: "antigravity", waits: 30, read: antigravity::read, say: antigravity::say },
-    Host { name: "cursor", waits: 30, read: cursor::read, say: cursor::say },
-    Host { name: "copilot", waits: 30, read: copilot::read, say: copilot::say },
-    Host { name: "opencode", waits: 600, read: plugin::read, say: plugin::say },
-    Host { name: "windsurf", waits: 30, read: windsurf::read, say: windsurf::say },
-    Host { name: "droid", waits: 60, read: droid::read, say: droid::say },
-    Host { name: "kimi", waits: 30, read: kimi::read, say: kimi::say },
-    Host { name: "qwen", waits: 60, read: qwen::read, say: qwen::say },
-    Host { name: "grok", waits: 5, read: grok::read, say: grok::say },
-    Host { name: "goose", waits: 30, read: goose::read, say: goose::say },
-    Host { name: "cline", waits: 30, read: cline::read, say: cline::say },
-    Host { name: "hermes", waits: 60, read: hermes::read, say: hermes::say },
-    Host { name: "amp", waits: 600, read: plugin::read, say: plugin::say },
-];
+/// All of them, by name.
+#[must_use]
+pub fn all() -> Vec<Host> {
+    agents::all().filter_map(of).collect()
+}
+
+fn of(agent: &'static Agent) -> Option<Host> {
+    Some(Host { agent, hook: agent.hook.as_ref()? })
+}
 
 /// The agent of this name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Host> {
-    let name = if name == "agy" { "antigravity" } else { name };
-    HOSTS.iter().find(|host| host.name == name)
+pub fn named(name: &str) -> Option<Host> {
+    agents::named(name).and_then(of)
 }
 
 /// All names, for people.
 #[must_use]
 pub fn names() -> String {
-    HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().join(", ")
+    all().iter().map(Host::name).collect::<Vec<_>>().join(", ")
 }
 
 impl Host {
-    /// Who really asks: some agents run the hooks that were set up for Claude Code, each in its own form.
+    /// As `--agent` has it and the record keeps it.
     #[must_use]
-    pub fn in_truth(&'static self, input: &Value) -> &'static Self {
-        if self.name != "claude" {
-            return self;
-        }
-        let has = |name: &str| input.get(name).is_some();
-        let name = match () {
-            () if has("cursor_version") => "cursor",
-            () if has("toolInput") && has("workspaceRoot") => "grok",
-            () if has("toolName") && (has("toolArgs") || has("toolInput")) => "copilot",
-            () => return self,
+    pub fn name(&self) -> &'static str {
+        &self.agent.name
+    }
+
+    /// Who really asks: some agents run the hooks that were set up for another one, each in its own form.
+    #[must_use]
+    pub fn in_truth(self, input: &Value) -> Self {
+        let other = self.hook.read_by.iter().filter_map(|name| named(name));
+        let is_of = |host: &Self| {
+            let fields = |fields: &Vec<String>| fields.iter().all(|field| input.get(field).is_some());
+            host.hook.known_by.iter().any(fields)
         };
-        named(name).unwrap_or(self)
+        other.into_iter().find(is_of).unwrap_or(self)
+    }
+
+    /// For how many seconds it really waits, where its configuration says so many.
+    #[must_use]
+    pub fn waits(&self, configured: u32) -> u32 {
+        if self.hook.most > 0 { configured.min(self.hook.most) } else { configured }
     }
 
     /// When guard says no by itself, for an agent that waits for so many seconds: a tenth before it gives up, at least
@@ -91,15 +79,9 @@ impl Host {
 
 #[cfg(test)]
 mod tests {
+    use super::super::call::{Answer, Event};
+    use super::super::dialect;
     use super::*;
-    use crate::world::agents;
-
-    #[test]
-    fn every_host_is_an_agent_that_guard_knows() {
-        for host in HOSTS.iter().filter(|host| host.name != "windsurf") {
-            assert!(agents::AGENTS.iter().any(|agent| agent.name == host.name), "{}", host.name);
-        }
-    }
 
     #[test]
     fn guard_answers_before_the_host_gives_up() {
@@ -112,14 +94,17 @@ mod tests {
 
     #[test]
     fn a_denial_always_says_why_and_never_looks_like_consent() {
-        let deny = Answer::Deny { reason: "because".to_owned() };
-        for host in HOSTS {
+        let deny = Answer::Deny { reason: "because \"so\"".to_owned() };
+        for host in all() {
             for event in [Event::Tool, Event::Permission, Event::Unknown] {
-                let reply = (host.say)(event, &deny);
+                let reply = dialect::say(host, event, &deny);
                 let said = format!("{}{}", reply.stdout, reply.stderr);
-                assert!(said.contains("because"), "{} {event:?}: {reply:?}", host.name);
-                assert!(reply.code == 2 && reply.stdout.is_empty() || reply.code == 0, "{}: {reply:?}", host.name);
-                assert!(!reply.stdout.contains("\"allow\""), "{}: {reply:?}", host.name);
+                assert!(said.contains("because"), "{} {event:?}: {reply:?}", host.name());
+                assert!(reply.code == 2 && reply.stdout.is_empty() || reply.code == 0, "{}: {reply:?}", host.name());
+                assert!(!reply.stdout.contains("\"allow\""), "{}: {reply:?}", host.name());
+                if !reply.stdout.is_empty() {
+                    serde_json::from_str::<Value>(&reply.stdout).unwrap();
+                }
             }
         }
     }

@@ -3,7 +3,6 @@
 use super::hosts::{Entry, Form, Host, Wire};
 use super::json::{self, Kind, Node, Trouble, quoted};
 use super::{toml, yaml};
-use crate::app::hook::plugin::Plugin;
 
 /// Who is wired to whom.
 #[derive(Debug)]
@@ -44,6 +43,10 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
+fn strs(keys: &[String; 2]) -> [&str; 2] {
+    [&keys[0], &keys[1]]
+}
+
 /// What a text inside double quotes has to look like, in JSON, TOML and YAML alike.
 fn inside_quotes(text: &str) -> String {
     let quoted = quoted(text);
@@ -54,20 +57,26 @@ impl Wiring<'_> {
     /// The command line that calls guard.
     #[must_use]
     pub fn line(&self) -> String {
-        let waits = if self.host.waits > 0 { format!(" --timeout {}", self.host.waits) } else { String::new() };
+        let waits =
+            if self.host.config.waits > 0 { format!(" --timeout {}", self.host.config.waits) } else { String::new() };
         format!("{} hook --agent {}{waits}", shell_word(self.guard), self.host.name)
     }
 
     /// A plugin for the agent's version; the newest where that is not known.
-    fn plugin(&self, plugins: &[Plugin]) -> String {
+    fn plugin(&self, plugins: &[String]) -> String {
         let index = self.major.map_or(usize::MAX, |major| major.saturating_sub(1)).min(plugins.len().saturating_sub(1));
-        plugins.get(index).map(|plugin| plugin.source(self.guard)).unwrap_or_default()
+        let named = format!("const GUARD = {};", quoted(self.guard));
+        plugins.get(index).map(|plugin| plugin.replacen("const GUARD = \"guard\";", &named, 1)).unwrap_or_default()
     }
 
     fn filled(&self, template: &str, plain: bool) -> String {
         let inside = |text: String| if plain { text } else { inside_quotes(&text) };
         let line = self.line();
-        template.replace("@GUARD@", &inside(self.guard.to_owned())).replace("@LINE@", &inside(line))
+        // Where no shell reads the line, one is started that says no when guard fails.
+        let wrapped =
+            || format!("sh -c {}", shell_word(&format!("{line} || echo {}", shell_word(&self.host.config.fallback))));
+        let text = template.replace("@GUARD@", &inside(self.guard.to_owned())).replace("@LINE@", &inside(line.clone()));
+        if text.contains("@WRAPPED@") { text.replace("@WRAPPED@", &inside(wrapped())) } else { text }
     }
 
     /// Whether a text calls guard for this agent.
@@ -98,7 +107,7 @@ impl Wiring<'_> {
             Form::Own { text, .. } => self.filled(text, true),
             Form::Plugin(plugins) => self.plugin(plugins),
             Form::Json { entries, .. } => {
-                let one = |entry: &Entry| format!("  {}: {}\n", entry.keys.join("."), self.filled(entry.entry, false));
+                let one = |entry: &Entry| format!("  {}: {}\n", entry.keys.join("."), self.filled(&entry.entry, false));
                 entries.iter().map(one).collect()
             }
             Form::Toml { array, body } => format!("[[{array}]]\n{}", self.filled(body, false)),
@@ -123,9 +132,9 @@ impl Wiring<'_> {
             Form::Json { entries, .. } => {
                 let Ok(root) = root(text) else { return Vec::new() };
                 let mut calls = Vec::new();
-                for entry in *entries {
-                    let event = entry.keys.last().copied().unwrap_or_default();
-                    let mine = list(&root, entry.keys).map(Node::items).unwrap_or_default();
+                for entry in entries {
+                    let event = entry.keys.last().map(String::as_str).unwrap_or_default();
+                    let mine = list(&root, &entry.keys).map(Node::items).unwrap_or_default();
                     for node in mine.iter().filter(|node| self.is_ours(node)) {
                         calls.extend(self.call_in(node).map(|call| (event.to_owned(), call)));
                     }
@@ -138,9 +147,9 @@ impl Wiring<'_> {
                 calls.map(|line| ("PreToolUse".to_owned(), Call::Line(line))).collect()
             }
             Form::Yaml { keys, .. } => {
-                let mine = yaml::found(text, *keys, &|text| self.calls_guard(text)).unwrap_or_default();
+                let mine = yaml::found(text, strs(keys), &|text| self.calls_guard(text)).unwrap_or_default();
                 let lines = mine.iter().filter_map(|item| yaml::value(text.get(item.clone())?, "command"));
-                lines.map(|line| (keys[1].to_owned(), Call::Line(line))).collect()
+                lines.map(|line| (keys[1].clone(), Call::Line(line))).collect()
             }
         }
     }
@@ -171,10 +180,10 @@ impl Wiring<'_> {
             Form::Own { .. } | Form::Plugin(_) => true,
             Form::Json { entries, .. } => {
                 let root = root(text)?;
-                entries.iter().any(|entry| list(&root, entry.keys).is_some_and(|list| !self.ours(list).is_empty()))
+                entries.iter().any(|entry| list(&root, &entry.keys).is_some_and(|list| !self.ours(list).is_empty()))
             }
             Form::Toml { array, .. } => !toml::found(text, array, &|text| self.calls_guard(text))?.is_empty(),
-            Form::Yaml { keys, .. } => !yaml::found(text, *keys, &|text| self.calls_guard(text))?.is_empty(),
+            Form::Yaml { keys, .. } => !yaml::found(text, strs(keys), &|text| self.calls_guard(text))?.is_empty(),
         };
         let current = self.installed(wire, Some(text))? == text;
         Ok(match (there, current) {
@@ -208,13 +217,13 @@ impl Wiring<'_> {
             Form::Json { needs, entries } => {
                 let mut text =
                     if before.trim_start_matches('\u{feff}').trim().is_empty() { "{}\n" } else { before }.to_owned();
-                for (key, value) in *needs {
+                for (key, value) in needs {
                     let root = root(&text)?;
                     if root.get(key).is_none() {
                         text = json::added(&text, &root, Some(key), value)?;
                     }
                 }
-                for entry in *entries {
+                for entry in entries {
                     text = self.with_entry(&text, entry)?;
                 }
                 Ok(text)
@@ -232,7 +241,7 @@ impl Wiring<'_> {
             }
             Form::Yaml { keys, item } => {
                 let item: Vec<String> = item.iter().map(|line| self.filled(line, false)).collect();
-                let ours = yaml::found(before, *keys, &|text| self.calls_guard(text))?;
+                let ours = yaml::found(before, strs(keys), &|text| self.calls_guard(text))?;
                 if let [only] = ours.as_slice() {
                     let lines = before.get(only.clone()).unwrap_or_default().lines();
                     let written: Vec<&str> = lines.map(|line| line.trim_start_matches([' ', '-']).trim_end()).collect();
@@ -240,7 +249,7 @@ impl Wiring<'_> {
                         return Ok(before.to_owned());
                     }
                 }
-                yaml::added(&self.without_items(before, *keys, [true, true])?, *keys, &item)
+                yaml::added(&self.without_items(before, strs(keys), [true, true])?, strs(keys), &item)
             }
         }
     }
@@ -263,10 +272,10 @@ impl Wiring<'_> {
             Form::Json { needs, entries } => {
                 let original = before.and_then(|text| json::parse(text).ok());
                 let mut text = text.to_owned();
-                for entry in *entries {
+                for entry in entries {
                     text = self.without_entry(&text, entry, original.as_ref())?;
                 }
-                for (key, _) in *needs {
+                for (key, _) in needs {
                     let root = root(&text)?;
                     let guards_own = original.as_ref().is_none_or(|original| original.get(key).is_none());
                     let index = root.members().iter().position(|member| member.key == *key);
@@ -283,9 +292,11 @@ impl Wiring<'_> {
                 }
             }
             Form::Toml { array, .. } => self.without_tables(text, array)?,
-            Form::Yaml { keys, .. } => {
-                self.without_items(text, *keys, before.map_or([false, false], |text| yaml::keys_of(text, *keys)))?
-            }
+            Form::Yaml { keys, .. } => self.without_items(
+                text,
+                strs(keys),
+                before.map_or([false, false], |text| yaml::keys_of(text, strs(keys))),
+            )?,
         };
         let nothing = matches!(left.trim(), "" | "{}");
         Ok(if nothing && was_absent { None } else { Some(left) })
@@ -323,7 +334,7 @@ impl Wiring<'_> {
     }
 
     fn with_entry(&self, text: &str, entry: &Entry) -> Result<String, Trouble> {
-        let wanted = self.filled(entry.entry, false);
+        let wanted = self.filled(&entry.entry, false);
         let root = root(text)?;
         let mut container = &root;
         for (depth, key) in entry.keys.iter().enumerate() {
@@ -369,7 +380,7 @@ impl Wiring<'_> {
         let mut text = text.to_owned();
         loop {
             let root = root(&text)?;
-            let Some(list) = list(&root, entry.keys) else { return Ok(text) };
+            let Some(list) = list(&root, &entry.keys) else { return Ok(text) };
             match self.ours(list).pop() {
                 Some(mine) => text = remove(&text, list, mine),
                 None => break,
@@ -377,8 +388,10 @@ impl Wiring<'_> {
         }
         // Keys that are empty now go, unless they were there before guard.
         for depth in (0..entry.keys.len()).rev() {
-            let (path, key) =
-                (entry.keys.get(..depth).unwrap_or_default(), entry.keys.get(depth).copied().unwrap_or_default());
+            let (path, key) = (
+                entry.keys.get(..depth).unwrap_or_default(),
+                entry.keys.get(depth).map(String::as_str).unwrap_or_default(),
+            );
             let was_there = original.is_some_and(|root| at(root, path).and_then(|node| node.get(key)).is_some());
             let root = root(&text)?;
             let Some(container) = at(&root, path) else { continue };
@@ -408,12 +421,12 @@ fn root(text: &str) -> Result<Node, Trouble> {
     if let Kind::Object(_) = root.kind { Ok(root) } else { Err(wrong_kind(&root, "an object belongs here")) }
 }
 
-fn at<'a>(root: &'a Node, keys: &[&str]) -> Option<&'a Node> {
+fn at<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     keys.iter().try_fold(root, |node, key| node.get(key))
 }
 
 /// The list that keys lead to; `None` when there is none, or something else.
-fn list<'a>(root: &'a Node, keys: &[&str]) -> Option<&'a Node> {
+fn list<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
     at(root, keys).filter(|node| matches!(node.kind, Kind::Array(_)))
 }
 

@@ -1,6 +1,7 @@
 //! guard-agents(7): what each agent does with guard, made from the table that the installer uses.
 
-use super::hosts::{BLOCKED, Form, HOSTS, Host, OPEN, Runs, When, Wire};
+use super::hosts::{Fate, Form, HOSTS, Host, Runs, When, Wire};
+use crate::judge::agents;
 
 const ABOUT: &str = "\
 guard judges a command only when it is asked. This page says for each agent which door to use, what guard install \
@@ -34,14 +35,14 @@ pub fn page() -> String {
     page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
     page.push_str(&table());
     page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
-    for host in HOSTS {
+    for host in HOSTS.iter() {
         page.push_str(&section(host));
     }
     page.push_str(&format!(".SH \"THROUGH THE SHELL\"\n{}\n", escape(SHELLS)));
-    for host in HOSTS.iter().filter(|host| !host.shell.is_empty()) {
-        page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(host.title), escape(host.shell)));
+    for agent in agents::all().filter(|agent| !agent.shell.how.is_empty()) {
+        page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(&agent.title), escape(&agent.shell.how)));
     }
-    page.push_str(&format!(".TP\nAider\n\\fBSHELL=DIR/bash\\fR\n.PP\n{}\n", escape(EVERYWHERE)));
+    page.push_str(&format!(".PP\n{}\n", escape(EVERYWHERE)));
     page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5), guard\\-approvals(7)\n");
     page
 }
@@ -51,9 +52,14 @@ fn table() -> String {
     let mut text = String::from(
         ".SH \"WITHOUT AN ANSWER\"\nWhat becomes of a command whose hook fails, is late, or is not there any more:\n.PP\n.TS\nlb lb lb lb lb\nl l l l l.\nagent\tfails\tlate\tmissing\tseen with\n",
     );
-    for host in HOSTS {
-        let cells = [host.on_failure, host.on_timeout, host.on_missing].map(short);
-        text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), host.tried));
+    for host in HOSTS.iter() {
+        let config = host.config;
+        let star = |fate: Fate| if fate == Fate::Blocked && config.blocks_from.is_some() { "*" } else { "" };
+        let cells = [config.on_failure, config.on_timeout, config.on_missing];
+        let cells = cells.map(|fate| format!("{}{}", short(fate), star(fate)));
+        let tried =
+            host.agent.tried.last().map(|tried| format!("{} ({})", tried.version, tried.on)).unwrap_or_default();
+        text.push_str(&format!("{}\t{}\t{}\n", escape(host.title), cells.join("\t"), escape(&tried)));
     }
     text.push_str(
         ".TE\n.PP\n* Not in every version, or not in every case: see the agent's section. Seen with: \
@@ -64,12 +70,11 @@ fn table() -> String {
 }
 
 /// What happens, in a word.
-fn short(what: &str) -> &'static str {
-    match what {
-        OPEN => "runs",
-        BLOCKED => "blocked",
-        what if what.starts_with("blocked") => "blocked*",
-        _ => "not known",
+const fn short(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Runs => "runs",
+        Fate::Blocked => "blocked",
+        Fate::Unknown => "not known",
     }
 }
 
@@ -80,10 +85,10 @@ fn section(host: &Host) -> String {
             text.push_str(&format!(".TP\n{}\n{}\n", escape(name), escape(what)));
         }
     };
-    let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.folder.config) {
-        (true, _) => wire.path.to_owned(),
-        (false, true) => format!("~/.config/{}/{}", host.folder.path, wire.path),
-        (false, false) => format!("~/{}/{}", host.folder.path, wire.path),
+    let below = |wire: &Wire| match (wire.path.starts_with("~/"), host.config.below_config) {
+        (true, _) => wire.path.clone(),
+        (false, true) => format!("~/.config/{}/{}", host.config.folder, wire.path),
+        (false, false) => format!("~/{}/{}", host.config.folder, wire.path),
     };
     let user: Vec<String> = host
         .user
@@ -91,45 +96,47 @@ fn section(host: &Host) -> String {
         .map(|wire| match wire.when {
             When::Always => below(wire),
             When::There => format!("{} where it is there", below(wire)),
-            When::FolderThere => format!("{} where its folder is there", below(wire)),
+            When::Folder | When::FolderAbove => format!("{} where its folder is there", below(wire)),
         })
         .collect();
-    let there = if host.folder.variable.is_empty() {
+    let there = if host.config.variable.is_empty() {
         String::new()
     } else {
-        format!("; {} names another folder than ~/{}", host.folder.variable, host.folder.path)
+        format!("; {} names another folder than ~/{}", host.config.variable, host.config.folder)
     };
     line("File", &format!("{}{there}", user.join(", ")));
-    let project: Vec<&str> = host.project.iter().map(|wire| wire.path).collect();
+    let project: Vec<&str> = host.project.iter().map(|wire| wire.path.as_str()).collect();
     line("In a project", &project.join(", "));
     line("Asks at", &events(host).join(", "));
     line(
         "Started",
-        match host.runs {
+        match host.config.runs {
             Runs::Exec => "as a program with arguments, without a shell",
             Runs::Sh => "by sh -c",
-            Runs::LoginShell => "by $SHELL -lc",
+            Runs::Login => "by $SHELL -lc",
             Runs::Bash => "by bash -c",
             Runs::Words => "as a program with arguments, split like a shell would",
             Runs::File => "as the file itself",
             Runs::Plugin => "by a plugin in the agent",
         },
     );
-    line("guard fails", host.on_failure);
-    line("guard takes too long", host.on_timeout);
-    line("guard is missing", host.on_missing);
-    line("Left to do", host.next);
+    line("guard fails", &host.fate(host.config.on_failure));
+    line("guard takes too long", &host.fate(host.config.on_timeout));
+    line("guard is missing", &host.fate(host.config.on_missing));
+    line("Left to do", &host.config.next);
     text
 }
 
 /// The moments at which an agent asks.
 fn events(host: &Host) -> Vec<&'static str> {
     let mut events = Vec::new();
-    for wire in host.user {
+    for wire in &host.user {
         match &wire.form {
-            Form::Json { entries, .. } => events.extend(entries.iter().filter_map(|entry| entry.keys.last().copied())),
+            Form::Json { entries, .. } => {
+                events.extend(entries.iter().filter_map(|entry| entry.keys.last().map(String::as_str)))
+            }
             Form::Toml { .. } => events.push("PreToolUse"),
-            Form::Yaml { keys, .. } => events.push(keys[1]),
+            Form::Yaml { keys, .. } => events.push(&keys[1]),
             Form::Own { executable: true, .. } => events.push("PreToolUse"),
             Form::Plugin(_) => events.push("each tool call"),
             Form::Own { .. } => {}
@@ -152,7 +159,7 @@ mod tests {
     #[test]
     fn the_page_names_every_agent_with_what_happens_without_guard() {
         let page = page();
-        for host in HOSTS {
+        for host in HOSTS.iter() {
             let start = page.find(&format!("(guard install {})", host.name)).unwrap();
             let rest = &page[start + 10..];
             let section = &rest[..rest.find(".S").unwrap()];

@@ -40,13 +40,13 @@ impl<'a> Places<'a> {
     #[must_use]
     pub fn folder(&self, host: &Host) -> PathBuf {
         let absolute = |name: &str| self.caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        if let Some(named) = absolute(host.folder.variable) {
+        if let Some(named) = absolute(&host.config.variable) {
             return named;
         }
-        if host.folder.config {
-            return absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config")).join(host.folder.path);
+        if host.config.below_config {
+            return absolute("XDG_CONFIG_HOME").unwrap_or_else(|| self.home.join(".config")).join(&host.config.folder);
         }
-        self.home.join(host.folder.path)
+        self.home.join(&host.config.folder)
     }
 
     /// The top of the project: the nearest folder with a repository, else the working directory.
@@ -59,54 +59,55 @@ impl<'a> Places<'a> {
     /// The files of an agent that are to be written, each with how.
     #[must_use]
     pub fn files(&self, host: &'static Host, project: bool) -> Vec<(PathBuf, &'static Wire)> {
-        let wires = if project { host.project } else { host.user };
+        let wires = if project { &host.project } else { &host.user };
         let folder = self.folder(host);
         let place = |wire: &'static Wire| {
             let path = match wire.path.strip_prefix("~/") {
                 Some(path) => self.home.join(path),
-                None if project => self.project().join(wire.path),
-                None => folder.join(wire.path),
+                None if project => self.project().join(&wire.path),
+                None => folder.join(&wire.path),
             };
             let wanted = match wire.when {
                 When::Always => true,
                 When::There => path.exists(),
-                When::FolderThere => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
+                When::Folder => path.parent().is_some_and(Path::is_dir),
+                When::FolderAbove => path.parent().and_then(Path::parent).is_some_and(Path::is_dir),
             };
             wanted.then_some((path, wire))
         };
-        wires.iter().filter_map(place).collect()
+        wires.iter().copied().filter_map(place).collect()
     }
 
     /// The first of an agent's programs on the PATH.
     #[must_use]
     pub fn program(&self, host: &Host) -> Option<PathBuf> {
         let search = Search::new(&self.caller.env, &self.caller.cwd);
-        host.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
+        host.agent.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
     }
 
     /// Whether one of an agent's programs is on the PATH, or it is an editor's extension, which has none.
     #[must_use]
     pub fn is_here(&self, host: &Host) -> bool {
-        matches!(host.name, "cline" | "windsurf") || self.program(host).is_some()
+        host.agent.in_editor || self.program(host).is_some()
     }
 
-    /// The version of an agent: as the package says that its program belongs to; one of OpenCode's, that comes without a
-    /// package too, is asked itself.
+    /// The version of an agent: as the package says that its program belongs to; where it comes without one too, it is asked
+    /// itself.
     #[must_use]
     pub fn version(&self, host: &Host) -> Option<String> {
         let program = self.program(host)?;
         let real = program.canonicalize().ok()?;
         let packaged = real.ancestors().take(6).find_map(|folder| {
             let package: Value = serde_json::from_str(&file::read(&folder.join("package.json")).ok()??).ok()?;
-            let named = host.packages.contains(&package["name"].as_str()?);
+            let named = host.agent.packages.iter().any(|name| package["name"] == **name);
             named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
         });
         // `…/versions/2.1.302`, and `…/versions/2026.10.08-abc/program`.
         let mut parts = real.iter().skip_while(|part| *part != "versions").skip(1);
         let installed =
             parts.next().and_then(|part| part.to_str()).filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-        let found = packaged.or_else(|| installed.map(str::to_owned));
-        if found.is_some() || host.name != "opencode" {
+        let found = packaged.or_else(|| distributed(&program, &real, host)).or_else(|| installed.map(str::to_owned));
+        if found.is_some() || !host.agent.asks_version {
             return found;
         }
         let argv = [program.into_os_string(), "--version".into()];
@@ -137,4 +138,18 @@ impl<'a> Places<'a> {
         let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).map(str::to_owned);
         text.ok_or_else(|| format!("{} cannot be written into a configuration: move guard", path.display()))
     }
+}
+
+/// The version of a package for Python, by the folder that describes it beside its program.
+fn distributed(program: &Path, real: &Path, host: &Host) -> Option<String> {
+    let near = [program, real].into_iter().filter_map(|path| path.parent()?.parent());
+    let libraries = near.filter_map(|root| std::fs::read_dir(root.join("lib")).ok()).flatten().flatten();
+    let described =
+        libraries.filter_map(|library| std::fs::read_dir(library.path().join("site-packages")).ok()).flatten();
+    described.flatten().find_map(|entry| {
+        let name = entry.file_name();
+        let (package, version) = name.to_str()?.strip_suffix(".dist-info")?.rsplit_once('-')?;
+        let is_of = |known: &String| known.replace(['-', '.'], "_").eq_ignore_ascii_case(package);
+        host.agent.packages.iter().any(is_of).then(|| version.to_owned())
+    })
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{Ran, Sink, lines};
 use crate::app::hook::call::{What, Wrong};
-use crate::app::hook::{claude, codex, gemini};
+use crate::app::hook::{hosts, shape};
 use crate::judge::invocation::Environment;
 use crate::judge::order;
 
@@ -173,6 +173,14 @@ impl Reader<'_> {
         }
     }
 
+    /// What a tool does, by the description of its agent.
+    fn used(&self, tool: &str, arguments: &Value) -> Result<What, Wrong> {
+        match hosts::named(self.agent) {
+            Some(host) => shape::used(&host.hook.tools, tool, arguments),
+            None => Ok(What::Other),
+        }
+    }
+
     /// What a tool did, once for each call.
     fn ran(&mut self, id: Option<&str>, what: Result<What, Wrong>, cwd: Option<PathBuf>, at: Option<Timestamp>) {
         if what == Ok(What::Other) || id.is_some_and(|id| !self.seen.is_new(self.agent, id)) {
@@ -191,7 +199,7 @@ impl Reader<'_> {
         let at = time(value);
         for item in content.iter().filter(|item| item.get("type").is_some_and(|kind| kind == "tool_use")) {
             let Some(tool) = item.get("name").and_then(Value::as_str) else { continue };
-            let what = claude::used(tool, item.get("input").unwrap_or(&Value::Null));
+            let what = self.used(tool, item.get("input").unwrap_or(&Value::Null));
             self.ran(item.get("id").and_then(Value::as_str), what, cwd.clone(), at);
         }
     }
@@ -210,7 +218,7 @@ impl Reader<'_> {
                 match serde_json::from_str::<Value>(text) {
                     Ok(arguments) => (name, arguments),
                     // Tools of no interest may take anything.
-                    Err(_) if codex::used(name, &Value::Null) == Ok(What::Other) => return,
+                    Err(_) if self.used(name, &Value::Null) == Ok(What::Other) => return,
                     Err(_) => return self.sink.skipped_line(),
                 }
             }
@@ -218,7 +226,7 @@ impl Reader<'_> {
             Some("local_shell_call") => ("local_shell", payload.get("action").cloned().unwrap_or_default()),
             _ => return,
         };
-        let what = match codex::used(tool, &arguments) {
+        let what = match self.used(tool, &arguments) {
             Ok(What::Argv(words)) => Ok(unwrapped(words)),
             what => what,
         };
@@ -246,7 +254,7 @@ impl Reader<'_> {
                         (Some(own), None) => Some(PathBuf::from(own)).filter(|own| own.is_absolute()),
                         (None, project) => project.clone(),
                     };
-                    let what = gemini::used(name, arguments);
+                    let what = self.used(name, arguments);
                     return self.ran(fields.get("id").and_then(Value::as_str), what, cwd, at);
                 }
                 fields.values().for_each(|inner| self.gemini(inner, at));

@@ -46,6 +46,8 @@ pub enum OpaqueReason {
     FetchedCodeAsRoot,
     /// A script that is run cannot be read.
     Script,
+    /// What a tool does that is no command. The rule is that of a script.
+    Tool,
 }
 
 impl OpaqueReason {
@@ -59,7 +61,7 @@ impl OpaqueReason {
             Self::Code => "code",
             Self::FetchedCode => "fetched-code",
             Self::FetchedCodeAsRoot => "fetched-code-as-root",
-            Self::Script => "script",
+            Self::Script | Self::Tool => "script",
         }
     }
 }

@@ -95,6 +95,10 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             }
         }
         Request::Files(changes) => walker.changes(&state, changes),
+        Request::Tool(call) => {
+            let end = u32::try_from(call.name.len()).unwrap_or(u32::MAX);
+            walker.opaque(OpaqueReason::Tool, format!("{} is a tool that is not known", call.name), Span::new(0, end));
+        }
     }
     walker.finish(&state);
     walker.facts
@@ -154,6 +158,7 @@ impl<'a> Walker<'a> {
             Request::Line(line) => line.text.len().saturating_add(line.before.len()),
             Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
             Request::Files(changes) => changes.len(),
+            Request::Tool(call) => call.input.len(),
         };
         Self {
             invocation,
@@ -206,7 +211,7 @@ impl<'a> Walker<'a> {
     pub fn shell_path(&self) -> Option<String> {
         match &self.invocation.request {
             Request::Line(line) => line.shell.to_str().map(str::to_owned),
-            Request::Argv(_) | Request::Files(_) => None,
+            Request::Argv(_) | Request::Files(_) | Request::Tool(_) => None,
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::judge::bindings::Bindings;
-use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session};
+use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session, ToolCall};
 use crate::judge::syntax::tree::Dialect;
 
 /// An invocation and what its approval is bound to, in bytes.
@@ -31,6 +31,8 @@ pub(super) struct Exact {
     /// The processes between the guard that waits and the root of its session, by names that no other has.
     pub(super) above: Vec<String>,
     pub(super) digest: [u8; 32],
+    /// A tool, by its name and its arguments.
+    tool: Option<(String, String)>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,6 +71,7 @@ impl Exact {
                 let change = |change: &FileChange| (change.kind.word().to_owned(), change.path.clone());
                 (Vec::new(), None, Some(changes.iter().map(change).collect()))
             }
+            Request::Tool(_) => (Vec::new(), None, None),
             Request::Line(line) => {
                 let envelope = line.envelope.as_deref();
                 let line = ExactLine {
@@ -98,6 +101,10 @@ impl Exact {
             bindings,
             above,
             digest: digest.0,
+            tool: match &invocation.request {
+                Request::Tool(call) => Some((call.name.clone(), call.input.clone())),
+                Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
+            },
         }
     }
 
@@ -110,6 +117,10 @@ impl Exact {
         };
         let wrapped = self.line.as_ref().is_some_and(|line| line.wrapped);
         let request = match (self.line, self.files) {
+            (None, None) if self.tool.is_some() => {
+                let (name, input) = self.tool.unwrap_or_default();
+                Request::Tool(ToolCall { name, input })
+            }
             (None, None) => Request::Argv(words(self.argv)),
             (None, Some(files)) => Request::Files(files.into_iter().map(change).collect()),
             (Some(line), _) => Request::Line(Line {

@@ -1,7 +1,7 @@
 //! An input with anything missing or of another kind never makes a flagged command look like nothing.
 
 use guard::app::hook::call::What;
-use guard::app::hook::hosts::{self, HOSTS};
+use guard::app::hook::hosts;
 use serde_json::{Value, json};
 
 use crate::harness::home::FLAGGED;
@@ -39,9 +39,9 @@ fn flagged(agent: &str) -> Vec<Value> {
 #[test]
 fn no_single_damage_hides_a_command() {
     let command = FLAGGED.join(" ");
-    for host in HOSTS {
-        let inputs = flagged(host.name);
-        assert!(!inputs.is_empty(), "{}", host.name);
+    for host in hosts::all() {
+        let inputs = flagged(host.name());
+        assert!(!inputs.is_empty(), "{}", host.name());
         for input in inputs {
             let mut all = Vec::new();
             paths(&input, "", &mut all);
@@ -50,14 +50,14 @@ fn no_single_damage_hides_a_command() {
                     let mut damaged = input.clone();
                     let place = damaged.pointer_mut(&path).unwrap();
                     *place = other.clone();
-                    let host = hosts::named(host.name).unwrap().in_truth(&damaged);
-                    let Ok(call) = (host.read)(&damaged) else { continue };
+                    let host = hosts::named(host.name()).unwrap().in_truth(&damaged);
+                    let Ok(call) = guard::app::hook::dialect::read(host, &damaged) else { continue };
                     let is_kept = matches!(&call.what, What::Line(text) if text.contains(&command));
                     // The command itself may have become another text: an empty one does nothing.
                     let is_empty = other == json!("") && matches!(call.what, What::Line(_));
                     // A tool of another name is another tool.
                     let is_renamed = other == json!("") && call.what == What::Other;
-                    assert!(is_kept || is_empty || is_renamed, "{} {path} = {other}: {call:?}", host.name);
+                    assert!(is_kept || is_empty || is_renamed, "{} {path} = {other}: {call:?}", host.name());
                 }
             }
         }
@@ -66,9 +66,9 @@ fn no_single_damage_hides_a_command() {
 
 #[test]
 fn what_is_no_object_is_no_call() {
-    for host in HOSTS {
+    for host in hosts::all() {
         for odd in [json!(null), json!(7), json!("x"), json!([]), json!([{ "tool_name": "Bash" }]), json!({})] {
-            assert!((host.read)(&odd).is_err(), "{} {odd}", host.name);
+            assert!(guard::app::hook::dialect::read(host, &odd).is_err(), "{} {odd}", host.name());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use guard::app::hook::hosts::HOSTS;
+use guard::app::hook::hosts;
 
 use super::stage::{hook, said};
 use crate::harness::home::Home;
@@ -102,8 +102,8 @@ fn as_this_account(text: &str) -> String {
 
 #[test]
 fn every_agent_with_hooks_has_exchanges() {
-    for host in HOSTS {
-        assert!(file(host.name).exists(), "{}", host.name);
+    for host in hosts::all() {
+        assert!(file(host.name()).exists(), "{}", host.name());
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use guard::app::hook::hosts::HOSTS;
+use guard::app::hook::hosts;
 use guard::store::{Filter, Kind};
 
 use super::stage::{bash, fed, hook, said};
@@ -38,13 +38,13 @@ fn denied(agent: &str, output: &std::process::Output, reason: &str) {
 #[test]
 fn an_input_that_is_none_is_denied_in_every_dialect() {
     let home = Home::new();
-    for host in HOSTS {
-        denied(host.name, &hook(&home, host.name, ""), "there is no input");
-        denied(host.name, &hook(&home, host.name, " \n"), "there is no input");
-        denied(host.name, &hook(&home, host.name, "{\"tool_name\": \"Bash\""), "not the JSON");
-        denied(host.name, &hook(&home, host.name, &"[".repeat(100_000)), "not the JSON");
+    for host in hosts::all() {
+        denied(host.name(), &hook(&home, host.name(), ""), "there is no input");
+        denied(host.name(), &hook(&home, host.name(), " \n"), "there is no input");
+        denied(host.name(), &hook(&home, host.name(), "{\"tool_name\": \"Bash\""), "not the JSON");
+        denied(host.name(), &hook(&home, host.name(), &"[".repeat(100_000)), "not the JSON");
         for odd in ["null", "7", "[]", "{}", "\"Bash\"", "{\"hook_event_name\":7,\"tool_name\":[]}"] {
-            denied(host.name, &hook(&home, host.name, odd), "refused");
+            denied(host.name(), &hook(&home, host.name(), odd), "refused");
         }
     }
 }
@@ -116,16 +116,16 @@ fn an_agent_that_guard_does_not_know_and_a_wrong_call_get_the_denial_that_most_u
 #[test]
 fn an_input_that_never_ends_is_denied_before_the_agent_gives_up() {
     let home = Home::new();
-    let begun: Vec<_> = HOSTS
+    let begun: Vec<_> = hosts::all()
         .iter()
         .map(|host| {
-            let mut command = home.guard(&["hook", "--agent", host.name, "--timeout", "1"]);
+            let mut command = home.guard(&["hook", "--agent", host.name(), "--timeout", "1"]);
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn().unwrap();
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(b"{\"hook_event_name\":").unwrap();
             // It stays open until guard is gone.
-            (host.name, child, stdin)
+            (host.name(), child, stdin)
         })
         .collect();
     for (agent, child, stdin) in begun {

@@ -2,19 +2,26 @@
 
 use std::path::PathBuf;
 
-use guard::app::hook::plugin::Plugin;
+use guard::app::install::change::Wiring;
+use guard::app::install::hosts::by_name;
 
 use crate::harness::home::{FLAGGED, Home};
 
+/// The plugin for an agent's major version.
+fn source((agent, major): (&str, usize), guard: &str) -> String {
+    let host = by_name(agent).unwrap();
+    Wiring { host, guard, major: Some(major) }.installed(host.user[0], None).unwrap()
+}
+
 /// Runs JavaScript with the plugin beside it as `./plugin.mjs`; what it prints. `None` where there is no node.
-fn play(home: &Home, plugin: Plugin, guard: &str, script: &str) -> Option<String> {
+fn play(home: &Home, plugin: (&str, usize), guard: &str, script: &str) -> Option<String> {
     let node = std::env::var_os("PATH")
         .and_then(|path| std::env::split_paths(&path).map(|folder| folder.join("node")).find(|node| node.is_file()));
     let Some(node) = node else {
         crate::harness::tools::skip("node is not installed");
         return None;
     };
-    std::fs::write(home.path("plugin.mjs"), plugin.source(guard)).unwrap();
+    std::fs::write(home.path("plugin.mjs"), source(plugin, guard)).unwrap();
     std::fs::write(home.path("agent.mjs"), script).unwrap();
     let output = home.program(node.to_str().unwrap()).arg(home.path("agent.mjs")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -49,7 +56,7 @@ fn opencode(home: &Home, guard: &str, tool: &str, args: &str) -> Option<String> 
          try {{ await hooks['tool.execute.before'](input, {{ args: {args} }}); console.log('runs'); }}
          catch (error) {{ console.log('blocked: ' + error.message); }}"
     );
-    play(home, Plugin::OpenCode, guard, &script)
+    play(home, ("opencode", 1), guard, &script)
 }
 
 #[test]
@@ -82,7 +89,7 @@ fn opencode_2(home: &Home, guard: &str, effect: &str, action: &str, resource: &s
          await hook(event);
          console.log(event.effect + ' ' + (event.message ?? ''));"
     );
-    play(home, Plugin::OpenCode2, guard, &script)
+    play(home, ("opencode", 2), guard, &script)
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn amp(home: &Home, guard: &str, event: &str, shell: &str) -> Option<String> {
          const answer = await call({event});
          console.log(answer.action + ' ' + (answer.message ?? ''));"
     );
-    play(home, Plugin::Amp, guard, &script)
+    play(home, ("amp", 1), guard, &script)
 }
 
 #[test]
@@ -137,7 +144,7 @@ fn amp_goes_on_without_what_is_flagged_and_without_a_guard_that_fails() {
 #[test]
 fn a_plugin_starts_guard_by_its_path_however_it_is_spelled() {
     let odd = "/opt/it's \"here\"/guard";
-    for plugin in [Plugin::OpenCode, Plugin::OpenCode2, Plugin::Amp] {
-        assert!(plugin.source(odd).contains(r#"const GUARD = "/opt/it's \"here\"/guard";"#), "{plugin:?}");
+    for plugin in [("opencode", 1), ("opencode", 2), ("amp", 1)] {
+        assert!(source(plugin, odd).contains(r#"const GUARD = "/opt/it's \"here\"/guard";"#), "{plugin:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! What each agent stumbles over, held against every answer that is kept beside this file.
 
-use guard::app::hook::hosts::HOSTS;
+use guard::app::hook::hosts;
 use serde_json::Value;
 
 use super::exchanges::{Exchange, kept};
@@ -22,7 +22,7 @@ fn keys(value: &Value) -> Vec<&str> {
 #[test]
 fn a_denial_by_exit_code_always_has_a_reason_and_nothing_on_standard_output() {
     // Codex and Gemini CLI run the command without the one, Cursor takes the other for the reason.
-    for exchange in HOSTS.iter().flat_map(|host| all(host.name)) {
+    for exchange in hosts::all().iter().flat_map(|host| all(host.name())) {
         match exchange.code {
             0 => assert!(exchange.err.is_empty(), "{}", exchange.what),
             2 => assert!(!exchange.err.is_empty() && exchange.out.is_empty(), "{}", exchange.what),
@@ -91,10 +91,10 @@ fn those_that_read_json_alone_get_json_alone() {
 
 #[test]
 fn tier_4_is_never_left_to_an_agents_own_prompt() {
-    for host in HOSTS {
-        for exchange in all(host.name).into_iter().filter(|exchange| exchange.input.contains("rm -rf ~")) {
+    for host in hosts::all() {
+        for exchange in all(host.name()).into_iter().filter(|exchange| exchange.input.contains("rm -rf ~")) {
             let said = format!("{}{}", exchange.out, exchange.err);
-            assert!(said.contains("guard: refused"), "{}, {}: {said}", host.name, exchange.what);
+            assert!(said.contains("guard: refused"), "{}, {}: {said}", host.name(), exchange.what);
         }
     }
 }

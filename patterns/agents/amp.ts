@@ -1,12 +1,11 @@
 // @i-know-the-amp-plugin-api-is-wip-and-very-experimental-right-now
-// guard judges each command and each change of a file before Amp carries it out.
+// guard judges each call of a tool before Amp carries it out.
 // Whatever goes wrong on the way to a clear answer is a denial.
 import { spawn } from "node:child_process";
 
 const GUARD = "guard";
 // Seconds for which guard may think, or wait for a person.
 const WAITS = 600;
-const JUDGED = new Set(["create_file", "edit_file", "undo_edit", "apply_patch"]);
 
 // @ASK@
 
@@ -20,7 +19,6 @@ export default function (amp) {
     if (shell && typeof command !== "string") {
       return { action: "reject-and-continue", message: "guard: the command cannot be read" };
     }
-    if (typeof command !== "string" && !JUDGED.has(tool)) return { action: "allow" };
     const call =
       typeof command === "string" ? { tool: "bash", args: { command }, cwd } : { tool, args: input, cwd };
     const answer = await ask({ ...call, session: event.thread?.id ?? event.threadID });

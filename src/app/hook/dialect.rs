@@ -1,0 +1,147 @@
+//! An agent's dialect, by its description: what its input says, and how it is answered.
+//!
+//! What may not enter: names of agents, and what a tool does ([`super::shape`]).
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::call::{Answer, Call, Event, Reply, Wrong};
+use super::hosts::Host;
+use super::shape;
+use crate::judge::agents::model::{self, Hook, Moment, Words};
+
+/// More of a session's name than any host needs, and little enough to be in every row.
+const LONGEST: usize = 200;
+
+/// Reads what an agent says.
+///
+/// # Errors
+/// It cannot be told what the agent is about to do.
+pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
+    let hook = host.hook;
+    let event = event(hook, input)?;
+    let moment = match event.kind {
+        Moment::Tool => Event::Tool,
+        Moment::Permission => Event::Permission,
+    };
+    let wrong = |wrong: Wrong| wrong.at(moment);
+    let tool = match &event.only {
+        Some(only) => only.as_str(),
+        None => first(input, &event.tool)
+            .and_then(Value::as_str)
+            .ok_or_else(|| wrong(Wrong::new("the input names no tool")))?,
+    };
+    let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
+    if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
+        return Err(wrong(Wrong::new(format!(
+            "the input of {tool} was cut by the agent: guard cannot tell what it would do"
+        ))));
+    }
+    let what = shape::used(&hook.tools, tool, arguments).map_err(wrong)?;
+    let session_folder = folder(input, &hook.cwd);
+    Ok(Call {
+        event: moment,
+        what,
+        cwd: match folder(&objects(arguments), &hook.inner) {
+            Some(inner) if inner.is_absolute() => Some(inner),
+            Some(inner) => Some(session_folder.unwrap_or_else(|| PathBuf::from(".")).join(inner)),
+            None => session_folder,
+        },
+        session: first(input, &hook.session)
+            .and_then(Value::as_str)
+            .filter(|id| !id.is_empty())
+            .map(|id| id.chars().take(LONGEST).collect()),
+        asks: asks(hook, event, input),
+    })
+}
+
+/// The same, where it is written as a text.
+fn objects(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            serde_json::from_str(text).ok().filter(Value::is_object).unwrap_or_else(|| value.clone())
+        }
+        other => other.clone(),
+    }
+}
+
+/// At which moment it asks.
+fn event<'a>(hook: &'a Hook, input: &Value) -> Result<&'a model::Event, Wrong> {
+    let name = |event: &model::Event| event.field.iter().find_map(|field| at(input, field)?.as_str());
+    let named = hook.events.iter().find_map(name);
+    let fits = |event: &&model::Event| match named {
+        Some(named) => event.names.iter().any(|known| known == named),
+        None if event.names.is_empty() => {
+            event.unnamed.is_empty() || event.unnamed.iter().any(|field| at(input, field).is_some())
+        }
+        None => false,
+    };
+    hook.events.iter().find(fits).ok_or_else(|| Wrong::event(named))
+}
+
+/// Whether the input says that its own prompt reaches a person.
+fn asks(hook: &Hook, event: &model::Event, input: &Value) -> bool {
+    let ask = &hook.ask;
+    if ask.at.contains(&event.kind) {
+        return true;
+    }
+    let here = |field: &String| at(input, field).is_some();
+    if !ask.has.iter().all(here) || ask.lacks.iter().any(here) {
+        return false;
+    }
+    let in_mode = ask.mode.as_ref().is_some_and(|(field, modes)| {
+        at(input, field).and_then(Value::as_str).is_some_and(|mode| modes.iter().any(|known| known == mode))
+    });
+    in_mode || ask.field.as_ref().is_some_and(|field| at(input, field) == Some(&Value::Bool(true)))
+}
+
+/// What the agent is told.
+#[must_use]
+pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
+    let hook = host.hook;
+    let say = match event {
+        Event::Tool => &hook.say,
+        Event::Permission => hook.say_permission.as_ref().unwrap_or(&hook.say),
+        Event::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
+    };
+    match answer {
+        Answer::NoOpinion => said(&say.nothing, ""),
+        Answer::Allow => said(&say.allow, ""),
+        Answer::Ask { reason } => said(say.ask.as_ref().unwrap_or(&say.deny), reason),
+        Answer::Deny { reason } => said(&say.deny, reason),
+    }
+}
+
+fn said(words: &Words, reason: &str) -> Reply {
+    let quoted = Value::from(reason).to_string();
+    let inside = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+    let line = |text: String| if text.is_empty() { text } else { format!("{text}\n") };
+    Reply {
+        stdout: line(words.out.replace("@REASON@", inside)),
+        stderr: line(words.err.replace("@REASON@", reason)),
+        code: words.code,
+    }
+}
+
+/// A value: `a/b` is the member `b` of the member `a`; nothing is the value itself.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    if path.is_empty() {
+        return Some(value);
+    }
+    path.split('/').try_fold(value, |value, name| value.get(name)).filter(|value| !value.is_null())
+}
+
+/// The first of these that is there.
+fn first<'a>(value: &'a Value, paths: &[String]) -> Option<&'a Value> {
+    paths.iter().find_map(|path| at(value, path))
+}
+
+/// A folder that is not empty: a text, the first of a list of texts, or of objects with a path.
+fn folder(value: &Value, paths: &[String]) -> Option<PathBuf> {
+    paths.iter().find_map(|path| {
+        let found = at(value, path)?;
+        let found = found.as_array().map_or(Some(found), |list| list.first())?;
+        found.as_str().or_else(|| found.get("path")?.as_str()).filter(|path| !path.is_empty()).map(PathBuf::from)
+    })
+}

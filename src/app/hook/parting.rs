@@ -1,0 +1,65 @@
+//! The end of the agent: a hook that waits for a person ends with the agent that asked.
+//!
+//! Whoever started this hook reads its answer. When nobody does any more, or the agent's process is gone, the request that
+//! waits is nobody's. What may not enter: what becomes of the request; this process is sent a signal, as when the agent
+//! itself ends its hook.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::unistd::Pid;
+
+use crate::world::identity::Caller;
+
+/// How often it is looked.
+const OFTEN: Duration = Duration::from_millis(500);
+
+/// Watches until it is dropped.
+pub(super) struct Parting {
+    over: Arc<AtomicBool>,
+}
+
+impl Parting {
+    /// Begins to watch. Without a thread to watch the hook waits for its deadline.
+    pub(super) fn watch(caller: &Caller) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen, agent) = (Arc::clone(&over), caller.agent_process());
+        let watch = move || {
+            while !seen.load(Ordering::SeqCst) {
+                thread::sleep(OFTEN);
+                let is_gone = nobody_reads() || agent.as_deref().is_some_and(|agent| !Caller::lives(agent));
+                if is_gone && !seen.load(Ordering::SeqCst) {
+                    let _ = kill(Pid::this(), Signal::SIGTERM);
+                    return;
+                }
+            }
+        };
+        // Signals are for the thread that waits for a person.
+        if let Ok(mask) = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK) {
+            let _ = thread::Builder::new().name("parting".to_owned()).spawn(watch);
+            let _ = mask.thread_set_mask();
+        }
+        Self { over }
+    }
+}
+
+impl Drop for Parting {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Whether the other end of standard output is closed.
+fn nobody_reads() -> bool {
+    let out = std::io::stdout();
+    let fd: BorrowedFd<'_> = std::os::fd::AsFd::as_fd(&out);
+    let mut asked = [PollFd::new(fd, PollFlags::empty())];
+    let closed = PollFlags::POLLERR | PollFlags::POLLHUP | PollFlags::POLLNVAL;
+    poll(&mut asked, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+        && asked.iter().any(|one| one.revents().is_some_and(|events| events.intersects(closed)))
+}

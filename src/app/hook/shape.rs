@@ -1,0 +1,317 @@
+//! What a tool would do, by the shape of its input: a command, a file that changes, a patch, a call inside a call.
+//!
+//! What an agent's description knows of a tool comes first: that it is harmless, or what its input means. All other tools
+//! are read by the names of their fields, whatever the tool is called. What may not enter: names of agents and tools, and
+//! judging.
+
+use serde_json::Value;
+
+use super::call::{What, Wrong, command, file, patch, text, words};
+use crate::judge::agents::model::{Does, Known, Tools};
+use crate::judge::invocation::ChangeKind;
+
+/// Fields that hold a command for a shell.
+const COMMAND: &[&str] = &[
+    "command",
+    "cmd",
+    "commands",
+    "command_line",
+    "commandLine",
+    "CommandLine",
+    "Command",
+    "shell_command",
+    "shellCommand",
+    "bash_command",
+];
+
+/// Fields that name the file that a tool is about.
+const FILE: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "absolutePath",
+    "absolute_path",
+    "target_file",
+    "targetFile",
+    "TargetFile",
+    "AbsolutePath",
+    "FilePath",
+    "notebook_path",
+    "target_notebook",
+    "filename",
+    "file_name",
+    "destination",
+    "output_path",
+];
+
+/// Fields that hold a patch.
+const PATCH: &[&str] = &["patch", "patchText", "patch_text", "diff", "input", "command", "content"];
+
+/// Fields that hold the new content of a file.
+const CONTENT: &[&str] =
+    &["content", "contents", "file_text", "fileText", "new_source", "code_edit", "CodeContent", "data", "body"];
+
+/// Fields that hold what is put in place of something.
+const CHANGE: &[&str] = &[
+    "old_string",
+    "oldString",
+    "new_string",
+    "newString",
+    "old_str",
+    "new_str",
+    "old_text",
+    "new_text",
+    "edits",
+    "replacements",
+    "insert_line",
+    "insert_text",
+    "before",
+    "after",
+];
+
+/// Fields under which a tool names another one, and the fields with its input.
+const INNER_NAME: &[&str] = &["name", "tool", "tool_name", "toolName"];
+const INNER_INPUT: &[&str] = &["arguments", "args", "input", "tool_input", "toolInput", "parameters", "params"];
+
+/// What the field `command` of a tool that edits files may say, where it is no command of a shell.
+const EDITS: &[&str] = &["create", "write", "str_replace", "insert", "replace", "edit", "append"];
+const VIEWS: &[&str] = &["view", "read", "undo_edit", "list"];
+
+/// How deep calls may lie in calls.
+const MAX_DEPTH: usize = 4;
+
+/// What a tool does with these arguments.
+///
+/// # Errors
+/// The agent's description says what the tool takes, and the input does not hold it.
+pub fn used(tools: &Tools, tool: &str, arguments: &Value) -> Result<What, Wrong> {
+    used_within(tools, tool, arguments, 0)
+}
+
+fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Result<What, Wrong> {
+    // Some versions hand over the object as a text.
+    if let Value::String(text) = arguments
+        && let Ok(object @ Value::Object(_)) = serde_json::from_str(text)
+    {
+        return used_within(tools, tool, &object, depth);
+    }
+    let plain = tools.prefix.iter().find_map(|prefix| tool.strip_prefix(prefix.as_str())).unwrap_or(tool);
+    if let Some(known) = tools.known.iter().find(|known| known.names.iter().any(|name| name == plain)) {
+        return known_to(known, plain, arguments);
+    }
+    if tools.harmless.iter().any(|name| name == plain) {
+        return Ok(What::Other);
+    }
+    if depth < MAX_DEPTH
+        && let Some(inner) = text(arguments, INNER_NAME)
+        && let Some(input) = INNER_INPUT.iter().find_map(|name| object(arguments.get(name)?))
+    {
+        return used_within(tools, inner, &input, depth + 1);
+    }
+    Ok(by_shape(plain, arguments))
+}
+
+/// An object, also where it is written as a text.
+fn object(value: &Value) -> Option<Value> {
+    match value {
+        Value::Object(_) => Some(value.clone()),
+        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_object),
+        _ => None,
+    }
+}
+
+fn known_to(known: &Known, tool: &str, arguments: &Value) -> Result<What, Wrong> {
+    if let Some((field, words)) = &known.when
+        && !text(arguments, &[field]).is_some_and(|word| words.iter().any(|known| known == word))
+    {
+        return Ok(What::Other);
+    }
+    let own = known.field.as_deref();
+    let fields = |usual: &'static [&'static str]| -> Vec<&str> { own.map_or(usual.to_vec(), |own| vec![own]) };
+    match &known.does {
+        Does::Line => command(tool, arguments, &fields(COMMAND)),
+        Does::Lines => lines(tool, arguments, &fields(COMMAND)),
+        Does::PowerShell => match text(arguments, &fields(COMMAND)) {
+            Some(code) => Ok(What::PowerShell(code.to_owned())),
+            None => Err(Wrong::input(tool, "command")),
+        },
+        Does::Code(program) => match text(arguments, &fields(&["code", "script", "source"])) {
+            Some(code) => Ok(What::Argv(vec![program.clone(), "-c".to_owned(), code.to_owned()])),
+            None => Err(Wrong::input(tool, "code")),
+        },
+        Does::Typed => match text(arguments, &fields(&["text", "input", "chars", "data", "keys"])) {
+            // Keys alone: an interrupt, an end of input, a line end.
+            Some(keys) if keys.chars().all(|key| key.is_control() || key == ' ') => Ok(What::Other),
+            Some(typed) => Ok(What::Line(typed.trim_end_matches(['\r', '\n']).to_owned())),
+            None if own.is_some_and(|own| arguments.get(own).is_none()) => Ok(What::Other),
+            None => Err(Wrong::input(tool, "text")),
+        },
+        Does::Write => file(tool, arguments, &fields(FILE), ChangeKind::Write),
+        Does::Edit => match patched(tool, arguments) {
+            Some(what) => what,
+            None => file(tool, arguments, &fields(FILE), ChangeKind::Edit),
+        },
+        Does::Delete => file(tool, arguments, &fields(FILE), ChangeKind::Delete),
+        Does::Patch => match patched(tool, arguments) {
+            Some(what) => what,
+            None if text(arguments, FILE).is_some() => file(tool, arguments, FILE, ChangeKind::Edit),
+            None => Err(Wrong::input(tool, "patch that names a file")),
+        },
+    }
+}
+
+/// A list in which each entry is a command of its own; also one that is written as a text.
+fn lines(tool: &str, arguments: &Value, fields: &[&str]) -> Result<What, Wrong> {
+    let found = fields.iter().find_map(|name| arguments.get(name)).unwrap_or(&Value::Null);
+    let listed = match found {
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(list @ Value::Array(_)) => list,
+            _ => return Ok(What::Line(text.clone())),
+        },
+        other => other.clone(),
+    };
+    let entry = |entry: &Value| entry.as_str().or_else(|| text(entry, COMMAND)).map(ToOwned::to_owned);
+    let commands: Option<Vec<String>> = listed.as_array().and_then(|list| list.iter().map(entry).collect());
+    match commands {
+        Some(commands) if !commands.is_empty() => Ok(What::Line(commands.join("\n"))),
+        _ => Err(Wrong::input(tool, "command")),
+    }
+}
+
+/// The files of a patch, where the arguments hold one.
+fn patched(tool: &str, arguments: &Value) -> Option<Result<What, Wrong>> {
+    let texts = PATCH.iter().filter_map(|name| arguments.get(name)?.as_str()).chain(arguments.as_str());
+    texts.into_iter().find(|text| text.contains("*** ")).map(|text| patch(tool, text))
+}
+
+/// What a tool does that is not known by its name.
+fn by_shape(tool: &str, arguments: &Value) -> What {
+    let named = text(arguments, FILE).filter(|path| !path.is_empty());
+    let word = text(arguments, &["command"]);
+    if let (Some(path), Some(word)) = (named, word) {
+        if EDITS.contains(&word) {
+            return files(path, if matches!(word, "create" | "write") { ChangeKind::Write } else { ChangeKind::Edit });
+        }
+        if VIEWS.contains(&word) {
+            return What::Other;
+        }
+    }
+    if let Some(program) = word
+        && let Some(arguments) = arguments.get("args").and_then(words)
+    {
+        return What::Argv(std::iter::once(program.to_owned()).chain(arguments).collect());
+    }
+    if let Ok(what) = lines_or_words(tool, arguments) {
+        return what;
+    }
+    if let Some(Ok(what)) = patched(tool, arguments) {
+        return what;
+    }
+    let has = |names: &[&str]| names.iter().any(|name| arguments.get(name).is_some());
+    match named {
+        Some(path) if has(CHANGE) => files(path, ChangeKind::Edit),
+        Some(path) if has(CONTENT) => files(path, ChangeKind::Write),
+        _ => What::Tool { name: tool.to_owned(), input: arguments.to_string() },
+    }
+}
+
+/// A command under one of its names: a text, or a list of arguments. `commands` lists whole commands.
+fn lines_or_words(tool: &str, arguments: &Value) -> Result<What, Wrong> {
+    if arguments.get("commands").is_some() {
+        lines(tool, arguments, &["commands"])
+    } else {
+        command(tool, arguments, COMMAND)
+    }
+}
+
+fn files(path: &str, kind: ChangeKind) -> What {
+    What::Files(vec![crate::judge::invocation::FileChange { kind, path: path.to_owned() }])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn judged(arguments: &Value) -> What {
+        used(&Tools::default(), "anything", arguments).unwrap()
+    }
+
+    fn line(text: &str) -> What {
+        What::Line(text.to_owned())
+    }
+
+    #[test]
+    fn a_command_is_one_whatever_the_tool_is_called() {
+        assert_eq!(judged(&json!({ "command": "ls" })), line("ls"));
+        assert_eq!(judged(&json!({ "cmd": "ls", "timeout": 3 })), line("ls"));
+        assert_eq!(judged(&json!({ "commands": ["ls", "pwd"] })), line("ls\npwd"));
+        assert_eq!(
+            judged(&json!({ "command": ["rm", "-rf", "x"] })),
+            What::Argv(["rm", "-rf", "x"].map(String::from).to_vec())
+        );
+        let split = json!({ "command": "rm", "args": ["-rf", "x"] });
+        assert_eq!(judged(&split), What::Argv(["rm", "-rf", "x"].map(String::from).to_vec()));
+    }
+
+    #[test]
+    fn a_call_in_a_call_is_what_is_called() {
+        let nested = json!({ "name": "monitor", "arguments": { "command": "ls" } });
+        assert_eq!(judged(&nested), line("ls"));
+        let twice = json!({ "tool_name": "tool_call", "tool_input": nested.to_string() });
+        assert_eq!(judged(&twice), line("ls"));
+    }
+
+    #[test]
+    fn a_file_is_written_where_content_comes_with_a_path() {
+        let written = |kind| files("a.txt", kind);
+        assert_eq!(judged(&json!({ "path": "a.txt", "content": "x" })), written(ChangeKind::Write));
+        assert_eq!(
+            judged(&json!({ "filePath": "a.txt", "oldString": "x", "newString": "y" })),
+            written(ChangeKind::Edit)
+        );
+        assert_eq!(
+            judged(&json!({ "command": "create", "path": "a.txt", "file_text": "x" })),
+            written(ChangeKind::Write)
+        );
+        assert_eq!(judged(&json!({ "command": "view", "path": "a.txt" })), What::Other);
+        let patch = json!({ "input": "*** Begin Patch\n*** Update File: a.txt\n*** End Patch" });
+        assert_eq!(judged(&patch), written(ChangeKind::Edit));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_never_nothing() {
+        for input in [json!({}), json!({ "path": "a.txt" }), json!({ "url": "https://x" }), json!(null), json!([1])] {
+            assert!(matches!(judged(&input), What::Tool { .. }), "{input}");
+        }
+    }
+
+    #[test]
+    fn a_description_comes_first_but_does_not_hide_a_broken_call() {
+        let known = |names: &[&str], does, field: Option<&str>, when| Known {
+            names: names.iter().map(ToString::to_string).collect(),
+            does,
+            field: field.map(str::to_owned),
+            when,
+        };
+        let tools = Tools {
+            prefix: vec!["own__".to_owned()],
+            harmless: vec!["view".to_owned()],
+            known: vec![
+                known(&["run"], Does::Line, None, None),
+                known(&["type"], Does::Typed, Some("chars"), None),
+                known(&["python"], Does::Code("python3".to_owned()), None, None),
+                known(&["process"], Does::Typed, Some("data"), Some(("action".to_owned(), vec!["submit".to_owned()]))),
+            ],
+        };
+        assert_eq!(used(&tools, "own__view", &json!({ "command": "rm" })), Ok(What::Other));
+        assert!(used(&tools, "run", &json!({ "line": "rm" })).is_err());
+        assert_eq!(used(&tools, "type", &json!({ "chars": "ls\n" })), Ok(line("ls")));
+        assert_eq!(used(&tools, "type", &json!({ "chars": "\u{3}" })), Ok(What::Other));
+        assert_eq!(used(&tools, "process", &json!({ "action": "poll", "data": "ls" })), Ok(What::Other));
+        assert_eq!(used(&tools, "process", &json!({ "action": "submit", "data": "ls" })), Ok(line("ls")));
+        let code = What::Argv(["python3", "-c", "print(1)"].map(String::from).to_vec());
+        assert_eq!(used(&tools, "python", &json!({ "code": "print(1)" })), Ok(code));
+    }
+}

@@ -1,0 +1,58 @@
+//! The agents that guard knows, as data: one description each in `patterns/agents/`, read when guard is built.
+//!
+//! What is needed at every start (how a process is recognised) is there without being read; the rest of a description is
+//! read when it is asked for. What may not enter: what is done with a description.
+
+pub mod model;
+
+use std::sync::OnceLock;
+
+use model::Agent;
+
+/// How an agent is recognised, and its description.
+#[derive(Debug)]
+pub struct Recognised {
+    /// The name that guard uses for it.
+    pub name: &'static str,
+    /// What its process is called (at most 15 bytes are known of a longer name).
+    pub processes: &'static [&'static str],
+    /// What the path of its program contains where the process is called after an interpreter (`node`, `python3`).
+    pub packages: &'static [&'static str],
+    /// Variables that it sets for the commands that it runs, and their value; an empty one stands for any.
+    pub markers: &'static [(&'static str, &'static str)],
+    /// The variable that names its session.
+    pub session: Option<&'static str>,
+    packed: &'static [u8],
+    read: OnceLock<Agent>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/agents.rs"));
+
+impl Recognised {
+    /// The whole description.
+    #[must_use]
+    pub fn described(&self) -> &Agent {
+        // The build script reads back all that it packs, so that there is no other outcome.
+        self.read.get_or_init(|| postcard::from_bytes(self.packed).unwrap_or_default())
+    }
+}
+
+/// All of them, by name.
+#[must_use]
+pub fn known() -> &'static [Recognised] {
+    &KNOWN
+}
+
+/// The agent of this name, or of which it is another name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Agent> {
+    match KNOWN.iter().find(|agent| agent.name == name) {
+        Some(agent) => Some(agent.described()),
+        None => KNOWN.iter().map(Recognised::described).find(|agent| agent.also.iter().any(|also| also == name)),
+    }
+}
+
+/// Every description, by name.
+pub fn all() -> impl Iterator<Item = &'static Agent> {
+    KNOWN.iter().map(Recognised::described)
+}
