@@ -326,6 +326,10 @@ impl Invocation {
                 };
                 Request::Files(changes.iter().map(change).collect())
             }
+            Request::Tool(call) => Request::Tool(ToolCall {
+                name: reserved::taken_in(&call.name).into_owned(),
+                input: reserved::taken_in(&call.input).into_owned(),
+            }),
         };
         let cwd = PathBuf::from(plain(self.cwd.as_os_str()));
         if request == self.request && cwd == self.cwd {

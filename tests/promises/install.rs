@@ -119,37 +119,37 @@ const EXISTING: &[(&str, &str, &str, &str)] = &[
         "claude",
         ".claude/settings.json",
         "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t],\n\t},\n}\n",
-        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"onFailure\": \"block\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t},\n\t\t],\n\t\t\"PermissionRequest\": [\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t],\n\t},\n}\n",
+        "{\n\t// my settings\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Edit\", \"hooks\": [{\"type\": \"command\", \"command\": \"lint\"}]}, // mine\n\t\t\t{\n\t\t\t\t\"matcher\": \"*\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"onFailure\": \"block\",\n\t\t\t\t\t\t\"statusMessage\": \"asking guard; what waits for you: guard review\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t},\n\t\t],\n\t\t\"PermissionRequest\": [\n\t\t\t{\n\t\t\t\t\"matcher\": \"Bash\",\n\t\t\t\t\"hooks\": [\n\t\t\t\t\t{\n\t\t\t\t\t\t\"type\": \"command\",\n\t\t\t\t\t\t\"command\": \"/g/guard\",\n\t\t\t\t\t\t\"args\": [\"hook\", \"--agent\", \"claude\", \"--timeout\", \"3600\"],\n\t\t\t\t\t\t\"timeout\": 3600,\n\t\t\t\t\t\t\"statusMessage\": \"asking guard; what waits for you: guard review\"\n\t\t\t\t\t}\n\t\t\t\t]\n\t\t\t}\n\t\t],\n\t},\n}\n",
     ),
     (
         "cursor",
         ".cursor/hooks.json",
         "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }]\r\n    }\r\n}\r\n",
-        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }],\r\n        \"beforeShellExecution\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ],\r\n        \"preToolUse\": [\r\n            {\r\n                \"matcher\": \"Write|Edit|StrReplace|Delete\",\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ]\r\n    }\r\n}\r\n",
+        "{\r\n    \"version\": 1,\r\n    \"hooks\": {\r\n        \"afterFileEdit\": [{ \"command\": \"fmt\" }],\r\n        \"beforeShellExecution\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ],\r\n        \"preToolUse\": [\r\n            {\r\n                \"command\": \"/g/guard hook --agent cursor --timeout 600\",\r\n                \"timeout\": 600,\r\n                \"failClosed\": true\r\n            }\r\n        ]\r\n    }\r\n}\r\n",
     ),
     (
         "gemini",
         ".gemini/settings.json",
         "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}]}}",
-        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"^(run_shell_command|write_file|replace)$\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini --timeout 3600 || exit 2\",\"timeout\":3600000}]}]}}",
+        "{\"theme\":\"dark\",\"hooks\":{\"BeforeTool\":[{\"matcher\":\"x\",\"hooks\":[]}, {\"matcher\":\"*\",\"hooks\":[{\"name\":\"guard\",\"type\":\"command\",\"command\":\"/g/guard hook --agent gemini --timeout 3600 || exit 2\",\"timeout\":3600000}]}]}}",
     ),
     (
         "kimi",
-        ".kimi/config.toml",
+        ".kimi-code/config.toml",
         "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n",
-        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Shell|WriteFile|StrReplaceFile\"\ncommand = \"/g/guard hook --agent kimi --timeout 600 || exit 2\"\ntimeout = 600\n",
+        "# mine\ndefault_model = \"k2\" # best\n\n[[hooks]]\nevent = \"Stop\"\ncommand = \"bell\"\n\n[models.k2]\nmax = 1\n\n[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \".*\"\ncommand = \"/g/guard hook --agent kimi --timeout 600 || exit 2\"\ntimeout = 600\n",
     ),
     (
         "hermes",
         ".hermes/config.yaml",
         "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n\n# the rest\nlast: 1\n",
-        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n    - matcher: \"terminal|write_file|patch\"\n      command: \"/g/guard hook --agent hermes --timeout 300\"\n      timeout: 300\n      fail_closed: true\n\n# the rest\nlast: 1\n",
+        "# mine\nmodel: x   # best\nhooks:\n  pre_tool_call:\n    - matcher: \"write\"\n      command: \"lint\"\n    - matcher: \".*\"\n      command: \"sh -c '/g/guard hook --agent hermes --timeout 300 || echo '\\\\''{\\\"decision\\\":\\\"block\\\",\\\"reason\\\":\\\"guard: refused: guard failed, or is gone\\\"}'\\\\'''\"\n      timeout: 300\n      fail_closed: true\n\n# the rest\nlast: 1\n",
     ),
     (
         "droid",
         ".factory/hooks.json",
         "{\n  \"PreToolUse\": []\n}\n",
-        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"Execute|Create|Edit|MultiEdit|ApplyPatch\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid --timeout 600 || exit 2\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
+        "{\n  \"PreToolUse\": [\n    {\n      \"matcher\": \"*\",\n      \"hooks\": [\n        {\n          \"type\": \"command\",\n          \"command\": \"/g/guard hook --agent droid --timeout 600 || exit 2\",\n          \"timeout\": 600\n        }\n      ]\n    }\n  ]\n}\n",
     ),
 ];
 
@@ -177,7 +177,7 @@ fn taking_guard_out_of_a_file_that_was_changed_since_takes_only_guard_out() {
             ("{\"hooks\"", "{\"x\": 1, \"hooks\""),
             "{\"x\": 1, \"hooks\": {}}\n",
         ),
-        ("kimi", ".kimi/config.toml", "a = 1\n", ("a = 1", "a = 2"), "a = 2\n"),
+        ("kimi", ".kimi-code/config.toml", "a = 1\n", ("a = 1", "a = 2"), "a = 2\n"),
         ("hermes", ".hermes/config.yaml", "a: 1\n", ("a: 1", "a: 2"), "a: 2\n"),
     ] {
         let home = home();
@@ -196,7 +196,7 @@ fn taking_guard_out_without_the_copy_takes_only_guard_out() {
     for (agent, name, before, after) in [
         ("claude", ".claude/settings.json", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}\n"),
         ("cursor", ".cursor/hooks.json", "", "{}\n"),
-        ("kimi", ".kimi/config.toml", "a = 1\n", "a = 1\n"),
+        ("kimi", ".kimi-code/config.toml", "a = 1\n", "a = 1\n"),
         ("hermes", ".hermes/config.yaml", "a: 1\n", "a: 1\n"),
     ] {
         let home = home();
@@ -251,8 +251,8 @@ fn a_broken_configuration_is_left_alone_and_named_with_its_line() {
         ),
         ("claude", ".claude/settings.json", "[]\n", "settings.json:1: an object belongs here"),
         ("codex", ".codex/hooks.json", "{\n\"hooks\": []}\n", "hooks.json:2: an object belongs here"),
-        ("kimi", ".kimi/config.toml", "a = 1\nb = \n", "config.toml:2: "),
-        ("kimi", ".kimi/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
+        ("kimi", ".kimi-code/config.toml", "a = 1\nb = \n", "config.toml:2: "),
+        ("kimi", ".kimi-code/config.toml", "hooks = []\n", "config.toml:1: hooks is not written as [[hooks]] tables"),
         (
             "hermes",
             ".hermes/config.yaml",
@@ -442,7 +442,7 @@ fn a_path_with_blanks_and_quotes_is_written_so_that_a_shell_reads_it_back() {
     let said = home.program("sh").args(["-c", &format!("printf '%s|' {line}")]).output().unwrap();
     let words = format!("{}/guard|hook|--agent|qwen|--timeout|600|", folder.display());
     assert_eq!(String::from_utf8(said.stdout).unwrap(), words);
-    let table: toml::Table = fs::read_to_string(home.path("home/.kimi/config.toml")).unwrap().parse().unwrap();
+    let table: toml::Table = fs::read_to_string(home.path("home/.kimi-code/config.toml")).unwrap().parse().unwrap();
     assert_eq!(table["hooks"][0]["command"].as_str(), Some(&*line.replace("qwen", "kimi")));
 }
 
@@ -583,7 +583,7 @@ proptest! {
     ) {
         for (agent, name, text) in [
             ("qwen", ".qwen/settings.json", &json),
-            ("kimi", ".kimi/config.toml", &toml),
+            ("kimi", ".kimi-code/config.toml", &toml),
             ("hermes", ".hermes/config.yaml", &yaml),
         ] {
             let home = home();
@@ -671,8 +671,13 @@ for before, after in json.load(sys.stdin):
     old, new = (rest(yaml.safe_load(text.rstrip() + "\n")) for text in (before, after))
     assert old[0] == new[0] and old[1] == new[1], (before, after)
     assert new[2][:-1] == old[2], (before, after)
-    line = "'/my \"dir\"/guard' hook --agent hermes --timeout 300"
-    mine = {"matcher": "terminal|write_file|patch", "command": line, "timeout": 300, "fail_closed": True}
+    import shlex
+    guarded = "'/my \"dir\"/guard' hook --agent hermes --timeout 300"
+    said = '{"decision":"block","reason":"guard: refused: guard failed, or is gone"}'
+    line = new[2][-1]["command"]
+    wanted = ["sh", "-c", guarded + " || echo '" + said + "'"]
+    assert shlex.split(line) == wanted, (before, after)
+    mine = {"matcher": ".*", "command": line, "timeout": 300, "fail_closed": True}
     assert new[2][-1] == mine, (before, after)
 print("all")
 "#;

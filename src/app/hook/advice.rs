@@ -146,7 +146,7 @@ fn wait(host: Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
             "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
         }
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
-        _ => format!("{} is not sure to ask a person when its hook wants it to", host.agent.title),
+        _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
     };
     Wait { time, elsewhere: false, tells: false, why }
 }

@@ -250,7 +250,7 @@ fn each_answer_is_in_the_record_before_it_is_given() {
     let session = "claude:s1";
     assert_eq!(
         told,
-        [("ls", "allow", session), ("git push --force origin main", "ask", session), ("rm -rf ~", "deny", session)]
+        [("ls", "allow", session), ("git push --force origin main", "deny", session), ("rm -rf ~", "deny", session)]
     );
     assert!(rows.iter().all(|row| row.kind == Kind::Advised && row.origin.as_deref() == Some("agent")));
     assert!(

@@ -1,13 +1,13 @@
 //! A hook and guard as the agent's shell, installed together, ask once.
 
-use std::process::Output;
-
 use super::stage::bash;
 use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::Terminal;
 
-/// Lets an agent run a script of its own: it calls hooks and shells as its children. `$H` asks the hook about the command
+/// Lets an agent at a person's terminal run a script of its own, and says what that printed: it calls hooks and shells as its
+/// children. `$H` asks the hook about the command
 /// in `$1` from the folder in `$2`, `$S` runs one with guard as its shell.
-fn agent(home: &Home, script: &str) -> Output {
+fn agent(home: &Home, script: &str) -> String {
     let input = bash(home, "@COMMAND@").replace(home.path("work").to_str().unwrap(), "@FOLDER@");
     std::fs::write(home.path("input"), input).unwrap();
     let guard = env!("CARGO_BIN_EXE_guard");
@@ -18,14 +18,15 @@ fn agent(home: &Home, script: &str) -> Output {
             "H() {{ sed \"s|@COMMAND@|$1|; s|@FOLDER@|${{2:-$PWD}}|; s|PreToolUse|${{3:-PreToolUse}}|\" '{files}/input' > '{files}/call'\n\
              '{guard}' hook --agent claude < '{files}/call' > '{files}/said' 2>&1\n\
              grep -o '\"permissionDecision\":\"[a-z]*\"' '{files}/said' || echo silent; }}\n\
-             S() {{ '{guard}' -c \"$@\"; echo \"ended $?\"; }}\n{script}"
+             S() {{ '{guard}' -c \"$@\"; echo \"ended $?\"; }}\n{{\n{script}\n}} > '{files}/told' 2> '{files}/wrong'"
         ),
     );
-    home.program("claude").output().unwrap()
+    Terminal::spawn(home.program("claude")).wait_exit();
+    std::fs::read_to_string(home.path("told")).unwrap()
 }
 
-fn lines(output: &Output) -> Vec<String> {
-    String::from_utf8_lossy(&output.stdout).lines().map(ToOwned::to_owned).collect()
+fn lines(told: &str) -> Vec<String> {
+    told.lines().map(ToOwned::to_owned).collect()
 }
 
 const ASKED: &str = "\"permissionDecision\":\"ask\"";
@@ -126,4 +127,51 @@ fn a_change_of_a_file_is_asked_about_once_too() {
     assert_eq!(lines(&agent(&home, &script)), [ASKED, "silent"]);
     let log = home.prints(&["log", "--json"], 0);
     assert_eq!(log.matches("\"decision\":\"ask\"").count(), 1, "{log}");
+}
+
+#[test]
+fn nobody_is_asked_through_an_agent_at_which_nobody_sits() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let script = format!("H '{push}'; grep -o 'no one to ask' '{}'", home.path("said").display());
+    // At a terminal, and told to print its answer.
+    let guard = agent(&home, &script);
+    assert_eq!(lines(&guard), [ASKED]);
+    let mut headless = home.program("claude");
+    headless.arg("-p");
+    Terminal::spawn(headless).wait_exit();
+    let told = std::fs::read_to_string(home.path("told")).unwrap();
+    assert_eq!(lines(&told), ["silent", "no one to ask"]);
+    // In a script.
+    home.program("claude").output().unwrap();
+    assert_eq!(std::fs::read_to_string(home.path("told")).unwrap(), told);
+    let log = home.prints(&["log", "--json"], 0);
+    assert_eq!(log.matches("\"decision\":\"ask\"").count(), 1, "{log}");
+}
+
+#[test]
+fn a_hook_ends_with_the_agent_that_asked_and_its_request_with_it() {
+    let home = Home::new();
+    let input = bash(&home, &FLAGGED.join(" "));
+    std::fs::write(home.path("call"), input).unwrap();
+    let guard = env!("CARGO_BIN_EXE_guard");
+    // As agents start hooks: by a shell that outlives them.
+    let call = home.path("call").display().to_string();
+    let script = format!(
+        "export GUARD_WAIT=120\nsh -c \"'{guard}' hook --agent claude --timeout 600 < '{call}' > /dev/null; true\" &\nwait"
+    );
+    home.stand_in("claude", &script);
+    let mut agent = home.program("claude").spawn().unwrap();
+    let pending = || home.prints(&["pending", "--json"], 0);
+    let until = |what: &str, good: &dyn Fn(&str) -> bool| {
+        let begun = std::time::Instant::now();
+        while !good(&pending()) {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{what}: {}", pending());
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    until("nothing waits", &|pending| pending.contains("\"id\""));
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    until("it is waited for still", &|pending| pending.contains("\"waited_for\":false"));
 }
