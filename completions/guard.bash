@@ -160,11 +160,20 @@ _guard() {
             guard__subcmd__config,help)
                 cmd="guard__subcmd__config__subcmd__help"
                 ;;
+            guard__subcmd__config,init)
+                cmd="guard__subcmd__config__subcmd__init"
+                ;;
             guard__subcmd__config,path)
                 cmd="guard__subcmd__config__subcmd__path"
                 ;;
+            guard__subcmd__config,set)
+                cmd="guard__subcmd__config__subcmd__set"
+                ;;
             guard__subcmd__config,show)
                 cmd="guard__subcmd__config__subcmd__show"
+                ;;
+            guard__subcmd__config,unset)
+                cmd="guard__subcmd__config__subcmd__unset"
                 ;;
             guard__subcmd__config__subcmd__help,check)
                 cmd="guard__subcmd__config__subcmd__help__subcmd__check"
@@ -172,11 +181,20 @@ _guard() {
             guard__subcmd__config__subcmd__help,help)
                 cmd="guard__subcmd__config__subcmd__help__subcmd__help"
                 ;;
+            guard__subcmd__config__subcmd__help,init)
+                cmd="guard__subcmd__config__subcmd__help__subcmd__init"
+                ;;
             guard__subcmd__config__subcmd__help,path)
                 cmd="guard__subcmd__config__subcmd__help__subcmd__path"
                 ;;
+            guard__subcmd__config__subcmd__help,set)
+                cmd="guard__subcmd__config__subcmd__help__subcmd__set"
+                ;;
             guard__subcmd__config__subcmd__help,show)
                 cmd="guard__subcmd__config__subcmd__help__subcmd__show"
+                ;;
+            guard__subcmd__config__subcmd__help,unset)
+                cmd="guard__subcmd__config__subcmd__help__subcmd__unset"
                 ;;
             guard__subcmd__help,allow)
                 cmd="guard__subcmd__help__subcmd__allow"
@@ -289,11 +307,20 @@ _guard() {
             guard__subcmd__help__subcmd__config,check)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__check"
                 ;;
+            guard__subcmd__help__subcmd__config,init)
+                cmd="guard__subcmd__help__subcmd__config__subcmd__init"
+                ;;
             guard__subcmd__help__subcmd__config,path)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__path"
                 ;;
+            guard__subcmd__help__subcmd__config,set)
+                cmd="guard__subcmd__help__subcmd__config__subcmd__set"
+                ;;
             guard__subcmd__help__subcmd__config,show)
                 cmd="guard__subcmd__help__subcmd__config__subcmd__show"
+                ;;
+            guard__subcmd__help__subcmd__config,unset)
+                cmd="guard__subcmd__help__subcmd__config__subcmd__unset"
                 ;;
             guard__subcmd__help__subcmd__learn,accept)
                 cmd="guard__subcmd__help__subcmd__learn__subcmd__accept"
@@ -744,7 +771,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__config)
-            opts="-h --help show check path help"
+            opts="-h --help show check path set unset init help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -772,7 +799,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__config__subcmd__help)
-            opts="show check path help"
+            opts="show check path set unset init help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,7 +840,35 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__config__subcmd__help__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__config__subcmd__help__subcmd__path)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__config__subcmd__help__subcmd__set)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -841,6 +896,34 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__config__subcmd__help__subcmd__unset)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__config__subcmd__init)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__config__subcmd__path)
             opts="-h --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -855,8 +938,36 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__config__subcmd__set)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__config__subcmd__show)
             opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__config__subcmd__unset)
+            opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1140,7 +1251,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__config)
-            opts="show check path"
+            opts="show check path set unset init"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1154,6 +1265,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__config__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__config__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1181,7 +1306,35 @@ _guard() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        guard__subcmd__help__subcmd__config__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         guard__subcmd__help__subcmd__config__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__config__subcmd__unset)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

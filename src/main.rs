@@ -75,9 +75,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Init(args) => init::run(args).map_err(|error| error.to_string()),
         Verb::Check(args) => check::run(args).map_err(|error| error.to_string()),
         Verb::Explain(args) => explain::run(args).map_err(|error| error.to_string()),
-        Verb::Config(args) => Road::open()
-            .map_err(|error| error.to_string())
-            .and_then(|road| config::run(args, &road).map_err(|error| error.to_string())),
+        Verb::Config(args) => config::run(args).map_err(|error| error.to_string()),
         Verb::Log(args) => log::run(args).map_err(|error| error.to_string()),
         Verb::Verify(args) => verify::run(args).map_err(|error| error.to_string()),
         Verb::Approver(args) => approver::run(args).map_err(|error| error.to_string()),

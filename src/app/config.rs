@@ -1,4 +1,4 @@
-//! `guard config show|check|path`: the policy, where each value came from, and what is wrong with it.
+//! `guard config`: the policy, where each value came from, what is wrong with it, and changes of the account's own file.
 //!
 //! What may not enter: loading it. The configuration comes as it holds for the caller.
 
@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::approver::sign;
+use super::failure::{Failure, unless_unread};
 use super::road::{Road, judge_here};
 use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
@@ -16,6 +17,8 @@ use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
+
+mod edit;
 
 /// The arguments of `guard config`.
 #[derive(Debug, Args)]
@@ -46,38 +49,44 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// Set a key in your own file, once the result is in order and you have seen it
+    Set(edit::SetArgs),
+    /// Take a key out of your own file
+    Unset(edit::UnsetArgs),
+    /// Write a commented file to begin with
+    Init,
 }
 
 /// `guard config check`: something is wrong.
 const WRONG: u8 = 1;
 
-/// Shows or checks the configuration as it holds for the caller, and returns the exit code.
+/// Shows, checks or changes the configuration, and returns the exit code.
 ///
 /// # Errors
-/// Writing failed.
-pub fn run(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
-    match print(args, road) {
-        // Whoever reads it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
-        other => other,
+/// There is no one to ask for, or a file cannot be read or written.
+pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
+    match &args.what {
+        What::Set(args) => edit::set(args),
+        What::Unset(args) => edit::unset(args),
+        What::Init => edit::init(),
+        What::Show { key, json } => printed(|road, out| show(road.config(), key.as_deref(), *json, out)),
+        What::Path { json } => printed(|road, out| path(road.config(), *json, out)),
+        What::Check { json } => printed(|road, out| {
+            let problems: Vec<_> = road.broken().iter().cloned().chain(support(road)).collect();
+            let mut odd = approvals(road);
+            odd.extend(notify::lacking(road).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
+            check(road.config(), &problems, &odd, *json, out)
+        }),
     }
 }
 
-fn print(args: &ConfigArgs, road: &Road) -> io::Result<u8> {
+/// Prints what holds for the caller, with every file read.
+fn printed(print: impl FnOnce(&Road, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    let _ = road.broken();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let broken = road.broken();
-    let code = match &args.what {
-        What::Show { key, json } => show(road.config(), key.as_deref(), *json, &mut out),
-        What::Check { json } => {
-            let problems: Vec<_> = broken.iter().cloned().chain(support(road)).collect();
-            let mut odd = approvals(road);
-            odd.extend(notify::lacking(road).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
-            check(road.config(), &problems, &odd, *json, &mut out)
-        }
-        What::Path { json } => path(road.config(), *json, &mut out),
-    }?;
-    out.flush()?;
-    Ok(code)
+    let done = print(&road, &mut out).and_then(|code| out.flush().map(|()| code));
+    unless_unread(done.map_err(Failure::from))
 }
 
 /// Support commands that are no such thing: of tier 3 or 4. They are gated like any other command.

@@ -11,6 +11,9 @@ use guard::judge::policy::{Mode, Policy, Preset, Record};
 use guard::judge::risk::{CircumstanceFact, Tier, Weight};
 use proptest::prelude::*;
 
+use crate::harness::home::Home;
+use crate::harness::pty::Terminal;
+
 /// A machine, a home and a project in a folder of their own.
 struct House {
     folder: tempfile::TempDir,
@@ -758,4 +761,38 @@ proptest! {
         let loaded = house.load();
         assert_not_laxer(&Policy::default(), &loaded.policy, &text);
     }
+}
+
+#[test]
+fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
+    let home = Home::new();
+    let file = home.path("home/.config/guard/config.toml");
+    let typed = |arguments: &[&str], key: &str| {
+        let mut terminal = Terminal::spawn(home.guard(arguments));
+        if !key.is_empty() {
+            terminal.wait_for("Write this change? [y/N]");
+            terminal.send(&format!("{key}\r"));
+        }
+        let status = terminal.wait_exit();
+        (status.code(), terminal.screen())
+    };
+    let text = || fs::read_to_string(&file).unwrap();
+    assert_eq!(typed(&["config", "init"], "n").0, Some(126));
+    assert!(!file.exists());
+    assert_eq!(typed(&["config", "init"], "y").0, Some(0));
+    let first = text();
+    let (code, screen) = typed(&["config", "set", "thresholds.agent", "1.5"], "y");
+    assert_eq!(code, Some(0));
+    assert!(screen.contains("+ agent = 1.5"), "{screen}");
+    assert!(home.prints(&["config", "show", "thresholds.agent"], 0).starts_with("thresholds.agent = 1.5  # user, "));
+    let (code, screen) = typed(&["config", "set", "mode", "sometimes"], "");
+    assert_eq!(code, Some(125));
+    assert!(screen.contains("nothing was changed") && screen.contains("expected \"off\""), "{screen}");
+    assert_eq!(typed(&["config", "unset", "thresholds.agent"], "y").0, Some(0));
+    assert_eq!(text().replace("\n[thresholds]\n", ""), first);
+    // Without a terminal of its own nobody says yes.
+    let before = text();
+    let output = home.guard(&["config", "set", "mode", "off"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+    assert_eq!(text(), before);
 }

@@ -1,0 +1,262 @@
+//! `guard config set|unset|init`: a person's own configuration file is changed, and nothing else in it.
+//!
+//! A change is read by the loader before it is written: one that the loader refuses is not written. What may not enter:
+//! other layers' files, and changes that nobody at the terminal said yes to.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use crate::app::desk::Desk;
+use crate::app::exit;
+use crate::app::failure::Failure;
+use crate::app::install::file;
+use crate::app::road::Road;
+use crate::channel::confirm::confirm;
+use crate::config::keys::{KEYS, Kind, nearest};
+use crate::config::{self, Instead, Layer, Roots};
+use crate::ui::diff::diff;
+use crate::ui::style::{self, Look};
+use crate::ui::visible;
+
+/// The arguments of `guard config set`.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// The key, as guard config show lists it: `thresholds.agent`
+    key: String,
+    /// The value: a number, true, false, a word, or a list as TOML writes it
+    value: String,
+}
+
+/// The arguments of `guard config unset`.
+#[derive(Debug, Args)]
+pub struct UnsetArgs {
+    /// The key: what another layer says, or the default, holds again
+    key: String,
+}
+
+/// What `guard config init` writes.
+const TEMPLATE: &str = "\
+# guard's configuration. Every key and its value: guard config show. What a key does: guard config show KEY.
+# A line that is taken out leaves the default. guard config check says whether the file is in order.
+
+# Who is asked, and from which score on, in one word: relaxed, balanced, strict or paranoid.
+preset = \"balanced\"
+
+# A person's own terminal is asked from 3.0, an agent's commands from 2.0. Lower is stricter.
+# [thresholds]
+# cli = 3.0
+# agent = 2.0
+
+# Seconds that a command waits for an answer where nobody sits at its terminal, and who is told of it.
+# [queue]
+# wait = 300
+# notify = [\"notify-send\", \"guard\", \"{summary}\"]
+";
+
+/// Sets a key.
+///
+/// # Errors
+/// The file cannot be read or written, or there is no terminal.
+pub fn set(args: &SetArgs) -> Result<u8, Failure> {
+    changed(&["set", &args.key, &args.value], |text| with(text, &args.key, Some(value(&args.key, &args.value)?)))
+}
+
+/// Takes a key out.
+///
+/// # Errors
+/// The file cannot be read or written, or there is no terminal.
+pub fn unset(args: &UnsetArgs) -> Result<u8, Failure> {
+    changed(&["unset", &args.key], |text| with(text, &args.key, None))
+}
+
+/// Writes a commented file to begin with, where there is none.
+///
+/// # Errors
+/// The file cannot be read or written, or there is no terminal.
+pub fn init() -> Result<u8, Failure> {
+    changed(&["init"], |text| {
+        if text.trim().is_empty() {
+            Ok(TEMPLATE.to_owned())
+        } else {
+            Err("it is there already: guard config set".into())
+        }
+    })
+}
+
+/// Changes the account's own file, once the result is in order and a person said yes.
+fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) -> Result<u8, Failure> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let desk = match Desk::open("config", &words)? {
+        Ok(desk) => desk,
+        Err(code) => return Ok(code),
+    };
+    let road = &desk.road;
+    let place = road.config().places.iter().rfind(|place| place.layer == Layer::User);
+    let path =
+        place.map(|place| place.file.clone()).ok_or_else(|| Failure::Said("there is no home to write to".into()))?;
+    let said = |why: String| Failure::Said(format!("{}: {why}", path.display()));
+    let old = file::read(&path).map_err(said)?;
+    let before = old.clone().unwrap_or_default();
+    let after = change(&before).map_err(said)?;
+    if after == before {
+        writeln!(io::stdout(), "{} says so already.", path.display())?;
+        return Ok(exit::ALLOW);
+    }
+    in_order(road, &path, &after).map_err(Failure::Said)?;
+    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+    let shown = format!("{}\n{}", path.display(), style::render(&diff(&before, &after), &look));
+    if !confirm(&shown, "Write this change?")? {
+        writeln!(io::stderr(), "guard: nothing was changed")?;
+        return Ok(exit::REFUSED);
+    }
+    file::make_folders(&path).map_err(said)?;
+    file::replace(&path, old.as_deref(), &after, false).map_err(said)?;
+    writeln!(io::stdout(), "{} is changed.", path.display())?;
+    Ok(exit::ALLOW)
+}
+
+/// What the loader says of a file with this text in the place of the account's own.
+fn in_order(road: &Road, path: &Path, text: &str) -> Result<(), String> {
+    let folder = Scratch::new().map_err(|error| format!("the change cannot be tried: {error}"))?;
+    let tried = folder.0.join("config.toml");
+    std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tried: {error}"))?;
+    let caller = &road.caller;
+    let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
+    let instead = Instead { file: Some(tried.clone()), patterns: None };
+    let loaded = config::load_with(&roots, Some(&instead));
+    match loaded.problems.iter().find(|problem| problem.file == tried) {
+        Some(problem) => {
+            let problem = problem.to_string().replace(&tried.display().to_string(), &path.display().to_string());
+            Err(format!("nothing was changed: {}", visible::text(&problem)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A directory that nobody else reads, and that goes when it is no longer needed.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let folder = std::env::temp_dir().join(format!("guard-config-{:016x}", u64::from_le_bytes(random)));
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left behind holds nothing of value.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A value as it was typed: as TOML where it is some, and as a word where the key takes words.
+fn value(key: &str, typed: &str) -> Result<Value, String> {
+    let Some(row) = KEYS.iter().find(|row| row.name == key) else {
+        let near = nearest(key, KEYS.iter().map(|row| row.name));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        return Err(format!("there is no key {}{hint}", visible::text(key)));
+    };
+    if matches!(row.kind, Kind::Tables(_) | Kind::LockOnly) {
+        return Err(format!("{key} is a list of tables: write it into the file by hand"));
+    }
+    Ok(match typed.parse::<Value>() {
+        Ok(value) if !matches!(row.kind, Kind::Word(_)) => value,
+        _ => Value::from(typed.trim_matches('"')),
+    })
+}
+
+/// The text with a key set to a value, or without it; every other byte stays as it was.
+fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| format!("not valid TOML: {}", error.message()))?;
+    let (table, name) = match key.split_once('.') {
+        Some((table, name)) => (Some(table), name),
+        None => (None, key),
+    };
+    let inner = match table {
+        None => document.as_table_mut(),
+        Some(table) if value.is_none() && !document.contains_key(table) => return absent(table, key),
+        Some(table) => document
+            .entry(table)
+            .or_insert_with(|| Item::Table(Table::new()))
+            .as_table_mut()
+            .ok_or_else(|| format!("{table} is no table there: change it by hand"))?,
+    };
+    match value {
+        None => {
+            inner.remove(name).map_or_else(|| absent(table.unwrap_or(name), key).map(|_| ()), |_| Ok(()))?;
+        }
+        Some(value) => match inner.get_mut(name).and_then(Item::as_value_mut) {
+            Some(old) => {
+                let around = old.decor().clone();
+                *old = value;
+                *old.decor_mut() = around;
+            }
+            None => {
+                inner.insert(name, toml_edit::value(value));
+            }
+        },
+    }
+    Ok(document.to_string())
+}
+
+fn absent(_: &str, key: &str) -> Result<String, String> {
+    Err(format!("{key} is not set there"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# mine\nmode = \"manual\" # why\n\n[thresholds]\n# low\ncli = 2.5\n\n[queue]\nwait = 5\n";
+
+    fn set(text: &str, key: &str, typed: &str) -> Result<String, String> {
+        with(text, key, Some(value(key, typed)?))
+    }
+
+    #[test]
+    fn one_value_changes_and_everything_beside_it_stays() {
+        assert_eq!(set(TEXT, "thresholds.cli", "2.0").unwrap(), TEXT.replace("2.5", "2.0"));
+        assert_eq!(set(TEXT, "mode", "off").unwrap(), TEXT.replace("\"manual\"", "\"off\""));
+        assert_eq!(set(TEXT, "mode", "\"off\"").unwrap(), TEXT.replace("\"manual\"", "\"off\""));
+        assert_eq!(set(TEXT, "thresholds.agent", "1.5").unwrap(), TEXT.replace("2.5\n", "2.5\nagent = 1.5\n"));
+        assert_eq!(set("", "timeouts.high", "20").unwrap(), "[timeouts]\nhigh = 20\n");
+        assert_eq!(set("", "known_hosts", "[\"a.example\"]").unwrap(), "known_hosts = [\"a.example\"]\n");
+    }
+
+    #[test]
+    fn a_key_of_the_top_stays_in_front_of_the_tables() {
+        let new = set("[queue]\nwait = 5\n", "retention_days", "30").unwrap();
+        assert_eq!(new, "retention_days = 30\n[queue]\nwait = 5\n");
+    }
+
+    #[test]
+    fn a_key_is_taken_out_and_one_that_is_not_there_is_told() {
+        assert_eq!(with(TEXT, "queue.wait", None).unwrap(), TEXT.replace("wait = 5\n", ""));
+        for key in ["queue.pending", "timeouts.high", "preset"] {
+            assert_eq!(with(TEXT, key, None).unwrap_err(), format!("{key} is not set there"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_or_no_toml_is_told() {
+        assert_eq!(value("modes", "off").unwrap_err(), "there is no key modes; did you mean mode?");
+        assert!(value("grant", "x").unwrap_err().contains("by hand"));
+        assert!(set("a = [", "mode", "off").unwrap_err().starts_with("not valid TOML"));
+        assert!(set("queue = 3\n", "queue.wait", "3").unwrap_err().contains("by hand"));
+    }
+
+    #[test]
+    fn the_first_file_is_in_order() {
+        let table: toml::Table = TEMPLATE.parse().unwrap();
+        assert_eq!(table["preset"].as_str(), Some("balanced"));
+    }
+}
