@@ -708,7 +708,11 @@ fn whatever_the_yaml_a_reader_finds_one_more_hook_and_taking_guard_out_restores_
     let home = home();
     fs::write(home.path("pairs"), serde_json::to_string(&pairs).unwrap()).unwrap();
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let python = std::env::split_paths(&folders).map(|folder| folder.join("python3")).find(|python| python.exists());
+    let reads = |python: &PathBuf| {
+        let mut python = std::process::Command::new(python);
+        python.args(["-c", "import yaml"]).output().is_ok_and(|output| output.status.success())
+    };
+    let python = std::env::split_paths(&folders).map(|folder| folder.join("python3")).find(reads);
     let run = |script: &str| {
         let input = fs::File::open(home.path("pairs")).unwrap();
         let command = python.as_ref().map(std::process::Command::new);
