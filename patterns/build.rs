@@ -22,6 +22,7 @@ mod judge {
         pub mod expression;
         pub mod glob;
         pub mod model;
+        pub mod packages;
         pub mod problem;
         pub mod source;
         pub mod subs;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use judge::agents::model::{Agent, Form};
 use judge::rules::blob::{Blob, Contents, pack};
+use judge::rules::model::PackageList;
 use judge::rules::source::{Nothing, read_all};
 
 /// Where they are, from the package that includes them.
@@ -76,10 +78,11 @@ fn build() -> Result<(), Box<dyn Error>> {
     let named: Vec<(Cow<'_, str>, &String)> =
         files.iter().map(|file| file.strip_prefix("../..").unwrap_or(file).to_string_lossy()).zip(&texts).collect();
     let named: Vec<(&str, &str)> = named.iter().map(|(file, text)| (file.as_ref(), text.as_str())).collect();
-    let contents = read_all(&named, &Nothing).map_err(|problems| {
+    let mut contents = read_all(&named, &Nothing).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         lines.join("\n")
     })?;
+    contents.packages.extend(packages()?);
     let blob = pack(&contents)?;
     read_back(&blob, &contents)?;
     // Only `guard patterns` reads them, so that they may take a while to read and should take little room.
@@ -90,6 +93,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
     Ok(())
 }
+
 
 /// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each
 /// packed beside it.
@@ -132,6 +136,22 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
     }
     source.push_str("];\n");
     Ok(source)
+}
+
+/// The lists of well-known packages: a file of names for each index, one a line.
+fn packages() -> Result<Vec<PackageList>, Box<dyn Error>> {
+    let mut lists = Vec::new();
+    for entry in std::fs::read_dir(format!("{FOLDER}/packages"))? {
+        let path = entry?.path();
+        let index = path.file_stem().and_then(|name| name.to_str()).ok_or("a list of packages without a name")?;
+        let text = std::fs::read_to_string(&path)?;
+        let names: Vec<String> = text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
+        if names.is_empty() || names.iter().any(|name| name.is_empty() || name.contains(char::is_whitespace)) {
+            return Err(format!("{}: a line that is no name", path.display()).into());
+        }
+        lists.push(PackageList { index: index.to_owned(), alike: String::new(), names });
+    }
+    Ok(lists)
 }
 
 /// What was packed comes back as it was: reading it later cannot fail.

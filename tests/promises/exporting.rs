@@ -431,7 +431,7 @@ fn what_came_of_a_command_and_what_was_answered_is_told_too() {
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
     std::fs::write(config, format!("{before}\n[export]\nto = [\"journald:{}\"]\n", journal.path.display())).unwrap();
     home.run(&["true"]);
-    let asker = crate::queue::stage::Asker::new(&home, &["npm", "install", "left-pad"]);
+    let asker = crate::queue::stage::Asker::new(&home, &["npm", "install", "some-pkg"]);
     crate::queue::stage::approve(&home, &asker.id);
     asker.ran();
     home.run(&["true"]);

@@ -37,7 +37,7 @@ fn is_restored(terminal: &mut Terminal) {
 fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
     let home = home();
     let high = Asker::new(&home, &FLAGGED);
-    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("2 commands wait");
     terminal.wait_for("A force push replaces");
@@ -177,7 +177,7 @@ fn tier_4_takes_its_word_and_is_in_no_batch() {
 fn filters_show_one_tier_or_one_session() {
     let home = home();
     let high = Asker::new(&home, &FLAGGED);
-    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("2 commands wait");
     terminal.send("t");
@@ -201,7 +201,7 @@ fn filters_show_one_tier_or_one_session() {
 #[test]
 fn pasted_keys_and_bursts_decide_nothing() {
     let home = home();
-    let asker = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let asker = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("1 command waits");
     terminal.send("*A");
@@ -336,7 +336,7 @@ fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
 #[test]
 fn where_the_cursor_cannot_be_moved_each_is_asked_about_in_lines() {
     let home = home();
-    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let first = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let second = Asker::new(&home, &FLAGGED);
     let mut terminal = review(&home, 80, 24, &[("TERM", "dumb")]);
     terminal.wait_for("Waiting: 2.");

@@ -13,7 +13,7 @@ fn told() -> Home {
     let home = stage::home();
     home.run(&["true"]);
     home.run(&FLAGGED);
-    let asker = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let asker = Asker::new(&home, &["npm", "install", "some-pkg"]);
     stage::approve(&home, &asker.id);
     asker.ran();
     let asker = Asker::new(&home, &["npm", "install", "a,b\n\"c\"", "x=y|z"]);
@@ -44,9 +44,9 @@ fn rows_are_found_by_any_words_in_them_by_session_and_by_what_nobody_confirmed()
     assert_eq!(commands(&["--search", "not = this"]).len(), 2);
     assert_eq!(commands(&["--search", "no such words"]).len(), 0);
     let all = lines(&home, &["log", "--json"]);
-    let of = all.iter().find(|row| row["command"] == "npm install left-pad").unwrap();
+    let of = all.iter().find(|row| row["command"] == "npm install some-pkg").unwrap();
     let session = of["session"].as_str().unwrap();
-    assert_eq!(commands(&["--session", session]), ["npm install left-pad", "npm install left-pad"]);
+    assert_eq!(commands(&["--session", session]), ["npm install some-pkg", "npm install some-pkg"]);
     assert_eq!(commands(&["--session", of["root"].as_str().unwrap()]).len(), 2);
     // What a person said yes to is confirmed; what ran by itself and is hard to undo is not.
     assert_eq!(commands(&["--unconfirmed"]).len(), 0);
@@ -99,7 +99,7 @@ fn a_day_is_told_in_sentences_and_ends_with_the_head_of_the_record() {
     let day = home.prints(&["log", "day"], 0);
     let says = |words: &str| assert!(day.contains(words), "{words}: {day}");
     says(": 5 commands in ");
-    says("`npm install left-pad` (tier 2) ran (request ");
+    says("`npm install some-pkg` (tier 2) ran (request ");
     says("A person refused `npm install 'a,b");
     says(": not = this | one.");
     says(" allowed `git push --force origin main` (tier 3) after ");
@@ -126,7 +126,7 @@ fn rows_of_one_session_are_shown_together_under_its_name() {
             |head: &&&str| head.contains(&format!("({session}), ")) || head.contains(&format!("session {session}, "));
         assert!(heads.iter().find(of).is_some_and(|head| head.ends_with(&count)), "{session} {count}: {log}");
     }
-    assert_eq!(log.matches("npm install left-pad").count(), 2);
+    assert_eq!(log.matches("npm install some-pkg").count(), 2);
 }
 
 #[test]

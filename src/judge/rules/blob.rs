@@ -12,7 +12,7 @@ mod pack;
 
 pub use self::pack::pack;
 use super::glob;
-use super::model::{Examples, HostClass, HostList, PathList, Program, Rule};
+use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule};
 use crate::judge::facts::class::PathClass;
 
 /// What one or more pattern files hold, checked.
@@ -22,6 +22,7 @@ pub struct Contents {
     pub rules: Vec<Rule>,
     pub paths: Vec<PathList>,
     pub hosts: Vec<HostList>,
+    pub packages: Vec<PackageList>,
     pub examples: Vec<Examples>,
 }
 
@@ -114,9 +115,14 @@ enum Part {
     PathSuffixes,
     PathRest,
     Hosts,
+    /// `index:name`, and by an index alone which characters it takes for one another.
+    Packages,
 }
 
-const PARTS: usize = Part::Hosts as usize + 1;
+const PARTS: usize = Part::Packages as usize + 1;
+
+/// Characters that an index may take for one another, in the order of their bits.
+const ALIKE: &str = "-_.";
 
 /// Marks a number that stands for a list of its own.
 const ALONE: u32 = 1 << 31;
@@ -268,6 +274,28 @@ impl Blob {
         let above = name.match_indices('.').map(|(dot, _)| find(part, name.get(dot..)?));
         let class = own.or_else(|| above.flatten().next())?;
         HostClass::ALL.into_iter().find(|known| *known as u32 == class)
+    }
+
+    /// Which characters an index takes for one another in a name.
+    pub fn alike(&self, index: &str) -> String {
+        let bits = find(self.part(Part::Packages), index).unwrap_or_default();
+        ALIKE.char_indices().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, c)| c).collect()
+    }
+
+    /// Whether a list names this package, or all of its scope.
+    #[must_use]
+    pub fn has_package(&self, index: &str, name: &str) -> bool {
+        let listed = |name: &str| find(self.part(Part::Packages), &format!("{index}:{name}")).is_some();
+        let scopes = || name.match_indices('/').filter_map(|(slash, _)| name.get(..=slash));
+        listed(name) || scopes().any(|scope| listed(&format!("{scope}*")))
+    }
+
+    /// All packages of an index that the lists name.
+    pub fn packages<'a>(&'a self, index: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        let part = self.part(Part::Packages);
+        let from = place(part, index.as_bytes()).unwrap_or_else(|place| place);
+        let below = entries_from(part, from).take_while(move |(name, _)| name.starts_with(index));
+        below.filter_map(move |(name, _)| name.strip_prefix(index)?.strip_prefix(':'))
     }
 
     /// What the globs that cover a name lead to. Those of calls in another language than the name's are not looked at.

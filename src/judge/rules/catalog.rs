@@ -19,7 +19,7 @@ use std::rc::Rc;
 mod lists;
 mod shelf;
 
-pub use self::lists::{Hosts, Paths};
+pub use self::lists::{Hosts, Packages, Paths};
 pub use self::shelf::{Layer, PatternFile};
 use self::shelf::{Packed, Shelf};
 pub use super::blob::Features;
@@ -235,6 +235,12 @@ impl Catalog {
     #[must_use]
     pub const fn hosts(&self) -> Hosts<'_> {
         Hosts { catalog: self }
+    }
+
+    /// The lists of well-known packages.
+    #[must_use]
+    pub const fn packages(&self) -> Packages<'_> {
+        Packages { catalog: self }
     }
 }
 

@@ -10,7 +10,7 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::catalog::Catalog;
@@ -53,6 +53,7 @@ pub fn find(
         text: OnceCell::new(),
         effects: OnceCell::new(),
         raw: RefCell::default(),
+        compared: Cell::new(scene::MOST_COMPARED),
     };
     let mut findings = Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules };
     for opaque in &facts.opaque {
@@ -126,6 +127,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
     let reasons = if rule.tier > Tier::Low { reasons.or_else(here) } else { None };
     let mut finding = from_rule(rule, view.act.span);
     finding.act = Some(view.id);
+    finding.reason.push_str(&look_alike(view, rule, &touched).unwrap_or_default());
     match reasons {
         Some(mut reasons) => {
             reasons.dedup();
@@ -145,6 +147,23 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
         }
     }
     Some(finding)
+}
+
+/// What is to be said of packages with a name that is nearly a well-known one's.
+fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&scene::Seen<'_>]) -> Option<String> {
+    /// All well-known names are looked at for each.
+    const MOST: usize = 3;
+    let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
+    let packages = view.scene.catalog.packages();
+    let looks = |seen: &&scene::Seen<'_>| {
+        let (index, name) = packages.named(index, &seen.operand.value.known()?)?;
+        let left = view.scene.compared.get().checked_sub(1)?;
+        view.scene.compared.set(left);
+        let like = packages.like(index, &name)?;
+        Some(format!(" {} looks like {like}, which is another package.", shown(&seen.operand.value)))
+    };
+    let said: String = touched.iter().take(MOST).filter_map(looks).collect();
+    (!said.is_empty()).then_some(said)
 }
 
 /// A finding as a rule says it, with nothing lowered.

@@ -10,6 +10,7 @@ mod lazy;
 pub mod matcher;
 pub mod model;
 mod outline;
+mod packages;
 pub mod problem;
 pub mod source;
 pub mod subs;

@@ -125,6 +125,9 @@ pub struct TextTest {
     /// It is a file with something in it that nobody else keeps: git neither tracks nor ignores it in the project's
     /// repository, or it lies outside the project. Of a path that is not known in full it does not hold.
     pub only_copy: bool,
+    /// It names a package that is well known in none of these indexes (`npm`), or whose name behind a prefix is not
+    /// (`npm:create-`).
+    pub package: Vec<String>,
 }
 
 /// Which operands a test speaks of.
@@ -274,6 +277,16 @@ pub struct PathList {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostList {
     pub class: HostClass,
+    pub names: Vec<String>,
+}
+
+/// Well-known packages of an index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PackageList {
+    pub index: String,
+    /// Characters that the index takes for one another in a name.
+    pub alike: String,
+    /// Names; `@scope/*` covers all below it.
     pub names: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ use toml::de::DeTable;
 use self::spelling::expand_braces;
 use super::blob::Contents;
 use super::expression::compile;
-use super::model::{HostClass, HostList, PathList, Program};
+use super::model::{HostClass, HostList, PackageList, PathList, Program};
 use super::problem::Problem;
 use crate::judge::document::{self, At, Fault};
 use crate::judge::facts::class::PathClass;
@@ -138,6 +138,12 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
             match hosts(*place, list.get_ref(), known) {
                 Ok(list) => contents.hosts.push(list),
                 Err(found) => problems.extend(found),
+            }
+        }
+        for list in &shape.packages {
+            match packages(*place, list.get_ref(), known) {
+                Ok(list) => contents.packages.push(list),
+                Err(problem) => problems.push(problem),
             }
         }
     }
@@ -307,6 +313,29 @@ fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Resul
         }
     }
     if problems.is_empty() { Ok(HostList { class, names: list.names.get_ref().clone() }) } else { Err(problems) }
+}
+
+fn packages(place: Place<'_>, list: &shape::PackagesShape, known: &dyn Known) -> Result<PackageList, Problem> {
+    let (index, span) = (list.index.get_ref(), list.index.span());
+    if !known.may_loosen() {
+        return Err(place.problem(
+            &span,
+            "packages: index",
+            "a project's pattern file may only tighten, and a well-known package loosens",
+            "move it to your own pattern files",
+        ));
+    }
+    if index.is_empty() || !index.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-') {
+        return Err(place.problem(&span, "packages: index", &format!("`{index}` is no index"), "write `npm`, `pypi`"));
+    }
+    for name in &list.names {
+        let plain = name.strip_suffix("/*").unwrap_or(name);
+        if plain.is_empty() || plain.contains(['*', ' ', ':']) {
+            let what = format!("`{name}` is no package");
+            return Err(place.problem(&span, "packages: names", &what, "write `left-pad`, or `@ours/*` for a scope"));
+        }
+    }
+    Ok(PackageList { index: index.clone(), alike: list.alike.clone(), names: list.names.clone() })
 }
 
 /// The values of a spanned list.

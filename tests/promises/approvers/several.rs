@@ -333,14 +333,14 @@ fn a_rule_wants_two_where_its_tier_wants_one() {
     home.prints(&["patterns", "test"], 0);
     assert!(home.prints(&["patterns", "show", "own.install"], 0).contains("approvers"));
     let verdict: serde_json::Value =
-        serde_json::from_str(&home.prints(&["check", "--json", "npm install left-pad"], 1)).unwrap();
+        serde_json::from_str(&home.prints(&["check", "--json", "npm install some-pkg"], 1)).unwrap();
     assert_eq!((&verdict["approvals"], &verdict["decision"]), (&2.into(), &"ask".into()));
-    assert!(home.prints(&["explain", "npm install left-pad"], 1).contains("2 different approvers"));
+    assert!(home.prints(&["explain", "npm install some-pkg"], 1).contains("2 different approvers"));
     // In no batch, and switched off by nothing.
     fs::write(home.path("home/.config/guard/config.toml"), "disabled_rules = ['own.install']\n").unwrap();
     assert!(home.prints(&["config", "check"], 0).contains("own.install wants several approvers and stays"));
     // Nor run as support, or covered by a grant.
-    let support = "[[support]]\nargv = ['npm', 'install', 'left-pad']\nwhy = 'x'\n";
+    let support = "[[support]]\nargv = ['npm', 'install', 'some-pkg']\nwhy = 'x'\n";
     fs::write(home.path("home/.config/guard/config.toml"), support).unwrap();
     assert!(home.prints(&["config", "check"], 1).contains("support: own.install wants several approvers"));
     let mut terminal = person(&home, &["allow", "add", "--rule", "own.install"]);

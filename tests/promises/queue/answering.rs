@@ -9,12 +9,12 @@ use super::stage::{Asker, FLAGGED, answer_card, home, person, state};
 #[test]
 fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
     let home = home();
-    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let first = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let second = Asker::new(&home, &["npm", "install", "right-pad"]);
     let mut terminal = person(&home, &["approve", "--all"]);
     terminal.wait_for("2 commands waiting. Approve all? [y/N]");
     let screen = terminal.screen();
-    assert!(screen.contains("npm install left-pad") && screen.contains("npm install right-pad"), "{screen}");
+    assert!(screen.contains("npm install some-pkg") && screen.contains("npm install right-pad"), "{screen}");
     assert_eq!(home.ran(), 0);
     terminal.send("y\r");
     terminal.wait_exit();
@@ -30,7 +30,7 @@ fn a_batch_is_shown_in_full_and_asked_about_once_with_a_result_for_each() {
 #[test]
 fn enter_approves_no_batch() {
     let home = home();
-    let first = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let first = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let second = Asker::new(&home, &["npm", "install", "right-pad"]);
     let mut terminal = person(&home, &["approve", &first.id, &second.id]);
     terminal.wait_for("Approve all? [y/N]");
@@ -47,7 +47,7 @@ fn enter_approves_no_batch() {
 #[test]
 fn of_a_batch_tier_3_is_asked_about_by_itself_and_tier_4_not_at_all() {
     let home = home();
-    let medium = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let medium = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let high = Asker::new(&home, &FLAGGED);
     let critical = Asker::new(&home, &["mkfs.ext4", "/dev/sda"]);
     let mut terminal = person(&home, &["approve", "--all"]);
@@ -126,7 +126,7 @@ fn what_waits_is_watched_as_it_changes() {
 fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
     let home = home();
     // One session, which asks twice.
-    let script = "\"$0\" -- npm install left-pad; \"$0\" -- npm install left-pad";
+    let script = "\"$0\" -- npm install some-pkg; \"$0\" -- npm install some-pkg";
     let mut command = home.program("sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_guard")]).env("GUARD_WAIT", "60");
     let asker = Asker::start(super::stage::apart(command));
@@ -135,5 +135,5 @@ fn a_grant_may_be_given_with_the_answer_and_is_the_askers() {
     terminal.wait_exit();
     asker.ran();
     assert_eq!(home.ran(), 2);
-    assert!(home.prints(&["allow", "list"], 0).contains("npm install left-pad"));
+    assert!(home.prints(&["allow", "list"], 0).contains("npm install some-pkg"));
 }

@@ -159,7 +159,7 @@ fn an_answer_that_is_written_into_the_file_by_hand_approves_nothing() {
     sql("queue.db", &format!("UPDATE request SET state = 'approved' WHERE id = '{}'", asker.id));
     asker.refused("the answer was not written by guard");
     // With a row of the record that names the request, and the digest of some other answer.
-    let other = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let other = Asker::new(&home, &["npm", "install", "some-pkg"]);
     let other_id = other.id.clone();
     super::stage::approve(&home, &other_id);
     other.ran();
@@ -232,7 +232,7 @@ fn of_tier_4_no_late_yes_is_had_by_filing_it_as_less() {
 fn a_yes_to_what_was_put_in_the_place_of_a_command_lets_neither_run() {
     let home = home();
     let asker = Asker::new(&home, &FLAGGED);
-    let harmless = Asker::new(&home, &["npm", "install", "left-pad"]);
+    let harmless = Asker::new(&home, &["npm", "install", "some-pkg"]);
     // The card of one shows the other.
     rusqlite::Connection::open(home.data().join("queue.db"))
         .unwrap()

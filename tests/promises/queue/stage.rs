@@ -15,7 +15,7 @@ use crate::harness::pty::Terminal;
 pub use crate::harness::home::FLAGGED;
 
 /// Tier 2, for an agent above the threshold.
-pub const MEDIUM: [&str; 3] = ["npm", "install", "left-pad"];
+pub const MEDIUM: [&str; 3] = ["npm", "install", "some-pkg"];
 
 /// A home whose stand-ins leave a mark when they run.
 pub fn home() -> Home {

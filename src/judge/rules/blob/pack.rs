@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, language, path_key};
+use super::{ALIKE, ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, language, path_key};
 use crate::judge::order;
-use crate::judge::rules::glob;
+use crate::judge::rules::{glob, packages};
 
 /// Packs `contents` (all but the examples).
 ///
@@ -77,6 +77,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
         }
     }
     parts.push(table(&hosts)?);
+    parts.push(table(&packages(contents))?);
 
     let mut blob = Vec::new();
     let mut at = PARTS * 4 + 4;
@@ -87,6 +88,24 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
     parts.iter().for_each(|part| blob.extend(part));
     Ok(blob)
+}
+
+/// Well-known packages, as their index compares them. What any list of an index takes for one another holds for all.
+fn packages(contents: &Contents) -> BTreeMap<String, u32> {
+    let mut all = BTreeMap::new();
+    for list in &contents.packages {
+        let bits = ALIKE.char_indices().filter(|(_, c)| list.alike.contains(*c)).map(|(bit, _)| 1 << bit);
+        let known: &mut u32 = all.entry(list.index.clone()).or_default();
+        *known |= bits.sum::<u32>();
+    }
+    for list in &contents.packages {
+        let bits: u32 = all.get(&list.index).copied().unwrap_or_default();
+        let alike: String = ALIKE.char_indices().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, c)| c).collect();
+        for name in &list.names {
+            all.insert(format!("{}:{}", list.index, packages::folded(name, &alike)), 0);
+        }
+    }
+    all
 }
 
 type Names = BTreeMap<String, Vec<usize>>;

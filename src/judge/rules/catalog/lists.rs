@@ -1,9 +1,9 @@
-//! The lists of paths and hosts, over all layers.
+//! The lists of paths, hosts and packages, over all layers.
 
 use super::Catalog;
 use crate::judge::facts::class::{PathClass, PathClasses};
-use crate::judge::rules::glob;
 use crate::judge::rules::model::HostClass;
+use crate::judge::rules::{glob, packages};
 
 /// The path lists of all layers.
 #[derive(Clone, Copy, Debug)]
@@ -73,5 +73,40 @@ impl Hosts<'_> {
     pub fn class(&self, name: &str) -> Option<HostClass> {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         self.catalog.open().rev().find_map(|(_, file)| file.blob.host(&name))
+    }
+}
+
+/// The lists of well-known packages of all layers.
+#[derive(Clone, Copy, Debug)]
+pub struct Packages<'a> {
+    pub(super) catalog: &'a Catalog,
+}
+
+impl Packages<'_> {
+    /// The index, and what a requirement (`requests[socks]>=2`) names there, as the index compares names. None of what
+    /// is no requirement. Behind a colon the index may say what the client puts before the name (`npm:create-`).
+    #[must_use]
+    pub fn named<'i>(&self, index: &'i str, requirement: &str) -> Option<(&'i str, String)> {
+        let (index, prefix) = index.split_once(':').unwrap_or((index, ""));
+        let name = packages::named(requirement, index)?;
+        Some((index, packages::folded(&format!("{prefix}{name}"), &self.alike(index))))
+    }
+
+    /// Whether a list of the index has exactly this name, or all of its scope.
+    #[must_use]
+    pub fn has(&self, index: &str, name: &str) -> bool {
+        self.catalog.open().any(|(_, file)| file.blob.has_package(index, name))
+    }
+
+    /// The well-known name that this one could be taken for. Looks at all of them.
+    #[must_use]
+    pub fn like(&self, index: &str, name: &str) -> Option<String> {
+        let all = self.catalog.open().flat_map(|(_, file)| file.blob.packages(index));
+        let near = all.filter_map(|known| Some((packages::distance(name, known)?, known)));
+        near.min().map(|(_, known)| known.to_owned())
+    }
+
+    fn alike(&self, index: &str) -> String {
+        self.catalog.open().map(|(_, file)| file.blob.alike(index)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What rules are held against: one act of an invocation, with the classes of its operands worked out on demand.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::conditions::raw_span;
@@ -31,7 +31,12 @@ pub(super) struct Scene<'a> {
     pub effects: OnceCell<Vec<(ActId, ActId)>>,
     /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
+    /// How many more names of packages may be compared with all well-known ones.
+    pub compared: Cell<u32>,
 }
+
+/// How many names of packages are compared with all well-known ones in one invocation: it is only to say more.
+pub(super) const MOST_COMPARED: u32 = 8;
 
 impl Scene<'_> {
     /// The original text.
@@ -245,6 +250,20 @@ impl<'a> Seen<'a> {
             && (test.host.is_empty() || test.host.contains(&self.host(view)))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
             && (!test.only_copy || self.is_only_copy(view))
+            && (test.package.is_empty() || self.is_new_package(&test.package, view))
+    }
+
+    /// Whether it names a package that is not well known, or nothing that could be told to be.
+    fn is_new_package(&self, indexes: &[String], view: &View<'_>) -> bool {
+        let Some(text) = self.operand.value.known() else { return true };
+        let known = view.scene.catalog.packages();
+        let is_known = |requirement: &str| {
+            let listed = |(index, name): (&str, String)| known.has(index, &name);
+            indexes.iter().any(|index| known.named(index, requirement).is_some_and(listed))
+        };
+        // Options take several, and a comma parts the bounds of a version too.
+        let begins = |part: &&str| part.starts_with(|c: char| !"<>=!~ ".contains(c));
+        text.split(',').filter(begins).any(|requirement| !is_known(requirement)) || text.is_empty()
     }
 
     /// Whether nobody else keeps what the file holds.

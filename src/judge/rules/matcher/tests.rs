@@ -247,6 +247,36 @@ fn hosts_have_classes() {
 }
 
 #[test]
+fn packages_are_known_by_name_and_nearly_known_ones_are_named() {
+    let rule = with("operand = { package = [\"npm\", \"pypi\"] }");
+    for known in ["lodash", "lodash@^4", "@types/node", "requests[socks]>=2,<3", "Typing_Extensions", "x@npm:react"] {
+        assert!(!matches(&rule, vec![zap(&[known])]), "{known}");
+    }
+    for new in ["lodahs", "unheard-of", "", "$X", "lodash,unheard-of", "x@npm:unheard-of", "./x", "https://x.org/y"] {
+        assert!(matches(&rule, vec![zap(&["lodash", new])]), "{new}");
+    }
+    assert!(!matches(&with("operand = { package = [\"npm:type\"] }"), vec![zap(&["script"])]));
+    let reason = |names: &[&str]| found(&catalog(&[("one", rule.as_str())]), &line(vec![zap(names)]))[0].reason.clone();
+    assert_eq!(reason(&["lodahs"]), "Because. lodahs looks like lodash, which is another package.");
+    assert_eq!(reason(&["unheard-of"]), "Because.");
+}
+
+#[test]
+fn who_writes_a_pattern_file_says_which_packages_are_well_known_but_no_project_does() {
+    let text = "family = 'o'\nabout = 'o'\n[[packages]]\nindex = 'npm'\nnames = ['unheard-of', '@ours/*']\n";
+    let file = |layer| PatternFile { path: "o.toml".into(), text: text.into(), layer };
+    let (catalog, problems) = Catalog::with_files([file(Layer::User)]);
+    assert!(problems.is_empty(), "{problems:?}");
+    for (name, known) in [("unheard-of", true), ("@ours/x", true), ("@theirs/x", false), ("ours", false)] {
+        assert_eq!(catalog.packages().has("npm", name), known, "{name}");
+    }
+    assert!(!catalog.packages().has("pypi", "unheard-of"));
+    let (catalog, problems) = Catalog::with_files([file(Layer::Project)]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(!catalog.packages().has("npm", "unheard-of"));
+}
+
+#[test]
 fn circumstances_are_conditions_too() {
     assert!(matches(&with("root = true"), vec![Act { root: true, ..zap(&[]) }]));
     assert!(!matches(&with("root = true"), vec![zap(&[])]));

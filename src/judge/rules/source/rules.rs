@@ -377,6 +377,7 @@ impl Check<'_> {
             not_regex: shape.not_regex,
             content: shape.content,
             only_copy: shape.only_copy,
+            package: shape.package,
         }
     }
 

@@ -20,6 +20,7 @@ pub struct File {
     pub rule: Vec<At<RuleShape>>,
     pub paths: Vec<At<PathsShape>>,
     pub hosts: Vec<At<HostsShape>>,
+    pub packages: Vec<At<PackagesShape>>,
 }
 
 impl File {
@@ -31,6 +32,7 @@ impl File {
             rule: from.tables("rule", RuleShape::read),
             paths: from.tables("paths", PathsShape::read),
             hosts: from.tables("hosts", HostsShape::read),
+            packages: from.tables("packages", PackagesShape::read),
         }
     }
 }
@@ -135,6 +137,7 @@ pub struct TestShape {
     pub not_regex: Option<String>,
     pub content: Option<String>,
     pub only_copy: bool,
+    pub package: Vec<String>,
 }
 
 impl TestShape {
@@ -151,6 +154,7 @@ impl TestShape {
             not_regex: from.line("not_regex"),
             content: from.line("content"),
             only_copy: from.choice("only_copy").unwrap_or_default(),
+            package: from.lines("package"),
         }
     }
 }
@@ -241,5 +245,23 @@ pub struct HostsShape {
 impl HostsShape {
     fn read(from: &mut Fields<'_>) -> Self {
         Self { class: from.need_or("class", Fields::word, HostClass::None), names: from.need("names", Fields::list) }
+    }
+}
+
+/// `[[packages]]`
+#[derive(Debug)]
+pub struct PackagesShape {
+    pub index: At<String>,
+    pub alike: String,
+    pub names: Vec<String>,
+}
+
+impl PackagesShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            index: from.need("index", Fields::text),
+            alike: from.line("alike").unwrap_or_default(),
+            names: from.lines("names"),
+        }
     }
 }

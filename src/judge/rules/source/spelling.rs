@@ -86,7 +86,12 @@ pub fn flag_test(
             }
             Some(TextTest { regex: Some(regex.to_owned()), ..TextTest::default() })
         }
-        None => Some(TextTest { glob: vec![value.to_owned()], ..TextTest::default() }),
+        None => match value.strip_prefix("package:") {
+            Some(index) => {
+                Some(TextTest { package: index.split('|').map(str::to_owned).collect(), ..TextTest::default() })
+            }
+            None => Some(TextTest { glob: vec![value.to_owned()], ..TextTest::default() }),
+        },
     };
     if value.is_some() && !options.is_empty() && !names.split('|').any(takes_value) {
         let known = options.iter().filter(|option| option.value != ValueKind::None);

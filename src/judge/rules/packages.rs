@@ -1,0 +1,138 @@
+//! Names of packages: what a requirement names, and which well-known name another one could be taken for.
+//!
+//! Which names are well known is data: the lists beside the pattern files. What may not enter: how any one index or
+//! client works, and I/O.
+
+use strsim::osa_distance;
+
+/// The name that a requirement begins with: `requests` of `requests[socks]>=2`, `@scope/name` of `@scope/name@^1`, the
+/// real one of an alias (`a@npm:b`). None of what is no requirement.
+#[must_use]
+pub fn named<'a>(requirement: &'a str, index: &str) -> Option<&'a str> {
+    let plain = requirement.trim();
+    let aliased = plain.split_once(index).and_then(|(before, rest)| {
+        let rest = rest.strip_prefix(':')?;
+        (before.is_empty() || before.ends_with('@')).then_some(rest)
+    });
+    // What is behind a channel (`conda-forge::numpy`).
+    let plain = aliased.or_else(|| plain.split_once("::").map(|(_, rest)| rest)).unwrap_or(plain);
+    let body = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let start = usize::from(plain.starts_with('@'));
+    let rest = plain.get(start..)?;
+    let end = start + rest.find(|c: char| !body(c)).unwrap_or(rest.len());
+    let name = plain.get(..end)?;
+    let ends = plain.get(end..)?.chars().next().is_none_or(|c| "@[<>=!~^;:( ,".contains(c));
+    let whole = rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    (ends && whole).then_some(name)
+}
+
+/// A name as an index compares it: in lower case, and with each run of these characters for one dash.
+#[must_use]
+pub fn folded(name: &str, alike: &str) -> String {
+    let mut folded = String::with_capacity(name.len());
+    for c in name.chars() {
+        let c = if alike.contains(c) { '-' } else { c.to_ascii_lowercase() };
+        if !(c == '-' && alike.contains('-') && folded.ends_with('-')) {
+            folded.push(c);
+        }
+    }
+    folded
+}
+
+/// How far apart two different names are, where a reader could take one for the other: 0 for the same words joined or
+/// ordered otherwise, else the letters between them, at most two, and one among short names.
+#[must_use]
+pub fn distance(one: &str, other: &str) -> Option<usize> {
+    let most = match one.len().min(other.len()) {
+        0..4 => return None,
+        4..6 => 1,
+        _ => 2,
+    };
+    if one == other || one.len().abs_diff(other.len()) > most.max(3) {
+        return None;
+    }
+    let letters = |name: &str| -> Vec<u8> { name.bytes().filter(u8::is_ascii_alphanumeric).collect() };
+    if letters(one) == letters(other) || has_same_words(one, other) {
+        return Some(0);
+    }
+    // Two names that have hardly a letter in common are told apart by their lengths and ends alone.
+    if one.len().abs_diff(other.len()) > most || !shares_an_end(one, other) {
+        return None;
+    }
+    Some(osa_distance(one, other)).filter(|distance| *distance <= most)
+}
+
+fn has_same_words(one: &str, other: &str) -> bool {
+    let words = |name: &str| {
+        let mut words: Vec<String> = name
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        crate::judge::order::sort(&mut words);
+        words
+    };
+    one.len() == other.len() && words(one) == words(other)
+}
+
+/// Whether names within two letters of each other begin or end alike: of three parts two changes leave one whole, and
+/// most changes leave an end.
+fn shares_an_end(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let alike = |at: usize| one.get(at) == other.get(at);
+    let from_end = |name: &[u8], at: usize| name.len().checked_sub(at + 1).and_then(|at| name.get(at)).copied();
+    alike(0) || alike(1) || from_end(one, 0) == from_end(other, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requirement_begins_with_a_name() {
+        for (requirement, name) in [
+            ("requests", "requests"),
+            ("requests[socks]>=2,<3", "requests"),
+            ("requests ; python_version < '4'", "requests"),
+            ("numpy~=1.2", "numpy"),
+            ("@types/node@^20", "@types/node"),
+            ("lodash@latest", "lodash"),
+            ("short@npm:lodash@4", "lodash"),
+            ("npm:lodash@4", "lodash"),
+            ("serde@1.0", "serde"),
+            ("rails:7.1", "rails"),
+            ("conda-forge::numpy=1.26", "numpy"),
+            ("python=3.11", "python"),
+            ("monolog/monolog:^3", "monolog/monolog"),
+        ] {
+            assert_eq!(named(requirement, "npm"), Some(name), "{requirement}");
+        }
+        for other in ["", ".", "./x", "../x", "/x", "-x", "a b/c", "git+https://x.org/y", "$x", "@", "a@@b/", "x'y"] {
+            assert!(named(other, "npm").is_none_or(|name| name == "a" || name == "a@"), "{other}");
+        }
+        assert_eq!(named("git+https://x.org/y", "pypi"), None);
+    }
+
+    #[test]
+    fn an_index_says_which_spellings_are_one_name() {
+        assert_eq!(folded("Foo__Bar.baz", "-_."), "foo-bar-baz");
+        assert_eq!(folded("lodash.get", ""), "lodash.get");
+        assert_eq!(folded("a__b", "-_"), "a-b");
+    }
+
+    #[test]
+    fn one_name_looks_like_another() {
+        assert_eq!(distance("crossenv", "cross-env"), Some(0));
+        assert_eq!(distance("dateutil-python", "python-dateutil"), Some(0));
+        assert_eq!(distance("reqeusts", "requests"), Some(1));
+        assert_eq!(distance("request", "requests"), Some(1));
+        assert_eq!(distance("reqests1", "requests"), Some(2));
+        assert_eq!(distance("requests", "requests"), None);
+        assert_eq!(distance("ract", "react"), Some(1));
+        assert_eq!(distance("ra", "react"), None);
+        assert_eq!(distance("flsk", "flask"), Some(1));
+        assert_eq!(distance("flxxk", "flask"), None);
+        assert_eq!(distance("completely", "different"), None);
+    }
+}
