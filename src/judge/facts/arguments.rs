@@ -9,7 +9,9 @@ mod scan;
 
 use super::act::{Effect, Flag, Operand, Remote, Value};
 use crate::judge::risk::Tier;
-use crate::judge::rules::model::{Added, EffectSpec, FlagTest, OutputTaint, Place, Program, Runs, Style, Sub, Target};
+use crate::judge::rules::model::{
+    Added, EffectSpec, Files, FlagTest, OutputTaint, Place, Program, Runs, Style, Sub, Target,
+};
 use crate::judge::rules::text::{given, same_flag};
 use crate::judge::syntax::tree::Span;
 use scan::Scan;
@@ -56,6 +58,8 @@ pub struct Reading {
     pub expression: bool,
     /// What it makes is made of the sources that it is given.
     pub compiles: bool,
+    /// What it makes of files that no effect speaks of.
+    pub files: Files,
 }
 
 /// A command inside a command.
@@ -162,6 +166,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         chdir: directories(program, &scan.flags),
         expression: program.style == Style::Expression,
         compiles: program.compiles,
+        files: sub.and_then(|sub| sub.files).unwrap_or(program.files),
         flags: scan.flags,
         operands,
     }

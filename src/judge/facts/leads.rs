@@ -7,6 +7,7 @@ mod configured;
 mod directory;
 mod entrypoint;
 pub(super) mod fetched;
+mod floor;
 mod git;
 mod loaded;
 mod names;
@@ -18,7 +19,6 @@ pub(super) mod unpacked;
 use super::act::{OpaqueReason, Operand, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
-use super::class::PathClass;
 use super::expand::Field;
 use super::frame::Frame;
 use super::question::FileFacts;
@@ -217,33 +217,6 @@ impl Walker<'_> {
         let text = if name.starts_with("LESS") { text.trim_start_matches(['|', '-']) } else { text.as_str() };
         let mut child = state.child(&[]);
         self.text(&mut child, &within(&frame.perhaps(), name).elsewhere(span), text);
-    }
-
-    /// A program that nothing describes and that is given a file that runs later, or one of guard's own: what it does
-    /// there is not known.
-    #[inline(never)]
-    pub fn touches(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field], span: Span) {
-        const MATTER: [PathClass; 3] = [PathClass::Guard, PathClass::Startup, PathClass::Persistence];
-        let mut touched = Vec::new();
-        for field in args {
-            let leading = field.value.leading();
-            // `--output=FILE`
-            let value = match leading.rsplit_once('=') {
-                Some((option, _)) => field.value.without_leading(option.len() + 1),
-                None => field.value.clone(),
-            };
-            let text = value.leading();
-            if !text.contains(['/', '.']) || text.starts_with("--") {
-                continue;
-            }
-            let classes = self.place_of(state, &value);
-            if classes.has_any(&MATTER) && !classes.has_any(&[PathClass::Project, PathClass::Temp]) {
-                touched.push(Operand { value, span: field.span });
-            }
-        }
-        if !touched.is_empty() {
-            self.stands_for(state, frame, name, "unknown:touch", &touched, span);
-        }
     }
 
     /// The frame of a definition that a command leads to; `None` when it is being walked already.

@@ -111,8 +111,8 @@ impl Walker<'_> {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
-            if described.is_none() && builtin.is_none() && path.is_none() && frame.remote.is_none() {
-                self.touches(state, frame, name, args, span);
+            if builtin.is_none() && path.as_deref().is_none_or(is_installed) && frame.remote.is_none() {
+                self.touches(state, frame, (name, described), &reading, &words, id, span);
             }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()

@@ -231,13 +231,72 @@ fn a_variable_of_the_environment_is_handed_on_as_the_line_sets_it() {
 
 #[test]
 fn what_an_unknown_program_does_to_a_file_that_runs_later_is_not_known() {
-    for line in ["frob ~/.bashrc", "frob --out=$HOME/.bashrc", "cd; frob .ssh/authorized_keys"] {
+    for line in ["frob ~/.bashrc", "frob --in=$HOME/.bashrc", "cd; frob .ssh/authorized_keys"] {
         let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
         assert!(programs(&facts).iter().any(|p| p.starts_with("unknown:touch")), "{line}\n{}", dump(&facts));
     }
     for line in ["frob ~/notes", "./frob ~/.bashrc", "cat ~/.bashrc", "frob .github/workflows/ci.yml"] {
         let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
         assert!(!programs(&facts).iter().any(|p| p.starts_with("unknown:touch")), "{line}\n{}", dump(&facts));
+    }
+}
+
+#[test]
+fn a_secret_counts_wherever_it_stands_unless_something_says_what_it_is_for() {
+    let stands = |program: &str, line: &str| {
+        let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
+        programs(&facts).iter().any(|p| p.starts_with(program))
+    };
+    for line in [
+        "frob /etc/shadow",
+        "frob --in=/etc/shadow",
+        "frob --in /etc/shadow",
+        "frob -i/etc/shadow",
+        "frob @/etc/shadow",
+        "frob in=/etc/shadow",
+        "frob file:/etc/shadow",
+        "frob file:///etc/shadow",
+        "frob < /etc/shadow",
+        "/usr/bin/frob ~/.ssh/id_rsa",
+        "pandoc ~/.ssh/id_rsa",
+        "file -f /etc/shadow",
+        "nm @/etc/shadow",
+        "sudo frob /etc/shadow",
+    ] {
+        assert!(stands("unknown:read", line), "{line}");
+    }
+    for line in [
+        "frob ~/.ssh/id_rsa.pub",
+        "frob --env-file .env",
+        "frob --tls-key=server.key",
+        "ls -la ~/.ssh/id_rsa",
+        "stat ~/.aws/credentials",
+        "git rm --cached .env",
+        "ssh -i ~/.ssh/id_rsa h true",
+        "cat .env",
+        "frob 'read .env first'",
+    ] {
+        assert!(!stands("unknown:read", line), "{line}");
+    }
+    assert!(stands("known:read", "ssh -F /etc/shadow h") && !stands("known:read", "ssh -F ~/.ssh/x.key h"));
+}
+
+#[test]
+fn what_an_option_of_any_program_names_as_output_is_written() {
+    let writes = |line: &str| {
+        let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
+        dump(&facts).contains(":overwrite")
+    };
+    for line in [
+        "frob --output ~/.bashrc",
+        "mypy --junit-xml /etc/cron.d/x a.py",
+        "frob -o/etc/hosts",
+        "frob --log-file=/etc/x",
+    ] {
+        assert!(writes(line), "{line}");
+    }
+    for line in ["frob --output out.txt", "frob --input /etc/hosts", "frob -o /tmp/x"] {
+        assert!(!writes(line), "{line}");
     }
 }
 

@@ -52,6 +52,21 @@ pub struct Program {
     pub mounts: Vec<String>,
     /// What it does to a work tree that it keeps.
     pub tree: Option<Tree>,
+    /// What it makes of a secret, or another file of weight, that no effect speaks of.
+    pub files: Files,
+}
+
+/// What a program makes of the files that its arguments name where no effect says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Files {
+    /// Not known: it may read them, and one that is more than a reader may change them.
+    #[default]
+    Any,
+    /// It tells of its operands without what is in them (`ls`, `stat`, `test`).
+    Named,
+    /// It reads secrets of the account's own rightly: keys, certificates, variables (`ssh`, `openssl`, `docker`).
+    Used,
 }
 
 impl Program {
@@ -97,6 +112,8 @@ pub struct Sub {
     pub output: Option<OutputTaint>,
     /// Its operands are what it makes, and nothing else changes (`git init`).
     pub makes: bool,
+    /// As of the program, where it is otherwise.
+    pub files: Option<Files>,
 }
 
 impl Sub {

@@ -51,6 +51,7 @@ impl Body<'_> {
             runs: shape.runs.as_ref().map(|runs| self.runs(runs.get_ref(), &scope)),
             output: shape.output.as_ref().map(|output| *output.get_ref()),
             makes: shape.makes,
+            files: shape.files.as_ref().map(|files| *files.get_ref()),
         };
         self.owner = outer;
         sub

@@ -32,9 +32,10 @@ pub fn describe(
         let mut outputs = outputs.flatten();
         let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
         let makes = shape.makes == Some(true) || shape.sub.iter().any(|sub| sub.get_ref().makes);
-        if says || makes || !shape.prints.is_empty() || shape.works_in.is_some() {
+        let files = shape.files.is_some() || shape.sub.iter().any(|sub| sub.get_ref().files.is_some());
+        if says || makes || files || !shape.prints.is_empty() || shape.works_in.is_some() {
             let what = "a project's pattern file may only tighten; \
-                        `dry_run`, `prints`, `prints_code`, `output`, `makes` and `works_in` loosen";
+                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `files` and `works_in` loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
@@ -139,6 +140,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
     program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
     program.makes = shape.makes.unwrap_or(program.makes);
+    program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {
         let WorksInShape { flags, env, here } = place.get_ref();
         program.works_in = Some(WorksIn { flags: spelled(flags), env: env.clone(), here: *here });
@@ -216,4 +218,5 @@ fn merge(known: &mut Sub, more: Sub) {
     known.runs = more.runs.or(known.runs.take());
     known.output = more.output.or(known.output);
     known.makes |= more.makes;
+    known.files = more.files.or(known.files);
 }

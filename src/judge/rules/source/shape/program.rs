@@ -2,7 +2,7 @@
 
 use crate::judge::document::{At, Fields};
 use crate::judge::facts::effect::Effect;
-use crate::judge::rules::model::{Added, Inner, OutputTaint, Printed, RemoteName, Style};
+use crate::judge::rules::model::{Added, Files, Inner, OutputTaint, Printed, RemoteName, Style};
 use crate::judge::tier::Tier;
 
 /// `[[program]]`
@@ -28,6 +28,7 @@ pub struct ProgramShape {
     pub resumes: Vec<At<String>>,
     pub mounts: Vec<At<String>>,
     pub tree: Option<At<TreeShape>>,
+    pub files: Option<At<Files>>,
     pub sub: Vec<At<SubShape>>,
 }
 
@@ -54,6 +55,7 @@ impl ProgramShape {
             resumes: from.texts("resumes"),
             mounts: from.texts("mounts"),
             tree: from.table("tree", TreeShape::read),
+            files: from.word("files"),
             sub: from.tables("sub", SubShape::read),
         }
     }
@@ -71,6 +73,7 @@ pub struct SubShape {
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
     pub makes: bool,
+    pub files: Option<At<Files>>,
 }
 
 impl SubShape {
@@ -85,6 +88,7 @@ impl SubShape {
             runs: from.table("runs", RunsShape::read),
             output: from.word("output"),
             makes: from.flag("makes"),
+            files: from.word("files"),
         }
     }
 }
