@@ -94,7 +94,6 @@ fn build() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-
 /// The descriptions of the agents: what recognises them as source, so that it is there at every start, and the whole of each
 /// packed beside it.
 fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
