@@ -212,7 +212,7 @@ fn list(operands: &[Operand]) -> String {
 /// A value in words: what is known as it is, what is unknown by where it comes from.
 fn value_words(value: &Value) -> String {
     let mut text = String::new();
-    for piece in &value.pieces {
+    for piece in value.pieces() {
         match piece {
             Piece::Text(known) => text.push_str(known),
             Piece::Glob(glob) => text.push_str(glob),

@@ -137,10 +137,10 @@ fn many_targets_are_told_together_and_a_live_glob_is_matched_against_what_is_the
     for name in ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt", ".hidden.txt", "star*.txt", "other"] {
         scene.write(name, "12");
     }
-    let glob = Value { pieces: vec![Piece::Glob("*".into()), Piece::Text(".txt".into())] };
+    let glob = Value::of(vec![Piece::Glob("*".into()), Piece::Text(".txt".into())]);
     let expected = "deletes a.txt, b.txt, c.txt, d.txt, e.txt and 2 more: 7 files, 14 B; 7 not in git";
     assert_eq!(lines(&scene, effect(&scene, Effect::Delete, vec![glob])), [expected]);
-    let literal = Value { pieces: vec![Piece::Text("star*".into()), Piece::Glob("*".into())] };
+    let literal = Value::of(vec![Piece::Text("star*".into()), Piece::Glob("*".into())]);
     assert_eq!(lines(&scene, effect(&scene, Effect::Delete, vec![literal])), ["deletes star*.txt (2 B); not in git"]);
 }
 
@@ -148,7 +148,7 @@ fn many_targets_are_told_together_and_a_live_glob_is_matched_against_what_is_the
 fn what_is_unknown_missing_remote_or_not_flagged_is_not_guessed_at() {
     let scene = Scene::repository();
     let unknown = Unknown { why: UnknownReason::CommandOutput, taint: Taint::default() };
-    let unknown = Value { pieces: vec![Piece::Unknown(unknown)] };
+    let unknown = Value::of(vec![Piece::Unknown(unknown)]);
     let delete = |value: Value| effect(&scene, Effect::Delete, vec![value]);
     assert_eq!(lines(&scene, delete(unknown)), [""; 0]);
     assert_eq!(lines(&scene, delete(Value::text("gone"))), [""; 0]);

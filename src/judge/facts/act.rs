@@ -4,6 +4,7 @@
 //! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
 
 pub use super::effect::Effect;
+pub use super::value::Value;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
 
@@ -164,12 +165,6 @@ pub struct Operand {
     pub span: Span,
 }
 
-/// Text whose parts may be unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Value {
-    pub pieces: Vec<Piece>,
-}
-
 /// A piece of a [`Value`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Piece {
@@ -325,59 +320,4 @@ pub enum Source {
     Code(String),
     /// A definition that the command leads to: a git alias, an npm script, a make target.
     Definition(String),
-}
-
-impl Value {
-    /// A value that is wholly known.
-    #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self { pieces: vec![Piece::Text(text.into())] }
-    }
-
-    /// The text, when every piece of it is known. A live glob is not.
-    #[must_use]
-    pub fn known(&self) -> Option<std::borrow::Cow<'_, str>> {
-        match self.pieces.as_slice() {
-            [] => Some("".into()),
-            [Piece::Text(text)] => Some(text.into()),
-            pieces => {
-                let mut all = String::new();
-                for piece in pieces {
-                    match piece {
-                        Piece::Text(text) => all.push_str(text),
-                        _ => return None,
-                    }
-                }
-                Some(all.into())
-            }
-        }
-    }
-
-    /// The known text with globs as written; `None` when a piece is unknown.
-    #[must_use]
-    pub fn pattern(&self) -> Option<String> {
-        let mut all = String::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) | Piece::Glob(text) => all.push_str(text),
-                Piece::Unknown(_) => return None,
-            }
-        }
-        Some(all)
-    }
-
-    /// Whether a piece of it is unknown.
-    #[must_use]
-    pub fn is_dynamic(&self) -> bool {
-        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
-    }
-
-    /// What is known of its unknown pieces.
-    #[must_use]
-    pub fn taint(&self) -> Taint {
-        self.pieces.iter().fold(Taint::default(), |all, piece| match piece {
-            Piece::Unknown(unknown) => all.and(unknown.taint),
-            _ => all,
-        })
-    }
 }

@@ -267,10 +267,10 @@ impl Walker<'_> {
             super::act::Piece::Unknown(unknown) => unknown.why == UnknownReason::ShellCode,
             super::act::Piece::Glob(_) => false,
         };
-        if value.pieces.iter().all(is_set_up) {
+        if value.pieces().iter().all(is_set_up) {
             return;
         }
-        let says_something = value.pieces.iter().any(|piece| match piece {
+        let says_something = value.pieces().iter().any(|piece| match piece {
             super::act::Piece::Text(text) => !text.trim().is_empty(),
             _ => false,
         });

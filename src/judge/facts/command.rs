@@ -159,7 +159,7 @@ impl Walker<'_> {
                 };
                 self.opaque(why, format!("which program runs is not known: {}", describe(&word.value)), word.span);
                 // An unset variable leaves the next word as the command.
-                if !args.is_empty() && word.value.pieces.iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
+                if !args.is_empty() && word.value.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
                     return self.run(state, &frame.perhaps(), args.to_vec(), env, span, lookup);
                 }
                 None
@@ -175,7 +175,7 @@ impl Walker<'_> {
             return self.plain(state, &text, word.disguise);
         }
         // Only the last component names the program.
-        let tail = match value.pieces.last() {
+        let tail = match value.pieces().last() {
             Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
             _ => None,
         };
@@ -191,8 +191,8 @@ impl Walker<'_> {
         if value.is_dynamic() {
             let is_unset =
                 |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
-            let left = Value { pieces: value.pieces.iter().filter(|piece| !is_unset(piece)).cloned().collect() };
-            if left.pieces.is_empty() || left.pieces.len() == value.pieces.len() {
+            let left = Value::of(value.pieces().iter().filter(|piece| !is_unset(piece)).cloned().collect());
+            if left.pieces().is_empty() || left.pieces().len() == value.pieces().len() {
                 return Resolved::Unknown;
             }
             let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
@@ -358,7 +358,7 @@ fn is_assembled(state: &State, word: &Word) -> bool {
 /// The disguise of the first option that is disguised.
 fn option_disguise(args: &[Field]) -> Option<Disguise> {
     args.iter()
-        .filter(|field| matches!(field.value.pieces.first(), Some(Piece::Text(text)) if text.starts_with('-')))
+        .filter(|field| matches!(field.value.pieces().first(), Some(Piece::Text(text)) if text.starts_with('-')))
         .find_map(|field| field.disguise.filter(|d| matches!(d, Disguise::Quoting | Disguise::Encoding)))
 }
 
@@ -378,5 +378,5 @@ pub(super) fn describe(value: &Value) -> String {
             UnknownReason::Other(what) => format!("({what})"),
         },
     };
-    value.pieces.iter().map(piece).collect()
+    value.pieces().iter().map(piece).collect()
 }

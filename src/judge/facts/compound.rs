@@ -349,8 +349,8 @@ impl Outputs {
 
 /// What `whole` has beyond `before`, with which it begins.
 fn written_after(before: &Value, whole: Value) -> Value {
-    let mut pieces = whole.pieces.into_iter();
-    for old in &before.pieces {
+    let mut pieces = whole.into_pieces().into_iter();
+    for old in before.pieces() {
         match (old, pieces.next()) {
             (Piece::Text(old), Some(Piece::Text(new))) if new.len() > old.len() => {
                 let mut rest = Value::text(new.get(old.len()..).unwrap_or(""));
@@ -360,5 +360,5 @@ fn written_after(before: &Value, whole: Value) -> Value {
             _ => {}
         }
     }
-    Value { pieces: pieces.collect() }
+    Value::of(pieces.collect())
 }

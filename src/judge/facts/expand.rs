@@ -305,7 +305,7 @@ impl Walker<'_> {
     pub fn compute(&mut self, state: &mut State, frame: &Frame, text: &Value) -> Option<i64> {
         let Some(text) = text.known() else {
             let names: Vec<String> = text
-                .pieces
+                .pieces()
                 .iter()
                 .filter_map(|piece| match piece {
                     Piece::Text(text) => Some(text),
@@ -383,10 +383,10 @@ pub(super) enum Tilde {
 /// Adds the result of an expansion.
 pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
     let quote = if quoted { Quote::Quoted } else { Quote::Split };
-    if value.pieces.is_empty() {
+    if value.pieces().is_empty() {
         out.push(Atom::Text(String::new(), quote));
     }
-    for piece in &value.pieces {
+    for piece in value.pieces() {
         out.push(match piece {
             Piece::Text(text) => Atom::Text(text.clone(), quote),
             Piece::Glob(glob) => Atom::Glob(glob.clone()),

@@ -58,11 +58,11 @@ impl Walker<'_> {
         };
         // Code that code puts together is known in all its parts, or not at all.
         let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
-        let made = by_call && language != "sql" && text.pieces.iter().any(is_made);
+        let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
         let Some(source) = code::with_holes(&text).filter(|_| !made) else {
             // A statement that a program puts together is its own affair.
             let own = language == "sql" && matches!(frame.source, Source::Code(_));
-            if !text.pieces.is_empty() && !own {
+            if !text.pieces().is_empty() && !own {
                 self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
             }
             return;
@@ -206,7 +206,7 @@ fn is_made(piece: &Piece) -> bool {
 
 /// Whether a value stands for all that a walk over a directory finds, of whatever name.
 fn is_everything(value: &Value) -> bool {
-    let Some((Piece::Unknown(first), rest)) = value.pieces.split_first() else { return false };
+    let Some((Piece::Unknown(first), rest)) = value.pieces().split_first() else { return false };
     let says = |piece: &Piece| match piece {
         Piece::Text(text) => text.chars().any(|c| c != '/'),
         Piece::Glob(glob) => glob != "*",
@@ -217,7 +217,7 @@ fn is_everything(value: &Value) -> bool {
 
 /// Whether a value is more than text and what a search finds.
 fn is_worked_out(value: &Value) -> bool {
-    value.pieces.iter().any(|piece| match piece {
+    value.pieces().iter().any(|piece| match piece {
         Piece::Unknown(unknown) => {
             !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
         }

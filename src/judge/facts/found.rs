@@ -32,7 +32,7 @@ pub(super) fn found(reading: &Reading) -> Vec<Value> {
     if starts.is_empty() {
         starts.push(unknown(UnknownReason::Found(Some(".".to_owned())), Taint::default()));
     }
-    let is_found = |value: &Value| matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Found(_)));
+    let is_found = |value: &Value| matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Found(_)));
     if starts.len() > MAX_TOLD || names.len() > MAX_TOLD {
         return vec![unknown(UnknownReason::Found(None), Taint::default())];
     }
@@ -117,9 +117,9 @@ pub(super) fn listed(text: &Value) -> Option<Vec<Value>> {
     };
     // Words on one line may be names of their own.
     let is_worded =
-        text.pieces.iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\t', '\'', '"', '\\']));
+        text.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\t', '\'', '"', '\\']));
     let mut all = vec![Value::default()];
-    for piece in &text.pieces {
+    for piece in text.pieces() {
         match piece {
             Piece::Text(text) => {
                 for (at, part) in text.split(['\n', '\0']).enumerate() {

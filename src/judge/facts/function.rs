@@ -56,7 +56,7 @@ impl Walker<'_> {
         let mut line = text.clone();
         for arg in args {
             line.push_text(" ");
-            for piece in &arg.value.pieces {
+            for piece in arg.value.pieces() {
                 match piece {
                     Piece::Text(text) => line.push_text(&crate::judge::invocation::quote(text)),
                     other => line.push_piece(other),

@@ -21,7 +21,7 @@ use crate::judge::rules::model::HostClass;
 pub fn class(value: &Value, network: bool, catalog: &Catalog, known: &[String]) -> HostClass {
     let text = value.rough();
     // Nothing of it is known: it may be any host.
-    if network && matches!(value.pieces.first(), Some(Piece::Unknown(_))) && !text.contains("://") {
+    if network && matches!(value.pieces().first(), Some(Piece::Unknown(_))) && !text.contains("://") {
         return HostClass::Unknown;
     }
     match host(&text, network) {
@@ -329,11 +329,11 @@ mod tests {
     #[test]
     fn an_unknown_host_is_unknown() {
         let unknown = Piece::Unknown(Unknown { why: UnknownReason::Variable("H".into()), taint: Taint::default() });
-        let url = Value { pieces: vec![Piece::Text("http://".into()), unknown.clone(), Piece::Text("/x".into())] };
+        let url = Value::of(vec![Piece::Text("http://".into()), unknown.clone(), Piece::Text("/x".into())]);
         assert_eq!(class(&url, false, &Catalog::builtin(), &[]), HostClass::Unknown);
-        let bare = Value { pieces: vec![unknown.clone()] };
+        let bare = Value::of(vec![unknown.clone()]);
         assert_eq!(class(&bare, true, &Catalog::builtin(), &[]), HostClass::Unknown);
-        let path = Value { pieces: vec![Piece::Text("https://docs.example.org/".into()), unknown] };
+        let path = Value::of(vec![Piece::Text("https://docs.example.org/".into()), unknown]);
         let known = ["docs.example.org".to_owned()];
         assert_eq!(class(&path, false, &Catalog::builtin(), &known), HostClass::Known);
     }

@@ -120,7 +120,7 @@ fn joined(directory: &Operand, source: &Operand, name: &[Piece]) -> Operand {
 /// A name that nothing says.
 fn unnamed() -> Piece {
     let value = unknown(UnknownReason::Other("the name of what is copied"), Taint::default());
-    value.pieces.into_iter().next().unwrap_or_else(|| Piece::Glob("*".to_owned()))
+    value.into_pieces().into_iter().next().unwrap_or_else(|| Piece::Glob("*".to_owned()))
 }
 
 /// The names that a source has in the directory: its own, and where what it holds goes there, one that is not known.
@@ -133,8 +133,8 @@ fn names(source: &Value, merges: bool, keeps_parents: bool) -> Vec<Vec<Piece>> {
         return vec![vec![unnamed()]];
     }
     let mut name: Vec<Piece> = Vec::new();
-    let end = source.pieces.len().saturating_sub(1);
-    for (index, piece) in source.pieces.iter().enumerate() {
+    let end = source.pieces().len().saturating_sub(1);
+    for (index, piece) in source.pieces().iter().enumerate() {
         let Piece::Text(text) = piece else {
             name.push(piece.clone());
             continue;

@@ -61,7 +61,7 @@ impl Walker<'_> {
             None => {
                 let leading = value.leading();
                 let mut path = absolute(state, if leading.is_empty() { "." } else { &leading })?;
-                if leading.is_empty() && matches!(value.pieces.first(), Some(Piece::Unknown(_))) {
+                if leading.is_empty() && matches!(value.pieces().first(), Some(Piece::Unknown(_))) {
                     return None;
                 }
                 if leading.is_empty() || leading.ends_with('/') {

@@ -26,12 +26,12 @@ impl Marked {
 
     /// As [`Self::new`], for a text that is composed with others.
     pub fn beside(value: &Value, others: &[&str]) -> Self {
-        let known: String = value.pieces.iter().filter_map(known_text).chain(others.iter().copied()).collect();
-        let unknown = value.pieces.iter().filter(|piece| known_text(piece).is_none());
+        let known: String = value.pieces().iter().filter_map(known_text).chain(others.iter().copied()).collect();
+        let unknown = value.pieces().iter().filter(|piece| known_text(piece).is_none());
         let pieces: Vec<(char, Piece)> = free_characters(&known).zip(unknown.cloned()).collect();
         let mut marks = pieces.iter().map(|(mark, _)| *mark);
         let mut text = String::new();
-        for piece in &value.pieces {
+        for piece in value.pieces() {
             match known_text(piece) {
                 Some(known) => text.push_str(known),
                 None => text.extend(marks.next()),
@@ -62,7 +62,7 @@ impl Marked {
     /// What was composed of parts of the text, as the value that it is.
     pub fn filled(&self, composed: &Value) -> Value {
         let mut value = Value::default();
-        for piece in &composed.pieces {
+        for piece in composed.pieces() {
             match piece {
                 Piece::Text(text) => value.push_value(&self.value(text)),
                 other => value.push_piece(other),

@@ -232,7 +232,7 @@ pub(super) fn printf(args: &[&Value]) -> Option<Value> {
 
 /// Whether a value is a number alone, whatever it is.
 fn is_number(value: &Value) -> bool {
-    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
+    matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
 fn convert(conversion: char, width: &str, value: Option<&Value>, text: &mut Value) -> Option<()> {

@@ -14,16 +14,13 @@ use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
 /// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
 /// for set.
 pub(super) fn is_unset_marker(value: &Value) -> bool {
-    matches!(value.pieces.as_slice(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
+    matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
         if !taint.has(Taint::NAMED))
 }
 
 /// Whether it is what `TMPDIR` says, where it is not set here.
 pub(super) fn is_unset_temporary(value: &Value) -> bool {
-    matches!(
-        value.pieces.as_slice(),
-        [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })]
-    )
+    matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })])
 }
 
 /// What a parameter holds.
@@ -54,12 +51,10 @@ impl Walker<'_> {
             };
             match bound {
                 None | Some(Bound::Inherited) => return self.inherited(state, name),
-                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => {
-                    match value.pieces.as_slice() {
-                        [Piece::Text(target)] if target != name => name = target,
-                        _ => return Bound::Scalar(value.clone()),
-                    }
-                }
+                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => match value.pieces() {
+                    [Piece::Text(target)] if target != name => name = target,
+                    _ => return Bound::Scalar(value.clone()),
+                },
                 Some(bound) => return bound.clone(),
             }
         }

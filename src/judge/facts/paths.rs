@@ -122,7 +122,7 @@ impl Placer {
         if is_remote(&leading) {
             classes = classes.with(PathClass::Remote);
         }
-        if value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))) {
+        if value.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))) {
             classes = classes.with(PathClass::Glob);
         }
         classes

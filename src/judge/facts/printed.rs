@@ -180,7 +180,7 @@ impl Walker<'_> {
                         |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
                     if value.is("-") {
                         text.push_value(&stdin);
-                    } else if value.pieces.iter().any(is_pipe) {
+                    } else if value.pieces().iter().any(is_pipe) {
                         text.push_value(&self.sinks.get(*pipes.next()?)?.text);
                     } else {
                         text.push_value(&self.content_of(state, value)?);
@@ -279,7 +279,7 @@ fn ending(words: &[&Value]) -> String {
 fn makes_a_number(name: &str, words: &[&Value], stdin: &Value) -> Option<bool> {
     let words = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>()?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let begins = match stdin.pieces.first() {
+    let begins = match stdin.pieces().first() {
         Some(Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. })) => Some(number.plain),
         _ => None,
     };

@@ -331,7 +331,7 @@ impl Walker<'_> {
         let deletes = reading.effects.iter().any(|derived| derived.effect == Effect::Delete);
         let is_temporary =
             |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }));
-        let temporary = |arg: &Arg| arg.value.pieces.first().is_some_and(is_temporary);
+        let temporary = |arg: &Arg| arg.value.pieces().first().is_some_and(is_temporary);
         let differ = || words.iter().filter(|word| !emptied.contains(word));
         if !deletes && emptied.len() == words.len() && differ().all(temporary) {
             return;
@@ -401,15 +401,15 @@ fn without_unset(value: &Value) -> Value {
         matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. })) && !is_temporary(piece)
     };
     let mut left = Value::default();
-    value.pieces.iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
-    if left.pieces.first().is_some_and(is_temporary) && left.pieces.len() > 1 {
-        let rest = Value { pieces: left.pieces.iter().skip(1).cloned().collect() };
+    value.pieces().iter().filter(|piece| !is_unset(piece)).for_each(|piece| left.push_piece(piece));
+    if left.pieces().first().is_some_and(is_temporary) && left.pieces().len() > 1 {
+        let rest = Value::of(left.pieces().iter().skip(1).cloned().collect());
         let is_all = |text: &str| text.starts_with(['/', '*']) && text.bytes().all(|byte| b"/.*".contains(&byte));
         if rest.pattern().is_some_and(|text| is_all(&text)) {
             return rest;
         }
     }
     let rough = left.rough();
-    let is_place = rough.starts_with(['/', '*', '~', '.']) && left.pieces.len() + 1 >= value.pieces.len();
+    let is_place = rough.starts_with(['/', '*', '~', '.']) && left.pieces().len() + 1 >= value.pieces().len();
     if is_place { left } else { value.clone() }
 }

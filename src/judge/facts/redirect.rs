@@ -251,11 +251,11 @@ impl Walker<'_> {
                 absolute(state, &text).filter(|_| !text.contains(super::value::HOLE))
             }
             None => {
-                let named = value.pieces.iter().any(|piece| {
+                let named = value.pieces().iter().any(|piece| {
                     matches!(piece, Piece::Unknown(unknown)
                         if matches!(unknown.why, UnknownReason::Temporary { .. } | UnknownReason::Variable(_)))
                 });
-                named.then(|| format!("\0{:?}", value.pieces))
+                named.then(|| format!("\0{:?}", value.pieces()))
             }
         }
     }

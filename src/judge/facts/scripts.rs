@@ -36,7 +36,7 @@ impl Walker<'_> {
     pub fn script_file(&mut self, state: &mut State, frame: &Frame, file: &Operand, span: Span, act: Option<usize>) {
         let is_pipe = file
             .value
-            .pieces
+            .pieces()
             .iter()
             .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
         if is_pipe {

@@ -167,7 +167,7 @@ impl Walker<'_> {
             CodeFrom::Script(file) => {
                 let pipe = file
                     .value
-                    .pieces
+                    .pieces()
                     .iter()
                     .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
                 if pipe {

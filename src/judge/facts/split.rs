@@ -157,7 +157,7 @@ mod tests {
     fn globs_are_live_outside_quotes_alone() {
         let value = &split(vec![Atom::Text("src/*.[ch]".to_owned(), Quote::Bare)], " ", true)[0];
         assert_eq!(
-            value.pieces,
+            value.pieces(),
             [Piece::Text("src/".into()), Piece::Glob("*".into()), Piece::Text(".".into()), Piece::Glob("[ch]".into())]
         );
         let value = &split(vec![Atom::Text("*".to_owned(), Quote::Quoted)], " ", true)[0];

@@ -9,6 +9,7 @@ use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
 use super::frame::Frame;
 use super::streams::Streams;
 use super::traps::Trap;
+pub(super) use super::value::{Build, MAX_TEXT};
 use crate::judge::order;
 use crate::judge::syntax::tree;
 
@@ -17,12 +18,6 @@ pub(super) const MAX_CHOICES: usize = 8;
 
 /// The most directories in which the shell may stand beside the one that is most likely.
 const MAX_DIRECTORIES: usize = 3;
-
-/// The longest text that a value is followed with, in bytes.
-pub(super) const MAX_TEXT: usize = 64 * 1024;
-
-/// So many pieces of a value are followed.
-const MAX_PIECES: usize = 1024;
 
 /// What a variable holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -346,79 +341,5 @@ impl State {
 
 /// A value of which nothing but its reason and taint is known.
 pub(super) fn unknown(why: UnknownReason, taint: Taint) -> Value {
-    Value { pieces: vec![Piece::Unknown(Unknown { why, taint })] }
-}
-
-/// Building values piece by piece.
-pub(super) trait Build {
-    /// Adds known text.
-    fn push_text(&mut self, text: &str);
-    /// Adds a piece.
-    fn push_piece(&mut self, piece: &Piece);
-    /// Adds another value.
-    fn push_value(&mut self, value: &Value);
-    /// Adds another value as a shell would need its known parts written.
-    fn push_quoted(&mut self, value: &Value);
-    /// The known text, within the length that is followed.
-    fn known_text(&self) -> Option<String>;
-}
-
-impl Build for Value {
-    fn push_text(&mut self, text: &str) {
-        if text.is_empty() || is_cut(self) {
-            return;
-        }
-        if let Some(Piece::Text(last)) = self.pieces.last_mut() {
-            if last.len() + text.len() <= MAX_TEXT {
-                last.push_str(text);
-                return;
-            }
-            self.pieces.push(too_long());
-        } else if text.len() <= MAX_TEXT {
-            self.pieces.push(Piece::Text(text.to_owned()));
-        } else {
-            self.pieces.push(too_long());
-        }
-    }
-
-    fn push_piece(&mut self, piece: &Piece) {
-        match piece {
-            Piece::Text(text) => self.push_text(text),
-            _ if is_cut(self) => {}
-            // A run of the same unknown says no more than one of it, and would grow without end.
-            other if self.pieces.last() == Some(other) && matches!(other, Piece::Unknown(_)) => {}
-            other => self.pieces.push(other.clone()),
-        }
-    }
-
-    fn push_value(&mut self, value: &Value) {
-        value.pieces.iter().for_each(|piece| self.push_piece(piece));
-    }
-
-    fn push_quoted(&mut self, value: &Value) {
-        for piece in &value.pieces {
-            match piece {
-                Piece::Text(text) => self.push_text(&crate::judge::invocation::quote(text)),
-                // A glob that was live stands for names.
-                other => self.push_piece(other),
-            }
-        }
-    }
-
-    fn known_text(&self) -> Option<String> {
-        self.known().map(std::borrow::Cow::into_owned)
-    }
-}
-
-/// Whether nothing more is to be added: a variable that is doubled again and again would grow without end.
-fn is_cut(value: &mut Value) -> bool {
-    if value.pieces.len() >= MAX_PIECES {
-        value.pieces.truncate(MAX_PIECES - 1);
-        value.pieces.push(too_long());
-    }
-    value.pieces.last() == Some(&too_long())
-}
-
-fn too_long() -> Piece {
-    Piece::Unknown(Unknown { why: UnknownReason::Other("longer than what is followed"), taint: Taint::default() })
+    Value::of(vec![Piece::Unknown(Unknown { why, taint })])
 }

@@ -1,6 +1,6 @@
 //! Substitutions: what a command prints into a word, and pipes that stand as file names.
 
-use super::act::{Output, Piece, Taint, UnknownReason, Value};
+use super::act::{Output, Taint, UnknownReason, Value};
 use super::frame::Frame;
 use super::state::{State, unknown};
 use super::streams::Stream;
@@ -30,14 +30,8 @@ impl Walker<'_> {
         self.leave(depth::SUBSTITUTION);
         self.pipes = outer_pipes;
         self.readers = outer_readers;
-        let mut value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
-        if let Some(Piece::Text(text)) = value.pieces.last_mut() {
-            text.truncate(text.trim_end_matches('\n').len());
-            if text.is_empty() {
-                value.pieces.pop();
-            }
-        }
-        value
+        let value = self.sinks.get(sink).map(|sink| sink.text.clone()).unwrap_or_default();
+        value.without_last_lines()
     }
 
     /// Walks a process substitution; its value is the pipe.

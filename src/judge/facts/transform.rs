@@ -128,11 +128,11 @@ fn is_a_hint(offset: Option<i64>, length: Option<Option<i64>>) -> bool {
 
 /// What is left to say of a value after a change that cannot be followed.
 fn weakened(value: &Value) -> Value {
-    match value.pieces.as_slice() {
+    match value.pieces() {
         // A part of a name that was made up is another place.
         [Piece::Unknown(unknown)] if unknown.why != (UnknownReason::Temporary { variable: false }) => value.clone(),
         _ => {
-            let glob = value.pattern().filter(|_| value.pieces.iter().any(|piece| matches!(piece, Piece::Glob(_))));
+            let glob = value.pattern().filter(|_| value.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))));
             let why = match glob {
                 Some(_) => UnknownReason::Found(glob),
                 None => UnknownReason::Other("a changed variable"),

@@ -90,7 +90,7 @@ impl Walker<'_> {
 impl Walker<'_> {
     /// What a trap came to where it was set: a variable that nothing had set then, and that the line sets later, was empty.
     fn empty_until_set(&mut self, state: &State, trap: &Trap) {
-        let is_set = |value: &Value| match value.pieces.as_slice() {
+        let is_set = |value: &Value| match value.pieces() {
             [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), taint })] => {
                 *taint == Taint::default() && state.variables.contains_key(name)
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
+use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason};
 
 /// Stands for an unknown piece where a text is needed for matching; no pattern names it.
 pub const HOLE: char = '\u{fffc}';
@@ -21,6 +21,18 @@ const MADE: &str = "/tmp/tmp.";
 
 /// The most numbers that are told apart.
 pub const MAX_NUMBERS: u16 = 0x7000;
+
+/// The longest text that a value is followed with, in bytes.
+pub(super) const MAX_TEXT: usize = 64 * 1024;
+
+/// So many pieces of a value are followed.
+const MAX_PIECES: usize = 1024;
+
+/// Text whose parts may be unknown. Its pieces are seen by all and put together here alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Value {
+    pieces: Vec<Piece>,
+}
 
 impl NumberId {
     /// The character that stands for it in a text.
@@ -50,6 +62,89 @@ pub fn is_plain_hole(letter: char) -> bool {
 }
 
 impl Value {
+    /// A value of these pieces, in order.
+    #[must_use]
+    pub fn of(pieces: Vec<Piece>) -> Self {
+        Self { pieces }
+    }
+
+    /// Its pieces, in order.
+    #[must_use]
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Its pieces by themselves.
+    #[must_use]
+    pub fn into_pieces(self) -> Vec<Piece> {
+        self.pieces
+    }
+
+    /// The same without newlines at its end, as far as that is known.
+    #[must_use]
+    pub fn without_last_lines(mut self) -> Self {
+        if let Some(Piece::Text(text)) = self.pieces.last_mut() {
+            text.truncate(text.trim_end_matches('\n').len());
+            if text.is_empty() {
+                self.pieces.pop();
+            }
+        }
+        self
+    }
+
+    /// A value that is wholly known.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { pieces: vec![Piece::Text(text.into())] }
+    }
+
+    /// The text, when every piece of it is known. A live glob is not.
+    #[must_use]
+    pub fn known(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match self.pieces.as_slice() {
+            [] => Some("".into()),
+            [Piece::Text(text)] => Some(text.into()),
+            pieces => {
+                let mut all = String::new();
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(text) => all.push_str(text),
+                        _ => return None,
+                    }
+                }
+                Some(all.into())
+            }
+        }
+    }
+
+    /// The known text with globs as written; `None` when a piece is unknown.
+    #[must_use]
+    pub fn pattern(&self) -> Option<String> {
+        let mut all = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) | Piece::Glob(text) => all.push_str(text),
+                Piece::Unknown(_) => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// Whether a piece of it is unknown.
+    #[must_use]
+    pub fn is_dynamic(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown(_)))
+    }
+
+    /// What is known of its unknown pieces.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.pieces.iter().fold(Taint::default(), |all, piece| match piece {
+            Piece::Unknown(unknown) => all.and(unknown.taint),
+            _ => all,
+        })
+    }
+
     /// Its text, with a character for each number in it and for a name that `mktemp` made up; `None` where anything else of it
     /// is not known.
     #[must_use]
@@ -200,6 +295,80 @@ impl Piece {
             _ => None,
         }
     }
+}
+
+/// Building values piece by piece.
+pub(super) trait Build {
+    /// Adds known text.
+    fn push_text(&mut self, text: &str);
+    /// Adds a piece.
+    fn push_piece(&mut self, piece: &Piece);
+    /// Adds another value.
+    fn push_value(&mut self, value: &Value);
+    /// Adds another value as a shell would need its known parts written.
+    fn push_quoted(&mut self, value: &Value);
+    /// The known text, within the length that is followed.
+    fn known_text(&self) -> Option<String>;
+}
+
+impl Build for Value {
+    fn push_text(&mut self, text: &str) {
+        if text.is_empty() || is_cut(self) {
+            return;
+        }
+        if let Some(Piece::Text(last)) = self.pieces.last_mut() {
+            if last.len() + text.len() <= MAX_TEXT {
+                last.push_str(text);
+                return;
+            }
+            self.pieces.push(too_long());
+        } else if text.len() <= MAX_TEXT {
+            self.pieces.push(Piece::Text(text.to_owned()));
+        } else {
+            self.pieces.push(too_long());
+        }
+    }
+
+    fn push_piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Text(text) => self.push_text(text),
+            _ if is_cut(self) => {}
+            // A run of the same unknown says no more than one of it, and would grow without end.
+            other if self.pieces.last() == Some(other) && matches!(other, Piece::Unknown(_)) => {}
+            other => self.pieces.push(other.clone()),
+        }
+    }
+
+    fn push_value(&mut self, value: &Value) {
+        value.pieces.iter().for_each(|piece| self.push_piece(piece));
+    }
+
+    fn push_quoted(&mut self, value: &Value) {
+        for piece in &value.pieces {
+            match piece {
+                Piece::Text(text) => self.push_text(&crate::judge::invocation::quote(text)),
+                // A glob that was live stands for names.
+                other => self.push_piece(other),
+            }
+        }
+    }
+
+    fn known_text(&self) -> Option<String> {
+        self.known().map(std::borrow::Cow::into_owned)
+    }
+}
+
+/// Whether nothing more is to be added: a variable that is doubled again and again would grow without end.
+fn is_cut(value: &mut Value) -> bool {
+    if value.pieces.len() >= MAX_PIECES {
+        value.pieces.truncate(MAX_PIECES - 1);
+        value.pieces.push(too_long());
+    }
+    value.pieces.last() == Some(&too_long())
+}
+
+fn too_long() -> Piece {
+    Piece::Unknown(Unknown { why: UnknownReason::Other("longer than what is followed"), taint: Taint::default() })
 }
 
 #[cfg(test)]

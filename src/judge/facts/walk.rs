@@ -299,7 +299,7 @@ impl<'a> Walker<'a> {
     #[inline(never)]
     pub fn composed(&mut self, state: &mut State, frame: &Frame, text: &Value) {
         let mut source = Source::default();
-        for piece in &text.pieces {
+        for piece in text.pieces() {
             match piece {
                 Piece::Text(text) => source.push_text(text),
                 // What was live outside stands for names, however it is quoted inside.

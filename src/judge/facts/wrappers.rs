@@ -252,7 +252,7 @@ fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
         if index > 0 {
             line.push_text(" ");
         }
-        for piece in &word.pieces {
+        for piece in word.pieces() {
             match piece {
                 Piece::Text(text)
                     if text.contains(|c: char| c.is_whitespace() || "'\"`\\()<>|&;#$*?[!~".contains(c)) =>
@@ -271,7 +271,7 @@ fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
 fn substituted(line: &Value, value: &Value) -> Value {
     let mut result = Value::default();
     let mut replaced = false;
-    for piece in &line.pieces {
+    for piece in line.pieces() {
         let Piece::Text(text) = piece else {
             result.push_piece(piece);
             continue;
@@ -304,13 +304,15 @@ fn substituted(line: &Value, value: &Value) -> Value {
 }
 
 /// A value that is not read as code: whether it was fetched or decoded says nothing of what runs.
-fn as_data(mut value: Value) -> Value {
-    for piece in &mut value.pieces {
-        if let Piece::Unknown(unknown) = piece {
+fn as_data(value: Value) -> Value {
+    let plain = |piece| match piece {
+        Piece::Unknown(mut unknown) => {
             unknown.taint.0 &= !(Taint::FETCHED.0 | Taint::DECODED.0);
+            Piece::Unknown(unknown)
         }
-    }
-    value
+        known => known,
+    };
+    Value::of(value.into_pieces().into_iter().map(plain).collect())
 }
 
 /// How standard input is cut into arguments.
@@ -380,7 +382,7 @@ pub(super) fn quoted_words(text: &str) -> Vec<String> {
 
 /// A value with `mark` replaced by each of the added values in turn; itself where the mark does not stand in it.
 fn placed(value: &Value, mark: &str, added: &[Value]) -> Vec<Value> {
-    let stands = value.pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(mark)));
+    let stands = value.pieces().iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(mark)));
     if !stands || mark.is_empty() {
         return vec![value.clone()];
     }
@@ -388,7 +390,7 @@ fn placed(value: &Value, mark: &str, added: &[Value]) -> Vec<Value> {
         .iter()
         .map(|added| {
             let mut result = Value::default();
-            for piece in &value.pieces {
+            for piece in value.pieces() {
                 match piece {
                     Piece::Text(text) => {
                         for (index, part) in text.split(mark).enumerate() {

@@ -141,7 +141,7 @@ impl Walker<'_> {
     /// What the line wrote to a file, when it did.
     #[inline(never)]
     pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
-        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces.as_slice() {
+        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
             let [pipe] = self.pipes.as_slice() else { return None };
             return self.sinks.get(*pipe).map(|sink| sink.text.clone());
         }

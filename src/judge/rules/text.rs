@@ -21,7 +21,7 @@ thread_local! {
 
 /// Whether a value is one number that the shell works out (`$$`, `$!`, `$((…))`).
 fn is_number(value: &Value) -> bool {
-    matches!(value.pieces.as_slice(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
+    matches!(value.pieces(), [Piece::Unknown(unknown)] if matches!(unknown.why, UnknownReason::Number(_)))
 }
 
 /// Whether a value is one name that ends or goes on in a number of the line (`test_$$`): one thing, and one that the line
@@ -32,7 +32,7 @@ fn is_numbered(value: &Value) -> bool {
         Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(number) if number.plain),
         Piece::Glob(_) => false,
     };
-    value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces.iter().all(one)
+    value.leading().starts_with(|c: char| c.is_ascii_alphabetic()) && value.pieces().iter().all(one)
 }
 
 /// Whether the expression is found in the text. One that does not compile (loading checks that) counts as found:

@@ -206,7 +206,7 @@ fn expand(look: &mut Look<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>>
         return Ok(if text.is_empty() { Vec::new() } else { vec![cwd.join(text.as_ref())] });
     }
     let mut pattern = String::new();
-    for piece in &value.pieces {
+    for piece in value.pieces() {
         match piece {
             // Text is meant as it stands, whatever characters it has.
             Piece::Text(text) => {

@@ -100,7 +100,7 @@ fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
 /// Several words as a line in which each is quoted; `None` where that says the same.
 fn quoted_line(words: &[Arg]) -> Option<Value> {
     let has_blank =
-        |arg: &Arg| arg.value.pieces.iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\n']));
+        |arg: &Arg| arg.value.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\n']));
     if words.len() < 2 || !words.iter().any(has_blank) {
         return None;
     }
@@ -171,7 +171,7 @@ fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &Scan<'_>, found: &m
 /// An argument as a shell would need it written, at the end of a line.
 fn append_quoted(line: &mut Value, value: &Value) {
     line.push(Piece::Text(" ".into()));
-    for piece in &value.pieces {
+    for piece in value.pieces() {
         line.push(match piece {
             Piece::Text(text) | Piece::Glob(text) => Piece::Text(quote(text)),
             unknown @ Piece::Unknown(_) => unknown.clone(),
@@ -228,7 +228,7 @@ fn replace(wrap: &Wrap, scan: &Scan<'_>, what: &InnerText) -> Option<String> {
         let named = flag.value.as_ref().and_then(Value::known).filter(|text| !text.is_empty());
         return Some(named.map_or_else(|| "{}".to_owned(), |text| text.into_owned()));
     }
-    let braces = |value: &Value| value.pieces.iter().filter_map(Piece::as_text).any(|text| text.contains("{}"));
+    let braces = |value: &Value| value.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains("{}"));
     let stands = match what {
         InnerText::Argv(args) => args.iter().any(|arg| braces(&arg.value)),
         InnerText::Line(line, _) => braces(line),

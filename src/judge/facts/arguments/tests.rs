@@ -32,7 +32,7 @@ fn test(name: &str) -> FlagTest {
 
 fn unknown(name: &str) -> Value {
     let why = UnknownReason::Variable(name.into());
-    Value { pieces: vec![Piece::Unknown(Unknown { why, taint: Taint::default() })] }
+    Value::of(vec![Piece::Unknown(Unknown { why, taint: Taint::default() })])
 }
 
 /// Words split at blanks; `_` stands for a blank in a word, `$X` alone for an unknown word.

@@ -132,7 +132,7 @@ pub(in crate::judge::facts) fn named_in_part(state: &State, value: &Value) -> Op
         Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(_)),
         Piece::Glob(_) => false,
     };
-    let Some(text) = value.spelled().filter(|_| value.pieces.iter().all(is_number)) else { return temporary(value) };
+    let Some(text) = value.spelled().filter(|_| value.pieces().iter().all(is_number)) else { return temporary(value) };
     // A number alone may be empty after all.
     let whole = |name: &str| name.is_empty() || !name.chars().all(is_hole);
     text.split('/').all(whole).then(|| absolute(state, &text))?
@@ -140,9 +140,7 @@ pub(in crate::judge::facts) fn named_in_part(state: &State, value: &Value) -> Op
 
 /// The directory that a value with a temporary name in front comes to.
 fn temporary(value: &Value) -> Option<String> {
-    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] =
-        value.pieces.as_slice()
-    else {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] = value.pieces() else {
         return None;
     };
     if *variable && rest.is_empty() {
@@ -154,11 +152,10 @@ fn temporary(value: &Value) -> Option<String> {
 
 /// The path below the directory that stands for all that `mktemp` makes.
 pub(in crate::judge::facts) fn below_temporary(value: &Value) -> Option<String> {
-    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces.as_slice()
-    else {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces() else {
         return None;
     };
-    let rest = Value { pieces: rest.to_vec() }.spelled()?;
+    let rest = Value::of(rest.to_vec()).spelled()?;
     let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)

@@ -52,7 +52,7 @@ fn option(setting: &Value) -> Option<Value> {
         _ if rest.is_empty() => None,
         _ => {
             let mut all = Value::text(format!("{dashes}{name}="));
-            all.pieces.extend(rest.pieces);
+            rest.into_pieces().into_iter().for_each(|piece| all.push(piece));
             Some(all)
         }
     }
@@ -65,7 +65,7 @@ fn without_radix(value: &Value) -> Value {
     let mode = digits.filter(|digits| {
         matches!(digits.len(), 3 | 4)
             && digits.chars().all(|c| c.is_digit(8))
-            && matches!(value.pieces[..], [Piece::Text(_)])
+            && matches!(value.pieces()[..], [Piece::Text(_)])
     });
     mode.map_or_else(|| value.clone(), Value::text)
 }

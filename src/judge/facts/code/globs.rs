@@ -70,7 +70,7 @@ pub(super) fn globbed(pattern: &str) -> Value {
         start => start,
     };
     let why = UnknownReason::Found(Some(start.to_owned()));
-    all.pieces.push(Piece::Unknown(Unknown { why, taint: Taint::default() }));
+    all.push(Piece::Unknown(Unknown { why, taint: Taint::default() }));
     let last = rest.rsplit('/').next().unwrap_or_default();
     if !matches!(last, "" | "*" | "**" | "*.*") {
         crate::judge::facts::split::push_globs(&format!("/{last}"), &mut all);
@@ -118,7 +118,7 @@ mod tests {
                         _ => "?".to_owned(),
                     },
                 };
-                value.pieces.iter().map(text).collect()
+                value.pieces().iter().map(text).collect()
             })
             .collect();
         all.sort();

@@ -147,7 +147,7 @@ pub fn spare_own_tables(calls: &mut [Call], mut made: Vec<String>, stops: bool) 
 #[must_use]
 pub fn with_holes(code: &Value) -> Option<String> {
     let mut text = String::new();
-    for piece in &code.pieces {
+    for piece in code.pieces() {
         match piece {
             Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
             Piece::Unknown(_) => text.push(HOLE),
@@ -196,7 +196,7 @@ fn value(text: &str) -> Value {
     if !known.is_empty() {
         pieces.push(Piece::Text(known));
     }
-    Value { pieces }
+    Value::of(pieces)
 }
 
 fn unknown_piece() -> Piece {
@@ -204,7 +204,7 @@ fn unknown_piece() -> Piece {
 }
 
 fn unknown() -> Value {
-    Value { pieces: vec![unknown_piece()] }
+    Value::of(vec![unknown_piece()])
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ fn signalled(callee: &str, arguments: usize) -> Option<std::ops::Range<usize>> {
 /// Whether a value is one of the numbers that code goes through.
 fn is_counted(value: &Value) -> bool {
     value
-        .pieces
+        .pieces()
         .iter()
         .any(|piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Other(COUNTED)))
 }

@@ -130,7 +130,7 @@ fn what_a_loop_goes_through_is_known() {
     let last = walked.last().map(|call| (call.callee.clone(), call.args.clone())).unwrap();
     assert_eq!(last.0, "os.unlink");
     let found = |why: &UnknownReason| matches!(why, UnknownReason::Found(Some(start)) if start == "/");
-    assert!(matches!(last.1[0].pieces.first(), Some(Piece::Unknown(unknown)) if found(&unknown.why)), "{last:?}");
+    assert!(matches!(last.1[0].pieces().first(), Some(Piece::Unknown(unknown)) if found(&unknown.why)), "{last:?}");
     has("python", "[os.remove(f) for f in ['a', 'b']]", "os.remove(a, b)");
 }
 
@@ -167,7 +167,7 @@ fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
         let fetches = |callee: &str| callee.ends_with("urlopen");
         read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls
     };
-    let why = |value: &Value| match value.pieces.first() {
+    let why = |value: &Value| match value.pieces().first() {
         Some(Piece::Unknown(unknown)) => Some((unknown.why.clone(), unknown.taint)),
         _ => None,
     };
@@ -469,7 +469,7 @@ fn names_that_a_listing_gives_are_any_names() {
                         _ => "?".to_owned(),
                     },
                 };
-                value.pieces.iter().map(text).collect()
+                value.pieces().iter().map(text).collect()
             })
             .collect();
         assert!(shown.iter().any(|shown| shown == expected), "{expected} not in {shown:?} of {text}");

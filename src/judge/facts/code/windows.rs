@@ -70,7 +70,7 @@ pub(super) fn argument(text: &str, home: &str) -> Value {
         }
         value.push(piece);
     }
-    if !known.is_empty() || value.pieces.is_empty() {
+    if !known.is_empty() || value.pieces().is_empty() {
         value.push(Piece::Text(known));
     }
     value
@@ -120,6 +120,6 @@ mod tests {
     #[test]
     fn wildcards_stay_live() {
         let value = argument(r"C:\Users\dev\*", "/home/dev");
-        assert_eq!(value.pieces, [Piece::Text("/mnt/c/Users/dev/".into()), Piece::Glob("*".into())]);
+        assert_eq!(value.pieces(), [Piece::Text("/mnt/c/Users/dev/".into()), Piece::Glob("*".into())]);
     }
 }

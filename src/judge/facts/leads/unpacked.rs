@@ -80,7 +80,7 @@ const PACKED: [&str; 11] = [".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".lz"
 /// Whether all that is known of a text is that it came out of an archive.
 pub(in crate::judge::facts) fn is_unread(text: &Value) -> bool {
     let unread = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UNREAD);
-    !text.pieces.is_empty() && text.pieces.iter().all(unread)
+    !text.pieces().is_empty() && text.pieces().iter().all(unread)
 }
 
 impl Walker<'_> {

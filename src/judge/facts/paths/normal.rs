@@ -123,7 +123,7 @@ impl NormalPath {
     /// Of a value, relative to `cwd` when that is known. `None` for what names no path (nothing at all).
     pub fn of(value: &Value, cwd: Option<&str>, home: Option<&str>) -> Option<Self> {
         let mut reader = Reader::new(cwd, home);
-        for (index, piece) in value.pieces.iter().enumerate() {
+        for (index, piece) in value.pieces().iter().enumerate() {
             reader.piece(piece, index == 0);
         }
         reader.finish()
@@ -275,8 +275,7 @@ mod tests {
     #[test]
     fn an_unknown_beginning_is_an_unknown_place() {
         let dir = unknown(UnknownReason::Variable("DIR".into()));
-        let path =
-            NormalPath::of(&Value { pieces: vec![dir, Piece::Text("/".into()), Piece::Glob("*".into())] }, None, None);
+        let path = NormalPath::of(&Value::of(vec![dir, Piece::Text("/".into()), Piece::Glob("*".into())]), None, None);
         let path = path.unwrap();
         assert_eq!((path.start, path.everything, path.dynamic, path.globbed), (Start::Unknown, true, true, true));
     }
@@ -284,10 +283,10 @@ mod tests {
     #[test]
     fn what_mktemp_made_is_not_dynamic() {
         let made = unknown(UnknownReason::Temporary { variable: false });
-        let path = NormalPath::of(&Value { pieces: vec![made, Piece::Text("/x".into())] }, None, None).unwrap();
+        let path = NormalPath::of(&Value::of(vec![made, Piece::Text("/x".into())]), None, None).unwrap();
         assert_eq!((path.start, path.dynamic), (Start::Temporary, false));
         let path = NormalPath::of(
-            &Value { pieces: vec![unknown(UnknownReason::Temporary { variable: false }), Piece::Text("/../x".into())] },
+            &Value::of(vec![unknown(UnknownReason::Temporary { variable: false }), Piece::Text("/../x".into())]),
             None,
             None,
         );

@@ -24,7 +24,7 @@ fn variable(name: &str) -> Piece {
 
 fn found(start: &str) -> Value {
     let why = UnknownReason::Found(Some(start.into()));
-    Value { pieces: vec![Piece::Unknown(Unknown { why, taint: Taint::default() })] }
+    Value::of(vec![Piece::Unknown(Unknown { why, taint: Taint::default() })])
 }
 
 /// Text in which `*` and `?` are live, and `$` stands for an unknown variable.
@@ -212,7 +212,7 @@ fn a_number_in_a_name_stays_in_its_directory_and_alone_it_may_be_no_name() {
             taint: Taint::default(),
         };
         let pieces = vec![Piece::Text(before.into()), Piece::Unknown(number), Piece::Text(after.into())];
-        classes(&Value { pieces })
+        classes(&Value::of(pieces))
     };
     let name = numbered("/tmp/x-", ".md");
     assert!(name.has(PathClass::Temp) && !name.has(PathClass::Dynamic));

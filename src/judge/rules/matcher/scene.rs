@@ -345,7 +345,7 @@ impl<'a> Seen<'a> {
 #[must_use]
 pub fn shown(value: &Value) -> String {
     let mut text = String::new();
-    for piece in &value.pieces {
+    for piece in value.pieces() {
         match piece {
             Piece::Text(known) | Piece::Glob(known) => text.push_str(known),
             Piece::Unknown(unknown) => match &unknown.why {

@@ -305,7 +305,7 @@ fn what_a_substitution_took_is_shown_where_it_is_printed_again() {
     let secret = Piece::Unknown(Unknown { why: UnknownReason::CommandOutput, taint: Taint::SECRET });
     let shown = |printer: &str| {
         let taken = Act { output: Output::Captured, taint: Taint::SECRET, ..zap(&[]) };
-        let printed = Act { args: vec![Value { pieces: vec![secret.clone()] }], ..program(printer, &[]) };
+        let printed = Act { args: vec![Value::of(vec![secret.clone()])], ..program(printer, &[]) };
         let findings = found(&catalog(&[("one", &with("shown = true"))]), &line(vec![taken, printed]));
         findings.iter().any(|finding| finding.act == Some(0))
     };
@@ -346,7 +346,7 @@ fn input_and_arguments_carry_taint() {
     assert!(!matches(&with("input = [\"fetched\"]"), fed(Taint::SECRET)));
     assert!(matches(&with("input = [\"pipe\"]"), fed(Taint::default())));
     let secret = Piece::Unknown(Unknown { why: UnknownReason::CommandOutput, taint: Taint::SECRET });
-    let tainted = Act { args: vec![Value { pieces: vec![secret] }], ..zap(&[]) };
+    let tainted = Act { args: vec![Value::of(vec![secret])], ..zap(&[]) };
     assert!(matches(&with("tainted = [\"secret\"]"), vec![tainted.clone()]));
     assert!(!matches(&with("tainted = [\"fetched\"]"), vec![tainted]));
 }
