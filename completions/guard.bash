@@ -97,6 +97,9 @@ _guard() {
             guard,stats)
                 cmd="guard__subcmd__stats"
                 ;;
+            guard,status)
+                cmd="guard__subcmd__status"
+                ;;
             guard,trust)
                 cmd="guard__subcmd__trust"
                 ;;
@@ -277,6 +280,9 @@ _guard() {
             guard__subcmd__help,stats)
                 cmd="guard__subcmd__help__subcmd__stats"
                 ;;
+            guard__subcmd__help,status)
+                cmd="guard__subcmd__help__subcmd__status"
+                ;;
             guard__subcmd__help,trust)
                 cmd="guard__subcmd__help__subcmd__trust"
                 ;;
@@ -443,7 +449,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1083,7 +1089,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1769,6 +1775,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__stats)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2531,6 +2551,20 @@ _guard() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__status)
+            opts="-h --json --prompt --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

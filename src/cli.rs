@@ -13,7 +13,7 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, completions, config, doctor, explain, export, hook, init, install, learn, line,
-    log, man, patterns, pending, replay, serve, session, simulate, stats, trust, verify, wait,
+    log, man, patterns, pending, replay, serve, session, simulate, stats, status, trust, verify, wait,
 };
 
 mod slip;
@@ -106,6 +106,8 @@ pub enum Verb {
     Learn(learn::LearnArgs),
     /// Wait for the answer to a request: exit 0 approved, 126 refused, 75 not answered yet
     Wait(wait::WaitArgs),
+    /// Show how it stands: the policy, who asks guard, what waits, what is granted, what was refused
+    Status(status::StatusArgs),
     /// Show how much is asked, how it is answered, and how fast
     Stats(stats::StatsArgs),
     /// Decide again what is in the record, under another policy: how much more or less would be asked

@@ -15,8 +15,8 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, hook, init, install,
-    learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, trust, verify,
-    wait,
+    learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, status, trust,
+    verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -85,6 +85,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Deny(args) => answer::deny(args).map_err(|error| error.to_string()),
         Verb::Session(args) => unless_unread(session::run(args)).map_err(|error| error.to_string()),
         Verb::Review => review::run().map_err(|error| error.to_string()),
+        Verb::Status(args) => status::run(args).map_err(|error| error.to_string()),
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
         Verb::Simulate(args) => simulate::run(args).map_err(|error| error.to_string()),
         Verb::Export(args) => export::run(args).map_err(|error| error.to_string()),

@@ -76,6 +76,8 @@ mod showing;
 mod simulating;
 #[path = "promises/slips.rs"]
 mod slips;
+#[path = "promises/status.rs"]
+mod status;
 #[path = "promises/syntax/mod.rs"]
 mod syntax;
 #[path = "promises/telling.rs"]

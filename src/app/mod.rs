@@ -38,6 +38,7 @@ pub mod settle;
 pub mod shell;
 pub mod simulate;
 pub mod stats;
+pub mod status;
 pub mod trust;
 pub mod verify;
 pub mod wait;

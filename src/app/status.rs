@@ -1,0 +1,234 @@
+//! `guard status`: how it stands, on one screen: the policy, who asks guard, what waits, what is granted, what was refused.
+//!
+//! Nothing is tried here: whether a door holds is `guard doctor`'s to find out. What may not enter: changing anything.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use clap::Args;
+use jiff::{Timestamp, Zoned};
+use serde::Serialize;
+
+use super::failure::{Failure, unless_unread};
+use super::install::change::{State as Wired, Wiring};
+use super::install::file;
+use super::install::hosts::{HOSTS, Host};
+use super::install::places::Places;
+use super::pending::collapsed;
+use super::road::Road;
+use super::{exit, moment};
+use crate::config::Layer;
+use crate::judge::invocation::Origin;
+use crate::judge::policy::{Mode, Policy, Preset};
+use crate::store::queue::State;
+use crate::store::{Filter, Store};
+use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::visible;
+
+/// The arguments of `guard status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "prompt")]
+    json: bool,
+    /// Print a few characters for a shell's prompt: nothing, or how many commands wait
+    #[arg(long)]
+    prompt: bool,
+}
+
+/// How it stands.
+#[derive(Debug, Serialize)]
+struct Status {
+    mode: &'static str,
+    preset: &'static str,
+    threshold_cli: f64,
+    threshold_agent: f64,
+    /// The configuration files that were read.
+    files: Vec<String>,
+    /// What is wrong with the configuration: until it is put right, more is asked about.
+    problems: Vec<String>,
+    /// Agents whose configuration names guard.
+    agents: Vec<&'static str>,
+    /// Agents that are here and do not ask guard.
+    without: Vec<&'static str>,
+    /// Shells whose start-up file loads guard, with that file.
+    shells: Vec<(&'static str, String)>,
+    waiting: usize,
+    grants: usize,
+    trusted_folders: Vec<String>,
+    /// The rows of the record; `None` where there is none yet.
+    rows: Option<i64>,
+    refused: Vec<Refused>,
+}
+
+/// A command that was refused lately.
+#[derive(Debug, Serialize)]
+struct Refused {
+    row: i64,
+    time: Timestamp,
+    command: String,
+}
+
+/// Refusals that are named.
+const MOST: u32 = 3;
+
+/// The start-up files in which a shell loads guard.
+const START_UP: [(&str, &str); 3] = [("bash", ".bashrc"), ("zsh", ".zshrc"), ("fish", ".config/fish/config.fish")];
+
+/// Shows how it stands, and returns the exit code.
+///
+/// # Errors
+/// There is no one to ask for, the record cannot be read, or standard output cannot be written.
+pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
+    unless_unread(show(args))
+}
+
+fn show(args: &StatusArgs) -> Result<u8, Failure> {
+    let mut out = io::stdout().lock();
+    if args.prompt {
+        match waiting()? {
+            0 => {}
+            1 => writeln!(out, "1 waits")?,
+            many => writeln!(out, "{many} wait")?,
+        }
+        return Ok(exit::ALLOW);
+    }
+    let status = status(&Road::open()?)?;
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&status).map_err(io::Error::from)?)?;
+    } else {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), out.is_terminal());
+        out.write_all(style::render(&lines(&status, &Zoned::now()), &look).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}
+
+/// The commands that wait, the same command of the same caller being one.
+fn waiting() -> Result<usize, Failure> {
+    // A queue that nobody filed anything in need not be made to be looked at.
+    let Some(queue) = super::road::requests()? else { return Ok(0) };
+    let mut all = queue.list(Timestamp::now())?;
+    all.retain(|pending| pending.state == State::Waiting);
+    Ok(collapsed(&all).len())
+}
+
+fn status(road: &Road) -> Result<Status, Failure> {
+    let problems = road.problems();
+    let Policy { mode, preset, thresholds, trusted_folders, .. } = road.policy();
+    let places = Places::of(&road.caller).map_err(Failure::Said)?;
+    let (agents, without): (Vec<&Host>, Vec<&Host>) =
+        HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
+    let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();
+    let shells = START_UP.iter().filter_map(|(shell, name)| {
+        let path = places.home().join(name);
+        let text = std::fs::read_to_string(&path).ok()?;
+        let loads =
+            text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(&format!("init {shell}")));
+        loads.then(|| (*shell, path.display().to_string()))
+    });
+    let store = road.existing()?;
+    let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
+    Ok(Status {
+        mode: match mode {
+            Mode::Manual => "manual",
+            Mode::Off => "off",
+        },
+        preset: match preset {
+            Preset::Relaxed => "relaxed",
+            Preset::Balanced => "balanced",
+            Preset::Strict => "strict",
+            Preset::Paranoid => "paranoid",
+        },
+        threshold_cli: thresholds.of(Origin::Cli).as_f64(),
+        threshold_agent: thresholds.of(Origin::Agent).as_f64(),
+        files: road.config().places.iter().filter(read).map(|place| place.file.display().to_string()).collect(),
+        problems,
+        agents: names(agents),
+        without: names(without),
+        shells: shells.collect(),
+        waiting: waiting()?,
+        grants: granted(road, store.as_ref())?,
+        trusted_folders: trusted_folders.clone(),
+        rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
+        refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
+    })
+}
+
+/// Whether an agent's configuration names guard.
+fn asks(places: &Places<'_>, host: &'static Host) -> bool {
+    let guard = places.guard().unwrap_or_default();
+    let wiring = Wiring { host, guard: &guard, major: None };
+    [false, true].into_iter().flat_map(|project| places.files(host, project)).any(|(path, wire)| {
+        let text = file::read(&path).ok().flatten();
+        wiring.state(wire, text.as_deref()).is_ok_and(|state| state != Wired::Absent)
+    })
+}
+
+/// The grants in force, those of the configuration among them.
+fn granted(road: &Road, store: Option<&Store>) -> Result<usize, Failure> {
+    let stored = store.map_or_else(|| Ok(Vec::new()), |store| store.grants(Timestamp::now()))?;
+    Ok(stored.iter().filter(|listed| listed.ended.is_none()).count() + road.config().grants.len())
+}
+
+/// The commands that were refused last, the newest first.
+fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
+    let filter = Filter { decision: Some("deny".to_owned()), limit: Some(MOST), ..Filter::default() };
+    let mut all = Vec::new();
+    for row in store.find(&filter)?.into_iter().rev() {
+        let entry = store.entry(row)?;
+        if let Some(command) = entry.command {
+            all.push(Refused { row, time: entry.time, command });
+        }
+    }
+    Ok(all)
+}
+
+fn lines(status: &Status, now: &Zoned) -> Vec<Line> {
+    let mut all = Vec::new();
+    let mut say = |what: &str, style: Style, text: String| {
+        all.push(Line::of(Style::Strong, format!("{what:10}")).with(style, visible::text(&text)));
+    };
+    let asked = format!(
+        "{}, mode {}: asked from {:.1} at your own terminal, from {:.1} by agents",
+        status.preset, status.mode, status.threshold_cli, status.threshold_agent
+    );
+    say("policy", if status.mode == "off" { Style::Danger } else { Style::Plain }, asked);
+    match status.files.as_slice() {
+        [] => say("", Style::Dim, "no configuration file: the defaults hold (guard config init)".to_owned()),
+        files => say("", Style::Dim, files.join(", ")),
+    }
+    for problem in &status.problems {
+        say("", Style::Danger, problem.clone());
+    }
+    let none = |names: &[&str], none: &str| if names.is_empty() { none.to_owned() } else { names.join(", ") };
+    say("agents", Style::Plain, none(&status.agents, "none asks guard (guard install AGENT)"));
+    if !status.without.is_empty() {
+        say("", Style::Dim, format!("here, and not asking guard: {}", status.without.join(", ")));
+    }
+    let shells: Vec<&str> = status.shells.iter().map(|(shell, _)| *shell).collect();
+    say("shells", Style::Plain, none(&shells, "none loads guard (guard init bash)"));
+    match status.waiting {
+        0 => say("waiting", Style::Plain, "nothing".to_owned()),
+        1 => say("waiting", Style::Danger, "1 command: guard review".to_owned()),
+        many => say("waiting", Style::Danger, format!("{many} commands: guard review")),
+    }
+    match status.grants {
+        0 => say("grants", Style::Plain, "none".to_owned()),
+        many => say("grants", Style::Plain, format!("{many} in force: guard allow list")),
+    }
+    if !status.trusted_folders.is_empty() {
+        say("trusted", Style::Plain, status.trusted_folders.join(", "));
+    }
+    match status.rows {
+        None => say("record", Style::Plain, "nothing is written yet".to_owned()),
+        Some(1) => say("record", Style::Plain, "1 row".to_owned()),
+        Some(rows) => say("record", Style::Plain, format!("{rows} rows: guard log")),
+    }
+    for (at, one) in status.refused.iter().enumerate() {
+        let what = if at == 0 { "refused" } else { "" };
+        let command = one.command.lines().next().unwrap_or_default();
+        let command: String = command.chars().take(60).collect();
+        say(what, Style::Plain, format!("{}  {command}", moment::shown(one.time, now.time_zone())));
+    }
+    all
+}

@@ -1,0 +1,55 @@
+//! `guard status` says how it stands, and what to do about it.
+
+use serde_json::{Value, json};
+
+use crate::harness::home::Home;
+
+fn status(home: &Home) -> Value {
+    serde_json::from_str(&home.prints(&["status", "--json"], 0)).unwrap()
+}
+
+#[test]
+fn a_new_account_is_told_what_is_not_set_up() {
+    let home = Home::new();
+    let said = home.prints(&["status"], 0);
+    for line in [
+        "policy    balanced, mode manual: asked from 3.0 at your own terminal, from 2.0 by agents",
+        "no configuration file: the defaults hold (guard config init)",
+        "agents    none asks guard (guard install AGENT)",
+        "shells    none loads guard (guard init bash)",
+        "waiting   nothing",
+        "record    nothing is written yet",
+    ] {
+        assert!(said.contains(line), "{line}\n{said}");
+    }
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "");
+}
+
+#[test]
+fn what_is_set_up_waits_or_was_refused_is_named() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.claude")).unwrap();
+    assert_eq!(status(&home)["without"], json!(["claude"]));
+    home.prints(&["install", "claude", "--yes"], 0);
+    std::fs::write(home.path("home/.bashrc"), "# eval \"$(guard init zsh)\"\neval \"$(guard init bash)\"\n").unwrap();
+    assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
+    let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "main"]);
+    assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    let found = status(&home);
+    assert_eq!((&found["agents"], &found["without"]), (&json!(["claude"]), &json!([])));
+    assert_eq!(found["shells"][0][0], "bash");
+    assert_eq!((&found["waiting"], found["shells"].as_array().unwrap().len()), (&json!(1), 1));
+    assert_eq!(found["refused"][0]["command"], "git push --force origin main");
+    let said = home.prints(&["status"], 0);
+    assert!(said.contains("waiting   1 command: guard review"), "{said}");
+    assert_eq!(home.prints(&["status", "--prompt"], 0), "1 waits\n");
+}
+
+#[test]
+fn a_broken_configuration_is_named() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"sometimes\"\n").unwrap();
+    let said = home.prints(&["status"], 0);
+    assert!(said.contains("config.toml:1: mode: expected"), "{said}");
+}
