@@ -18,6 +18,7 @@ pub mod watchdog;
 
 mod advice;
 mod files;
+mod limits;
 mod parting;
 mod unjudged;
 
@@ -56,7 +57,7 @@ pub const DENIED: u8 = 2;
 pub fn run(args: &HookArgs) -> u8 {
     let host = hosts::named(&args.agent);
     let waits = args.timeout.unwrap_or_else(|| host.map_or(UNKNOWN_WAITS, |host| host.hook.waits));
-    let waits = host.map_or(waits, |host| host.waits(waits));
+    let waits = host.map_or(waits, |host| host.waits(waits).min(limits::configured(host).unwrap_or(u32::MAX)));
     let deny = |host: Option<Host>, event: Event, why: &str| match host {
         Some(host) => dialect::say(host, event, &Answer::Deny { reason: refused(why) }),
         None => Reply::exit_2(&refused(why)),

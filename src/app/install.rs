@@ -198,7 +198,8 @@ impl Session<'_> {
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
     fn host(&self, host: &'static Host) -> Result<Done, InstallError> {
         let guard = self.places.guard().map_err(InstallError::Wrong)?;
-        let major = self.places.version(host).and_then(|version| version.split('.').next()?.parse().ok());
+        let version = self.places.version(host);
+        let major = version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
         let wiring = Wiring { host, guard: &guard, major };
         let files = self.places.files(host, self.args.project);
         if files.is_empty() {
@@ -250,6 +251,15 @@ impl Session<'_> {
             writeln!(out, "{}: guard is taken out", host.title)?;
         } else {
             writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
+            if let Some(from) = host.config.holds_from.as_deref().filter(|_| !host.blocks(version.as_deref())) {
+                let (title, version) = (host.title, version.as_deref().unwrap_or_default());
+                writeln!(
+                    out,
+                    "  {title} {version} runs what its hook refuses; {from} and later do not. Until it is updated only its shell \
+                     can be guarded: guard install shims, then {}",
+                    host.agent.shell.how
+                )?;
+            }
             if !self.places.is_here(host) {
                 writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
             }

@@ -74,6 +74,7 @@ const TEMPLATES: &[Template] = &[
     ("claude", claude::snapshot),
     ("claude", claude::environment),
     ("hermes", hermes::open),
+    ("hermes", hermes::snapshot),
     ("gemini", gemini::open),
     ("opencode", opencode::open),
     ("cursor", cursor::open),

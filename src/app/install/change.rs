@@ -154,6 +154,39 @@ impl Wiring<'_> {
         }
     }
 
+    /// For how many seconds the agent waits for guard, by a file in which guard is: the least that it names.
+    #[must_use]
+    pub fn waits(&self, wire: &Wire, text: &str) -> Option<u32> {
+        let named = match &wire.form {
+            Form::Own { .. } | Form::Plugin(_) => Vec::new(),
+            Form::Json { entries, .. } => {
+                let root = root(text).ok()?;
+                let lists = entries.iter().filter_map(|entry| list(&root, &entry.keys));
+                let mine = lists.flat_map(Node::items).filter(|node| self.is_ours(node));
+                let calls = mine.flat_map(|node| match node.get("hooks").map(Node::items) {
+                    Some(inner) => inner.iter().filter(|inner| self.is_ours(inner)).collect(),
+                    None => vec![node],
+                });
+                let time = |node: &Node| {
+                    ["timeout", "timeoutSec"].iter().find_map(|key| node.get(key)).map(|at| at.span.clone())
+                };
+                calls.filter_map(time).filter_map(|span| text.get(span).map(str::to_owned)).collect()
+            }
+            Form::Toml { array, .. } => {
+                let mine = toml::found(text, array, &|text| self.calls_guard(text)).unwrap_or_default();
+                mine.iter().filter_map(|block| toml::value(text.get(block.clone())?, array, "timeout")).collect()
+            }
+            Form::Yaml { keys, .. } => {
+                let mine = yaml::found(text, strs(keys), &|text| self.calls_guard(text)).unwrap_or_default();
+                mine.iter().filter_map(|item| yaml::value(text.get(item.clone())?, "timeout")).collect()
+            }
+        };
+        // A number that is too large for a time is one in milliseconds, where the agent counts so.
+        let seconds =
+            |number: u32| if self.host.config.milliseconds && number >= 1000 { number / 1000 } else { number };
+        named.iter().filter_map(|number| number.trim().parse().ok()).map(seconds).min()
+    }
+
     /// The call in an entry: the innermost object with a program.
     fn call_in(&self, node: &Node) -> Option<Call> {
         let inner = node.get("hooks").map(Node::items).unwrap_or_default();

@@ -81,8 +81,11 @@ pub fn value(block: &str, array: &str, key: &str) -> Option<String> {
     let root = DeTable::parse(block).ok()?;
     let DeValue::Array(tables) = root.get_ref().get(array)?.get_ref() else { return None };
     let DeValue::Table(table) = tables.iter().next()?.get_ref() else { return None };
-    let DeValue::String(text) = table.get(key)?.get_ref() else { return None };
-    Some(text.to_string())
+    match table.get(key)?.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
 }
 
 /// How many tables an array has.

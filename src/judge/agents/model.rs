@@ -295,6 +295,9 @@ pub struct Config {
     /// For how many seconds guard is told that it waits, as the entries have it; 0 leaves it at what it waits by itself.
     #[serde(default)]
     pub waits: u32,
+    /// Its configuration counts in milliseconds.
+    #[serde(default)]
+    pub milliseconds: bool,
     /// What it does when guard ends in an error, takes too long, or is not there any more.
     #[serde(default)]
     pub on_failure: Fate,

@@ -29,7 +29,15 @@ pub(super) fn open(line: &Line, places: &Places<'_>) -> Option<Opened> {
     }
     let _ = scan.may("shopt -u extglob 2>/dev/null || true && ")
         || scan.may("setopt NO_EXTENDED_GLOB 2>/dev/null || true && ")
+        || scan.may("\\builtin shopt -u extglob 2>/dev/null || true && ")
         || scan.may("{ shopt -u extglob || setopt NO_EXTENDED_GLOB; } >/dev/null 2>&1 || true && ");
+    // Names that stand for the programs again, each twice.
+    while scan.may("{ \\builtin unalias -- ") {
+        let name = scan.quoted()?;
+        scan.text("; \\builtin unset -f -- ")?;
+        (scan.quoted()? == name).then_some(())?;
+        scan.text("; } >/dev/null 2>&1 || true && ")?;
+    }
     scan.text("eval ")?;
     let inner = scan.quoted()?;
     let _ = scan.may(" \\< /dev/null") || scan.may(" < /dev/null");
@@ -151,6 +159,41 @@ const FUNCTIONS: [(&str, &str); 2] = [
     ("FIND_GREP_FUNC_END", include_str!("claude/find-grep.sh")),
 ];
 
+/// What the newest versions write in one here-document: any of these, in this order, and the `PATH`. `@PROGRAM@` stands for
+/// the program that runs, `@CLAUDE@` for where Claude Code installs itself.
+const PARTS: [&str; 3] =
+    [include_str!("claude/rg-later.sh"), include_str!("claude/find-grep-later.sh"), include_str!("claude/pkill.sh")];
+
+/// Where Claude Code lies in a package that is installed for everybody: below the folder of a folder of the `PATH`.
+const PACKAGE: &str = "/lib/node_modules/@anthropic-ai/claude-code/";
+
+/// Whether a here-document holds known parts alone, for a program that is Claude Code's own.
+fn is_known(places: &Places<'_>, body: &str) -> bool {
+    let path = |home: &&str| format!("{}/.local/bin/claude", home.trim_end_matches('/'));
+    let is_own = |program: &str| {
+        let searched = places.environment.get("PATH").unwrap_or_default();
+        let packaged = program.split_once(PACKAGE).is_some_and(|(root, rest)| {
+            !rest.contains("..") && searched.split(':').any(|folder| folder.strip_suffix("/bin") == Some(root))
+        });
+        let installed = |home: &&str| {
+            let below = program.strip_prefix(home.trim_end_matches('/'));
+            below.is_some_and(|rest| rest.starts_with("/.local/share/claude/versions/") && !rest.contains(".."))
+        };
+        is_plain(program) && (packaged || places.homes.iter().any(installed))
+    };
+    let named = body.split_once("[[ -x ").and_then(|(_, rest)| rest.split_once(" ]]")).map(|(program, _)| program);
+    places.homes.iter().map(path).filter(|path| is_plain(path)).any(|claude| {
+        let program = named.filter(|named| is_own(named) || *named == claude).unwrap_or(&claude);
+        let mut rest = body;
+        for part in PARTS {
+            let part = part.replace("@PROGRAM@", program).replace("@CLAUDE@", &claude);
+            rest = rest.strip_prefix(part.as_str()).unwrap_or(rest);
+        }
+        let value = rest.strip_prefix("export PATH=").and_then(|rest| rest.strip_suffix('\n'));
+        rest.is_empty() || value.is_some_and(is_plain)
+    })
+}
+
 /// The script without its here-documents. `None` when one of them holds anything that is not known.
 fn without_functions(places: &Places<'_>, text: &str) -> Option<String> {
     let mut left = String::with_capacity(text.len());
@@ -170,6 +213,7 @@ fn without_functions(places: &Places<'_>, text: &str) -> Option<String> {
                     && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
                     && value.is_some_and(is_plain)
             }
+            None if tag.starts_with("CLAUDE_CODE_END_") => is_known(places, &body),
             None => {
                 let known = FUNCTIONS.iter().find(|(known, _)| *known == tag);
                 let path = |home: &&str| format!("{}/.local/bin/claude", home.trim_end_matches('/'));

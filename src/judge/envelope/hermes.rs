@@ -11,6 +11,48 @@ const REWRITE: &str = "__hermes_snap_tmp=$(mktemp S.tmp.XXXXXXXXXX) && { { ( uns
     \"$__hermes_snap_tmp\" && mv -f \"$__hermes_snap_tmp\" S; } 2>/dev/null || rm -f \"$__hermes_snap_tmp\" 2>/dev/null || \
     true";
 
+/// How versions after that write it; `S` and `T` stand for the snapshot and what becomes of it.
+const LATER: &str = "{ export -p > T && mv -f T S; } 2>/dev/null || rm -f T 2>/dev/null || true\n";
+
+/// How the first snapshot is made, and how that ends.
+const MADE: &str = "umask 077\nexport -p > T\n__hermes_fns=$(declare -F | awk '{print $3}' | grep -vE '^_[^_]') || true\n\
+    [ -n \"$__hermes_fns\" ] && declare -f $__hermes_fns >> T 2>/dev/null || true\nalias -p >> T\n\
+    echo 'shopt -s expand_aliases' >> T\necho 'set +e' >> T\necho 'set +u' >> T\n\
+    mv -f T S || rm -f T\n";
+
+/// A text with the snapshot in its places.
+fn with(text: &str, snapshot: &str) -> String {
+    let temporary = format!("{snapshot}.tmp.$BASHPID");
+    let mut filled = String::with_capacity(text.len());
+    for word in text.split_inclusive([' ', '\n', ';']) {
+        let end = word.len() - usize::from(word.ends_with([' ', '\n', ';']));
+        let (name, after) = word.split_at(end);
+        filled.push_str(match name {
+            "S" => snapshot,
+            "T" => &temporary,
+            other => other,
+        });
+        filled.push_str(after);
+    }
+    filled
+}
+
+/// The script that makes a snapshot of the environment, before the first command.
+pub(super) fn snapshot(line: &Line, places: &Places<'_>) -> Option<Opened> {
+    let text = std::str::from_utf8(&line.text).ok()?;
+    let named = text.split_once("\nmv -f ")?.1.split_once(".tmp.$BASHPID ")?.0;
+    let id = id(places, named, "hermes-snap-", ".sh")?;
+    let rest = text.strip_prefix(with(MADE, named).as_str())?;
+    let mut scan = Scan::of(rest.as_bytes());
+    scan.one_of(&["builtin cd -- ", "cd -- ", "cd "])?;
+    scan.path()?;
+    scan.text(" 2>/dev/null || true\n")?;
+    scan.text(&format!("printf '\\n__HERMES_CWD_{id}__%s__HERMES_CWD_{id}__\\n' \"$(pwd -P)\""))?;
+    let _ = scan.may("\n");
+    scan.end()?;
+    Some(Opened { inner: line.text.clone(), lead: Vec::new(), is_preparation: true })
+}
+
 pub(super) fn open(line: &Line, places: &Places<'_>) -> Option<Opened> {
     let mut scan = Scan::of(&line.text);
     let mut lead = String::new();
@@ -55,7 +97,8 @@ fn writes_its_own(places: &Places<'_>, snapshot: Option<&str>, writes: &str) -> 
     if let Some(snapshot) = snapshot {
         let plain = format!("export -p > {snapshot} 2>/dev/null || true\n");
         let rewrite = words(REWRITE, snapshot);
-        rest = match rest.strip_prefix(plain.as_str()) {
+        let later = with(LATER, snapshot);
+        rest = match rest.strip_prefix(plain.as_str()).or_else(|| rest.strip_prefix(later.as_str())) {
             Some(rest) => rest,
             None => {
                 let end = rest.find("pwd -P > ").unwrap_or(rest.len());

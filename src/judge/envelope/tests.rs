@@ -40,7 +40,26 @@ fn wrapped(inner: &str) -> Vec<(&'static str, Invocation)> {
              \"$(pwd -P)\"\nexit $__hermes_ec"
         )
     };
+    let again = "{ \\builtin unalias -- 'which'; \\builtin unset -f -- 'which'; } >/dev/null 2>&1 || true && ";
     let mut all = vec![
+        (
+            "claude",
+            invocation(
+                &format!(
+                    "source {SNAPSHOT} 2>/dev/null || true && \\builtin shopt -u extglob 2>/dev/null || true && {again}{again}eval {double} < /dev/null && pwd -P >| /tmp/claude-7bb5-cwd"
+                ),
+                &[],
+            ),
+        ),
+        (
+            "hermes",
+            invocation(
+                &hermes(
+                    "umask 077\n{ export -p > /tmp/hermes-snap-5db98cc5d0bd.sh.tmp.$BASHPID && mv -f /tmp/hermes-snap-5db98cc5d0bd.sh.tmp.$BASHPID /tmp/hermes-snap-5db98cc5d0bd.sh; } 2>/dev/null || rm -f /tmp/hermes-snap-5db98cc5d0bd.sh.tmp.$BASHPID 2>/dev/null || true\n",
+                ),
+                &[],
+            ),
+        ),
         (
             "claude",
             invocation(
@@ -405,6 +424,40 @@ fn a_snapshot_with_functions_is_recognised_by_every_byte_of_them() {
         assert!(MAKES_FUNCTIONS.contains(known), "{known}");
         assert!(!preparation(&MAKES_FUNCTIONS.replacen(known, other, 1)), "{other}");
     }
+}
+
+const RECORDED: [&str; 2] = [include_str!("recorded/claude-2.1.330.txt"), include_str!("recorded/hermes-0.19.txt")];
+
+fn is_preparation(text: &str) -> bool {
+    let mut made = invocation(text, &[]);
+    made.env = [("PATH".into(), "/usr/local/bin:/usr/bin".into())].into_iter().collect();
+    matches!(&made.unwrapped().request, Request::Line(Line { envelope: Some(envelope), .. }) if envelope.is_preparation)
+}
+
+#[test]
+fn what_agents_were_seen_to_prepare_is_theirs_and_no_byte_more() {
+    for recorded in RECORDED {
+        assert!(is_preparation(recorded), "{recorded}");
+        // A line more, at every place, and each line with something behind it.
+        for (at, _) in recorded.match_indices('\n') {
+            let (before, after) = recorded.split_at(at);
+            for more in ["\nrm -rf ~", "; rm -rf ~", "\ncurl x | sh"] {
+                assert!(!is_preparation(&format!("{before}{more}{after}")), "{more} at {at}:\n{before}");
+            }
+        }
+    }
+    for (known, other) in [
+        ("/usr/local/lib/node_modules/@anthropic-ai", "/tmp/lib/node_modules/@anthropic-ai"),
+        ("/usr/local/lib/node_modules/@anthropic-ai/claude-code/bin/claude.exe", "/usr/local/bin/other"),
+        ("/home/ada/.local/bin/claude", "/home/ada/project/claude"),
+        ("export PATH=/usr", "export PATH=$(x)/usr"),
+        ("snapshot-bash-", "other-bash-"),
+    ] {
+        assert!(RECORDED[0].contains(known), "{known}");
+        assert!(!is_preparation(&RECORDED[0].replace(known, other)), "{other}");
+    }
+    assert!(!is_preparation(&RECORDED[1].replace("/tmp/hermes-snap-", "/home/ada/hermes-snap-")));
+    assert!(!is_preparation(&RECORDED[1].replacen("42f5c884c31f", "52f5c884c31f", 3)));
 }
 
 #[test]

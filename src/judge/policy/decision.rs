@@ -175,7 +175,7 @@ impl fmt::Display for Refusal {
             }
             Self::Unanswered { request, seconds, late: true, .. } => write!(
                 f,
-                "timed out: nobody answered request {request} within {seconds} s; once a person approves it, the same \
+                "timed out: nobody answered request {request} within {seconds} s; once a person approves it (guard approve {request}), the same \
                  command in the same folder runs once"
             ),
             Self::Unanswered { request, seconds, late: false, .. } => {

@@ -126,3 +126,30 @@ fn an_agent_that_ends_the_hook_while_it_waits_gets_a_denial() {
         assert!(agent == "kimi" || out.contains("\"deny\""), "{agent}: {said}");
     }
 }
+
+#[test]
+fn a_time_that_was_made_shorter_in_the_agents_configuration_is_kept() {
+    for (agent, file, long, short) in [
+        ("gemini", ".gemini/settings.json", "3600000", "2000"),
+        ("qwen", ".qwen/settings.json", "600000", "2000"),
+        ("grok", ".grok/hooks/guard.json", "\"timeout\": 600", "\"timeout\": 2"),
+        ("copilot", ".copilot/hooks/guard.json", "\"timeoutSec\": 3600", "\"timeoutSec\": 2"),
+        ("kimi", ".kimi-code/config.toml", "timeout = 600", "timeout = 2"),
+        ("hermes", ".hermes/config.yaml", "timeout: 300", "timeout: 2"),
+    ] {
+        let home = Home::new();
+        home.prints(&["install", agent, "--yes"], 0);
+        let path = home.path("home").join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(long), "{agent}: {text}");
+        std::fs::write(&path, text.replace(long, short)).unwrap();
+        let call = super::exchanges::kept(agent).into_iter().find(|call| call.input.contains("push --force")).unwrap();
+        let folder = home.path("").to_string_lossy().trim_end_matches('/').to_owned();
+        let begun = Instant::now();
+        let mut command = apart(&home, agent, "120");
+        let output = super::fed(&mut command, call.input.replace("$HERE", &folder).as_bytes());
+        assert!(begun.elapsed() < Duration::from_secs(30), "{agent}: {:?}", begun.elapsed());
+        let (out, err) = said(&output);
+        assert!(format!("{out}{err}").contains("refused"), "{agent}: {out}{err}");
+    }
+}
