@@ -18,6 +18,7 @@ use crate::config::approvers::{self, Enrolled};
 use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::{Grant, Rejudged};
+use crate::judge::facts::lookup::Named;
 use crate::judge::facts::question::{Answers, Question};
 use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::policy::{Decision, Policy, Standing, decide};
@@ -290,6 +291,17 @@ pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -
         }
         judgment = judge(invocation, catalog, policy, &answers);
     }
+    // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
+    if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {
+        let world = world.get_or_insert_with(|| World::new(invocation));
+        let mut found = Answers::none();
+        for Named { name, dirs } in &judgment.facts.programs {
+            let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
+            let answer = world.answer(&question);
+            found.insert(question, answer);
+        }
+        judgment.bind(&found);
+    }
     judgment
 }
 
@@ -299,8 +311,12 @@ pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -
 pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<String> {
     let mut world = None;
     judgment.rests_on.keys().find_map(|question| {
-        let Question::File(path) = question else { return None };
+        let what = match question {
+            Question::File(path) => format!("the content of {path}"),
+            Question::Resolve { name, .. } => format!("the program that {name} leads to"),
+            _ => return None,
+        };
         let now = world.get_or_insert_with(|| World::new(invocation)).answer(question);
-        (!judgment.rests_on(question, &now)).then(|| format!("the content of {path}"))
+        (!judgment.rests_on(question, &now)).then_some(what)
     })
 }

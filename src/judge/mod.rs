@@ -110,6 +110,11 @@ impl Judgment {
         self.rests_on.get(question).is_some_and(|judged| *judged == binding(answer))
     }
 
+    /// Binds an approval of it to these answers too, on which it does not rest otherwise.
+    pub fn bind(&mut self, answers: &Answers) {
+        self.rests_on.extend(rests_on(answers));
+    }
+
     /// In what `fresh` differs so that an approval of this judgment does not hold for it; `None` when it does hold.
     #[must_use]
     pub fn difference(&self, fresh: &Self) -> Option<String> {
@@ -144,7 +149,7 @@ fn describe(question: &Question) -> String {
         Question::Path(path) | Question::Git(path) => format!("what is at {path}"),
         Question::Repository(path) => format!("the repository of {path}"),
         Question::File(path) => format!("the content of {path}"),
-        Question::Program(name) => format!("the program that {name} leads to"),
+        Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} leads to"),
     }
 }
 
@@ -160,6 +165,12 @@ fn binding(answer: &Answer) -> String {
         Answer::File(FileFacts::Text { digest, .. }) => format!("{}", invocation::Digest(*digest)),
         Answer::File(other) => format!("{other:?}"),
         Answer::Program(path) => format!("{path:?}"),
+        Answer::Resolve(None) => "none".to_owned(),
+        Answer::Resolve(Some(found)) => {
+            let digest = found.digest.map(|digest| invocation::Digest(digest).to_string()).unwrap_or_default();
+            let facts::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
+            format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
+        }
         Answer::Unavailable => "unavailable".to_owned(),
     }
 }

@@ -101,6 +101,7 @@ fn answer(question: &Question, letter: &str) -> Answer {
         }
         Question::File(_) => Answer::File(FileFacts::Missing),
         Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
+        Question::Resolve { .. } => Answer::Resolve(None),
     }
 }
 

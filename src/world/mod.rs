@@ -81,6 +81,7 @@ impl World {
             Question::Repository(dir) => absolute(dir).and_then(|dir| self.git.repository(dir)).map(Answer::Repository),
             Question::File(path) => absolute(path).map(scripts::read).map(Answer::File),
             Question::Program(name) => self.search.find(name).map(Answer::Program),
+            Question::Resolve { name, dirs } => programs::resolve(name, dirs, || self.began()).map(Answer::Resolve),
         };
         answered.unwrap_or(Answer::Unavailable)
     }

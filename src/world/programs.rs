@@ -1,11 +1,15 @@
 //! Programs: where a name leads on the `PATH` of the invocation, not on guard's own.
 
 use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nix::unistd::AccessFlags;
 
-use super::{Known, Unanswered};
+use super::{Known, Unanswered, paths, scripts};
+use crate::judge::facts::question::{FileFacts, ProgramFacts};
 use crate::judge::invocation::Environment;
 
 /// How many directories of a `PATH` are looked in.
@@ -60,6 +64,49 @@ impl Search {
         }
         Ok(directories.into_iter().map(|dir| self.cwd.join(dir)))
     }
+}
+
+/// The first of these directories that holds a program of the name, and what that is; a name that is a path is looked for
+/// nowhere else.
+///
+/// # Errors
+///
+/// The path cannot be followed to its end, or is no UTF-8.
+pub(super) fn resolve(
+    name: &str,
+    dirs: &[String],
+    began: impl FnOnce() -> Option<SystemTime>,
+) -> Known<Option<ProgramFacts>> {
+    let own = name.contains('/').then(|| PathBuf::from(name));
+    let mut paths = dirs.iter().map(|dir| Path::new(dir).join(name)).chain(own);
+    let Some(path) = paths.find(|path| path.is_absolute() && is_program(path)) else { return Ok(None) };
+    let found = paths::resolve(&path)?;
+    let metadata = found.metadata.ok_or(Unanswered)?;
+    let born = metadata.created().ok();
+    let digest = match is_script(&found.canonical) {
+        true => match scripts::read(&found.canonical) {
+            FileFacts::Text { digest, .. } => Some(digest),
+            _ => None,
+        },
+        false => None,
+    };
+    let text = |path: PathBuf| path.into_os_string().into_string().map_err(|_| Unanswered);
+    Ok(Some(ProgramFacts {
+        path: text(path)?,
+        canonical: text(found.canonical)?,
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        bytes: metadata.len(),
+        changed: i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()),
+        digest,
+        since_session: born.is_some_and(|born| began().is_some_and(|began| born > began)),
+    }))
+}
+
+/// Whether a file begins with `#!`.
+fn is_script(path: &Path) -> bool {
+    let mut start = [0; 2];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
 }
 
 /// A regular file that may be executed.

@@ -323,6 +323,7 @@ fn the_manual_page_names_every_key() {
         ("[[program]]\nname = \"x\"\n[[program.sub]]\nzz = 1\n", "sub"),
         ("[[rule]]\nzz = 1\n", "rule"),
         ("[[rule]]\noperand = { zz = 1 }\n", "operand"),
+        ("[[loads]]\nzz = 1\n", "loads"),
         ("[[paths]]\nzz = 1\n", "paths"),
         ("[[hosts]]\nzz = 1\n", "hosts"),
     ] {

@@ -110,6 +110,7 @@ fn answer(question: &Question) -> Answer {
         Question::Repository(folder) => Answer::Repository(in_project(folder).map(|_| repository())),
         Question::File(path) => Answer::File(file_facts(path)),
         Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
+        Question::Resolve { .. } => Answer::Resolve(None),
     }
 }
 

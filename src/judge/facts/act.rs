@@ -19,6 +19,8 @@ pub struct Facts {
     pub opaque: Vec<Opaque>,
     /// Every variable whose value from the environment was expanded: part of the digest.
     pub expanded: std::collections::BTreeSet<String>,
+    /// The programs that it runs by name or path: an approval is bound to the files that they lead to.
+    pub programs: Vec<super::lookup::Named>,
 }
 
 /// A part that could not be understood.

@@ -8,9 +8,33 @@ use super::frame::Frame;
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::order;
-use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Part, Word};
+use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Span, Word};
+
+/// Variables whose value a shell runs by itself.
+const RUN_BY_SHELLS: [&str; 3] = ["NULLCMD", "PROMPT_COMMAND", "READNULLCMD"];
+
+/// Variables of the shell that take numbers: what they are set to is evaluated.
+const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
 impl Walker<'_> {
+    /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
+    fn zsh_table(&mut self, state: &mut State, frame: &Frame, name: &str, elements: &[(String, Value)]) {
+        for (key, value) in elements {
+            match name {
+                "aliases" | "galiases" => drop(state.aliases.insert(key.clone(), value.clone())),
+                "commands" => drop(value.known_text().and_then(|path| state.hashed.insert(key.clone(), path))),
+                "functions" => {
+                    let text = value.known_text().unwrap_or_default();
+                    if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+                        let frame = frame.elsewhere(frame.spans.map(Span::default()));
+                        self.text(state, &frame, &format!("{key}() {{\n{text}\n}}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Makes an assignment, or only works out its value where a command follows.
     #[inline(never)]
     pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
@@ -27,6 +51,9 @@ impl Walker<'_> {
             AssignmentValue::Array(elements) => {
                 let array = self.elements(state, frame, name, elements, assignment.append);
                 if lasting {
+                    if frame.dialect == Dialect::Zsh {
+                        self.zsh_table(state, frame, name, &array);
+                    }
                     state.set(name, Bound::Array(array));
                 }
                 Value::default()
@@ -48,7 +75,7 @@ impl Walker<'_> {
                         {
                             variable.exported = true;
                         }
-                        if name.starts_with("PS") {
+                        if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
                             self.command_variable(state, frame, name, &value, frame.spans.map(assignment.span));
                         }
                     }
@@ -66,6 +93,9 @@ impl Walker<'_> {
                             Some((_, old)) if assignment.append => old.push_value(&value),
                             Some((_, old)) => *old = value.clone(),
                             None => array.push((key, value.clone())),
+                        }
+                        if frame.dialect == Dialect::Zsh {
+                            self.zsh_table(state, frame, name, &array);
                         }
                         state.set(name, Bound::Array(array));
                     }
@@ -90,6 +120,9 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
         let attribute = state.variables.get(name).map_or(Attribute::Plain, |variable| variable.attribute);
+        if NUMBERS.contains(&name) {
+            self.compute(state, frame, &value);
+        }
         match attribute {
             Attribute::Reference => {
                 let target = state.variables.get(name).and_then(|variable| match variable.values.first() {

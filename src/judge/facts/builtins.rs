@@ -13,7 +13,7 @@ use super::frame::Frame;
 use super::output;
 use super::state::{Build as _, State, unknown};
 use super::walk::Walker;
-use crate::judge::syntax::tree::Span;
+use crate::judge::syntax::tree::{Dialect, Span};
 
 /// The builtins that the walk knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,24 @@ pub(super) enum Builtin {
     Test,
     Hash,
     Shopt,
+    Jobs,
+    History,
+    Fc,
+    Compgen,
+    Print,
+    Zstyle,
+    AddPath,
+}
+
+/// The other commands that shells have in themselves: no `PATH` leads elsewhere.
+const OTHERS: [&str; 26] = [
+    ":", "bg", "bind", "break", "builtin", "caller", "compgen", "complete", "continue", "dirs", "disown", "echo",
+    "exit", "false", "fc", "fg", "help", "history", "jobs", "kill", "logout", "pwd", "return", "times", "true", "type",
+];
+
+/// Whether a shell runs the name itself.
+pub(super) fn is_builtin(name: &str) -> bool {
+    Builtin::of(name, true).is_some() || OTHERS.contains(&name) || matches!(name, "ulimit" | "umask")
 }
 
 impl Builtin {
@@ -70,6 +88,13 @@ impl Builtin {
             "test" | "[" | "wait" => Self::Test,
             "hash" => Self::Hash,
             "shopt" | "setopt" => Self::Shopt,
+            "jobs" => Self::Jobs,
+            "history" => Self::History,
+            "fc" => Self::Fc,
+            "compgen" | "complete" => Self::Compgen,
+            "print" => Self::Print,
+            "zstyle" => Self::Zstyle,
+            "fish_add_path" => Self::AddPath,
             _ => return None,
         };
         (by_shell || found.runs()).then_some(found)
@@ -121,7 +146,10 @@ impl Walker<'_> {
             Builtin::Popd => popd(state, args),
             Builtin::Declare | Builtin::Export => self.declare(state, frame, name, args),
             Builtin::Unset => unset(state, args),
-            Builtin::Set => set(state, args),
+            Builtin::Set => {
+                self.set_of_fish(state, args);
+                set(state, args);
+            }
             Builtin::Shift => {
                 let count = operands(args).next().and_then(|field| field.value.known()?.parse().ok()).unwrap_or(1);
                 let count = state.positional.len().min(count);
@@ -185,7 +213,54 @@ impl Walker<'_> {
                 }
             }
             Builtin::Test => {}
+            Builtin::Jobs => {
+                if let Some((_, command)) = args.split_first().filter(|(option, _)| option.value.is("-x")) {
+                    self.run_rest(state, frame, name, command, Lookup::Shell, span);
+                }
+            }
+            Builtin::History => {
+                if let Some((_, words)) = args.split_first().filter(|(option, _)| option.value.is("-s")) {
+                    state.history.push(Value::join(words.iter().map(|field| &field.value), " "));
+                }
+            }
+            Builtin::Fc => {
+                let runs = |field: &Field| field.value.leading().starts_with("-s") || field.value.leading() == "-e";
+                if args.first().is_some_and(runs) {
+                    for command in state.history.clone() {
+                        self.read_value(state, &within(frame, name).elsewhere(span), &command, span);
+                    }
+                }
+            }
+            Builtin::Compgen => self.compgen(state, frame, name, args, span),
+            Builtin::Print => {
+                let prompts =
+                    |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
+                if frame.dialect == Dialect::Zsh && args.iter().any(prompts) {
+                    for text in args.iter().filter_map(|field| field.value.known_text()) {
+                        self.embedded(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &text);
+                    }
+                }
+                return false;
+            }
+            Builtin::Zstyle => {
+                if args.first().is_some_and(|option| option.value.is("-e")) {
+                    let code = Value::join(args.iter().skip(3).map(|field| &field.value), " ");
+                    self.read_value(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &code, span);
+                }
+            }
+            Builtin::AddPath => {
+                let dirs: Vec<Value> = operands(args).map(|field| field.value.clone()).collect();
+                self.front_of_path(state, &dirs);
+            }
             Builtin::Hash => {
+                // `hash name=path` of zsh
+                for field in operands(args) {
+                    if let Some((name, _, path)) = assignment(&field.value)
+                        && let Some(path) = path.known_text()
+                    {
+                        state.hashed.insert(name, path);
+                    }
+                }
                 if let [option, path, names @ ..] = args
                     && option.value.is("-p")
                     && let Some(path) = path.value.known_text()
@@ -205,6 +280,46 @@ impl Walker<'_> {
         }
         // What these print comes from what they run; the others print nothing that is followed.
         builtin.runs()
+    }
+
+    /// `compgen -W words`, `-C command`: words are expanded once more, and a command is run.
+    fn compgen(&mut self, state: &mut State, frame: &Frame, name: &str, args: &[Field], span: Span) {
+        let inside = within(frame, name).elsewhere(span);
+        for (at, field) in args.iter().enumerate() {
+            let Some(next) = args.get(at + 1) else { return };
+            match field.value.known().as_deref() {
+                Some("-W") => {
+                    if let Some(words) = next.value.known_text() {
+                        self.embedded(&mut state.fork(), &inside, &words);
+                    }
+                }
+                Some("-C") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
+                Some("-F") => {
+                    if let Some(function) = next.value.known_text().and_then(|name| state.functions.get(&name).cloned())
+                    {
+                        self.call(&mut state.fork(), &inside.perhaps(), &function, &[], span);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `set -x PATH dir $PATH` of fish, where lists are parted by blanks.
+    fn set_of_fish(&mut self, state: &mut State, args: &[Field]) {
+        let mut words = args.iter().skip_while(|field| field.value.leading().starts_with('-'));
+        if words.next().is_some_and(|name| name.value.is("PATH")) {
+            let dirs: Vec<Value> = words.map(|field| field.value.clone()).collect();
+            state.set_scalar("PATH", Value::join(dirs.iter(), ":"));
+        }
+    }
+
+    fn front_of_path(&mut self, state: &mut State, dirs: &[Value]) {
+        let outer = match self.lookup(state, "PATH") {
+            super::state::Bound::Scalar(value) => value,
+            _ => Value::default(),
+        };
+        state.set_scalar("PATH", Value::join(dirs.iter().chain([&outer]), ":"));
     }
 
     #[inline(never)]

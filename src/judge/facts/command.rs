@@ -293,6 +293,15 @@ impl Walker<'_> {
             }
         }
         let disguise = disguise.or_else(|| option_disguise(args)).or(frame.disguise);
+        let path = match path {
+            Some(path) => {
+                self.remember_path(state, frame, &path);
+                Some(path)
+            }
+            None if by_shell && super::builtins::is_builtin(name) => None,
+            None => self.planted(state, frame, name, env),
+        };
+        let by_shell = by_shell && path.is_none();
         let act = self.program(state, frame, (name, path), args, env, span, by_shell, disguise);
         alias.iter().for_each(|replaced| state.join(replaced));
         act

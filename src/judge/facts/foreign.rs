@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::act::{OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value};
+use super::act::{Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value};
 use super::code;
 use super::command::Lookup;
 use super::expand::Field;
@@ -73,7 +73,9 @@ impl Walker<'_> {
             described.is_some_and(|program| program.output == OutputTaint::Fetched)
         };
         let knows = |callee: &str| self.knows(language, callee);
-        let read = code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows });
+        let acts = |callee: &str| self.acts(language, callee);
+        let read =
+            code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows, acts: &acts });
         if read.cut {
             self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
         }
@@ -125,9 +127,9 @@ impl Walker<'_> {
     /// out for itself is not known and says nothing.
     #[inline(never)]
     pub fn foreign_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
-        const READ: [&str; 15] = [
-            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "perl", "php", "python", "redis", "ruby", "sed",
-            "sql", "tcl",
+        const READ: [&str; 16] = [
+            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby",
+            "sed", "sql", "tcl",
         ];
         let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
         if !READ.contains(&language) {
@@ -139,11 +141,26 @@ impl Walker<'_> {
         let mut read = code::read(
             language,
             text,
-            code::World { home: &home, fetches: &|_| false, knows: &|callee: &str| self.knows(language, callee) },
+            code::World {
+                home: &home,
+                fetches: &|_| false,
+                knows: &|callee: &str| self.knows(language, callee),
+                acts: &|callee: &str| self.acts(language, callee),
+            },
         );
-        read.calls.retain(|call| call.callee != "computed" && !call.args.iter().any(is_worked_out));
+        // What a script hands on and imports is the project's own.
+        let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
+        read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(is_worked_out));
         let frame = self.script_frame(frame, &path, span);
         self.calls(state, &frame, language, read.calls, span);
+    }
+
+    /// Whether a call runs programs or code, or deletes.
+    fn acts(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
+            deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
     }
 
     /// Whether a call is described, or a rule names it.
@@ -235,8 +252,16 @@ fn fed(language: &str, call: &code::Call) -> Option<Value> {
         .iter()
         .filter_map(Value::known)
         .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
-    let piped = |text: &str| text.starts_with("--stdin=subprocess") || text.starts_with("--input=");
-    let pipes = language == "perl" && call.callee == "pipe";
+    let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
+    let piped =
+        |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    // A process that is started beside the code is written to by it.
+    let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
+    let beside = language == "js"
+        && matches!(last, "spawn" | "exec" | "execFile")
+        && !call.args.iter().filter_map(Value::known).any(|text| inherits(&text));
+    let pipes = language == "perl" && call.callee == "pipe" || last.contains("popen") || beside;
     let unknown = || super::state::unknown(UnknownReason::Other("what a program hands on"), Taint::default());
     match written {
         Some(text) => Some(Value::text(text)),

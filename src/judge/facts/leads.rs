@@ -9,6 +9,7 @@ mod entrypoint;
 pub(super) mod fetched;
 mod floor;
 mod git;
+mod given;
 mod loaded;
 mod names;
 mod packages;
@@ -50,8 +51,10 @@ const COMMANDS: &[&str] = &[
     "LESSCLOSE",
     "LESSOPEN",
     "MANPAGER",
+    "NULLCMD",
     "PAGER",
     "PROMPT_COMMAND",
+    "READNULLCMD",
     "RSYNC_RSH",
     "SSH_ASKPASS",
     "SUDO_ASKPASS",
@@ -132,6 +135,9 @@ impl Walker<'_> {
         self.fetches(state, frame, name, args);
         self.unpacks(state, frame, name, reading);
         self.loads(state, frame, ran);
+        if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
+            self.given(state, frame, &program.loads, ran, env);
+        }
         self.operands_in_files(state, frame, ran);
         if !self.files.is_empty() && (reading.compiles || fetched::builds(name)) {
             self.built(state);
@@ -144,7 +150,7 @@ impl Walker<'_> {
                 self.git_alias(state, frame, program, reading, args, env, span);
             }
             "npm" | "pnpm" | "yarn" | "bun" => {
-                let state = &state.child(env);
+                let state = &self.with_bins(state, name, env);
                 self.package_set(state, frame, args, reading);
                 self.package_script(state, frame, name, program, reading, span);
                 self.package_program(state, frame, name, program, reading, args, span);
@@ -152,8 +158,8 @@ impl Walker<'_> {
             "docker" | "podman" | "nerdctl" | "finch" | "docker-compose" | "podman-compose" => {
                 self.entrypoint(state, frame, ran);
             }
-            "make" | "gmake" => self.recipe(state, frame, name, Kind::Make, reading, span),
-            "just" => self.recipe(state, frame, name, Kind::Just, reading, span),
+            "make" | "gmake" => self.recipe(&state.child(env), frame, name, Kind::Make, reading, span),
+            "just" => self.recipe(&state.child(env), frame, name, Kind::Just, reading, span),
             // A tool of go's own looks at what it is given, and runs none of it.
             "go" if args.first().is_some_and(|field| field.value.is("tool")) && names_any(args.get(1), &GO_TOOLS) => {}
             "mail" | "mailx" | "Mail" | "s-nail" | "nail" => self.tilde_commands(state, frame, name, span),
@@ -233,6 +239,10 @@ impl Walker<'_> {
 
     /// The directory that one of these options names, else the one where the shell stands.
     fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<String> {
+        // The shell stands there already.
+        if !reading.chdir.is_empty() {
+            return state.cwd.clone();
+        }
         let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
         match flag.and_then(|flag| flag.value.as_ref()) {
             Some(value) => match value.known() {
@@ -246,6 +256,17 @@ impl Walker<'_> {
     /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
     #[inline(never)]
     fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
+        if let Some((behind, _)) = self.behind(state, file) {
+            return self.told(state, &behind, span);
+        }
+        let copies = self.file_key(state, file).and_then(|key| self.files.get(&key));
+        if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
+            let text = |path: &String| match self.inquiry.file(path) {
+                Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
+                _ => None,
+            };
+            return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
+        }
         if let Some(written) = self.content_of(state, file) {
             let taint = written.taint();
             if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {

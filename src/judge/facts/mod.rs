@@ -31,6 +31,7 @@ mod leads;
 mod links;
 mod lists;
 mod looks;
+pub mod lookup;
 mod marked;
 mod naming;
 mod output;

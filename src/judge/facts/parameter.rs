@@ -9,7 +9,40 @@ use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::value::MAX_NUMBERS;
 use super::walk::Walker;
 use crate::judge::reserved;
-use crate::judge::syntax::tree::{Parameter, ParameterOp, Part, Word};
+use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
+
+/// Variables that a shell sets by itself: never empty, and not known here.
+const SET_BY_SHELLS: [&str; 29] = [
+    "BASHOPTS",
+    "BASH_COMMAND",
+    "BASH_EXECUTION_STRING",
+    "BASH_LOADABLES_PATH",
+    "BASH_MONOSECONDS",
+    "BASH_VERSINFO",
+    "BASH_VERSION",
+    "CPUTYPE",
+    "DIRSTACK",
+    "EGID",
+    "FPATH",
+    "GID",
+    "GROUPS",
+    "HISTCMD",
+    "HOST",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "MACHTYPE",
+    "OPTERR",
+    "OSTYPE",
+    "PIPESTATUS",
+    "SHELLOPTS",
+    "TTYIDLE",
+    "USERNAME",
+    "VENDOR",
+    "ZSH_ARGZERO",
+    "ZSH_EXECUTION_STRING",
+    "ZSH_NAME",
+    "ZSH_VERSION",
+];
 
 /// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
 /// for set.
@@ -99,6 +132,9 @@ impl Walker<'_> {
         }
         if state.foreign {
             return Bound::Scalar(marker(name));
+        }
+        if SET_BY_SHELLS.contains(&name) && self.invocation.env.get(name).is_none() {
+            return Bound::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
         }
         if is_secret_name(name) {
             // What it is, is nobody's business, and no judgment hangs on it.
@@ -273,6 +309,11 @@ impl Walker<'_> {
                 }
                 None => Held::One(value),
             },
+            // All elements but the empty ones.
+            (Bound::Array(elements), None) if frame.dialect == Dialect::Zsh => Held::Many(
+                elements.into_iter().map(|(_, value)| value).filter(|value| !value.is_empty()).collect(),
+                false,
+            ),
             (Bound::Array(elements), None) => {
                 elements.into_iter().find(|(key, _)| key == "0").map_or(Held::Unset, |(_, value)| Held::One(value))
             }

@@ -15,7 +15,7 @@ use crate::judge::rules::model::{OutputTaint, Program};
 use crate::judge::syntax::tree::Span;
 
 /// What a variable is for a command: as set in front of it, else as the shell has it.
-fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
+pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
     let given = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     given.or_else(|| match state.variables.get(name)?.values.first()? {
         Bound::Scalar(value) => Some(value.clone()),
@@ -55,7 +55,7 @@ impl Walker<'_> {
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
         };
         // A program by its path is what lies there, whatever bears its name elsewhere.
-        let elsewhere = path.as_deref().is_some_and(|path| !is_installed(path));
+        let elsewhere = path.as_deref().is_some_and(|path| !is_installed(path) || self.planted.contains(path));
         if elsewhere {
             reading.tier = reading.tier.max(Tier::Low);
         }
@@ -116,7 +116,8 @@ impl Walker<'_> {
             }
             if let Some(path) = &path
                 && (described.is_none() && reading.code.is_empty()
-                    || described.is_some() && (elsewhere || self.is_made_here(state, path)))
+                    || described.is_some()
+                        && (elsewhere || self.planted.contains(path) || self.is_made_here(state, path)))
             {
                 self.executable(state, frame, id, path, args, env, span);
             }

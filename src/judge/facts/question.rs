@@ -21,6 +21,9 @@ pub enum Question {
     File(String),
     /// Where does this program name lead on the `PATH` of the invocation?
     Program(String),
+    /// Which file does this name run, looked for in these directories in this order? A name that is a path is looked for
+    /// in none.
+    Resolve { name: String, dirs: Vec<String> },
 }
 
 /// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
@@ -42,8 +45,27 @@ pub enum Answer {
     Repository(Option<RepositoryFacts>),
     File(FileFacts),
     Program(Option<String>),
+    Resolve(Option<ProgramFacts>),
     /// It was asked and could not be answered (no permission, a limit).
     Unavailable,
+}
+
+/// A program: the file that a name runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFacts {
+    /// The directory in which it was found and the name, or the path as it was given.
+    pub path: String,
+    /// With every symbolic link followed.
+    pub canonical: String,
+    pub device: u64,
+    pub inode: u64,
+    pub bytes: u64,
+    /// When its content was last changed, in nanoseconds since 1970.
+    pub changed: i128,
+    /// The digest of its bytes, where it is a script of at most [`MAX_FILE`].
+    pub digest: Option<[u8; 32]>,
+    /// It was made since the agent began whose session this is. `false` where that cannot be told.
+    pub since_session: bool,
 }
 
 /// What is at a path.
@@ -131,6 +153,11 @@ impl Question {
             Self::Repository(path) => (path, Self::Repository),
             Self::File(path) => (path, Self::File),
             Self::Program(name) => (name, Self::Program),
+            Self::Resolve { name, dirs } => {
+                let out = |text: &String| reserved::given_out(text).map(Cow::into_owned);
+                let dirs = dirs.iter().map(out).collect::<Option<_>>()?;
+                return Some(Self::Resolve { name: out(name)?, dirs });
+            }
         };
         match reserved::given_out(about)? {
             Cow::Borrowed(_) => Some(self),
@@ -159,6 +186,11 @@ impl Answer {
                 Self::File(FileFacts::Text { bytes: reserved::taken_in_bytes(bytes).into_owned(), digest: *digest })
             }
             Self::Program(path) => Self::Program(path.as_ref().map(plain)),
+            Self::Resolve(facts) => Self::Resolve(facts.as_ref().map(|facts| ProgramFacts {
+                path: plain(&facts.path),
+                canonical: plain(&facts.canonical),
+                ..facts.clone()
+            })),
             Self::File(_) | Self::Unavailable => self.clone(),
         }
     }
@@ -254,6 +286,14 @@ impl<'a> Inquiry<'a> {
     pub fn program(&self, name: &str) -> Option<&'a str> {
         match self.ask(Question::Program(name.into())) {
             Some(Answer::Program(path)) => path.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Which file does the name run, looked for in these directories? `None` also when there is none.
+    pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
+        match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
+            Some(Answer::Resolve(facts)) => facts.as_ref(),
             _ => None,
         }
     }

@@ -20,7 +20,10 @@ impl Walker<'_> {
     /// `source` and `.`: a script in this shell.
     #[inline(never)]
     pub fn source(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
-        let Some((file, rest)) = args.split_first() else { return };
+        let Some((file, rest)) = args.split_first() else {
+            // `… | source` of fish
+            return self.stdin_code(state, &within(frame, "source"), span);
+        };
         let outer = (!rest.is_empty())
             .then(|| std::mem::replace(&mut state.positional, rest.iter().map(|field| field.value.clone()).collect()));
         let file = Operand { value: file.value.clone(), span: file.span };

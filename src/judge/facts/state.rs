@@ -79,6 +79,8 @@ pub(super) struct State {
     pub positional: Vec<Value>,
     pub functions: BTreeMap<String, Rc<Defined>>,
     pub aliases: BTreeMap<String, Value>,
+    /// What `history -s` put into the history.
+    pub history: Vec<Value>,
     /// Programs by the path that `hash -p` gave them.
     pub hashed: BTreeMap<String, String>,
     /// Variables and functions that were exported before they were set.
@@ -130,6 +132,22 @@ impl State {
 
     /// Sets a variable to one value, keeping what it was declared to be.
     pub fn set(&mut self, name: &str, bound: Bound) {
+        // `printf -v 'a[x]'`: an element.
+        if let Some((array, key)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            if let Bound::Scalar(value) = bound {
+                let mut elements = match self.variables.get(array).and_then(|variable| variable.values.first()) {
+                    Some(Bound::Array(elements)) => elements.clone(),
+                    _ => Vec::new(),
+                };
+                elements.retain(|(other, _)| other != key);
+                elements.push((key.to_owned(), value));
+                self.set(array, Bound::Array(elements));
+            }
+            return;
+        }
+        if let Bound::Array(elements) = &bound {
+            self.set_table(name, elements);
+        }
         match self.variables.get_mut(name) {
             Some(variable) => {
                 variable.values.clear();
@@ -140,6 +158,18 @@ impl State {
             }
         }
         self.chosen.remove(name);
+    }
+
+    /// An array of bash that is one of its own tables.
+    fn set_table(&mut self, name: &str, elements: &[(String, Value)]) {
+        match name {
+            "BASH_ALIASES" => self.aliases.extend(elements.iter().cloned()),
+            "BASH_CMDS" => {
+                let known = elements.iter().filter_map(|(key, value)| Some((key.clone(), value.known_text()?)));
+                self.hashed.extend(known);
+            }
+            _ => {}
+        }
     }
 
     /// Sets a variable to a scalar.

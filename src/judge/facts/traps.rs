@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
 use super::frame::Frame;
-use super::state::State;
+use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
-use crate::judge::syntax::tree::Span;
+use crate::judge::syntax::tree::{Dialect, Span};
 
 /// The most traps that one shell is followed with.
 const MAX_TRAPS: usize = 16;
@@ -24,7 +24,30 @@ pub(super) struct Trap {
     acts: Range<usize>,
 }
 
+/// Functions that zsh calls by itself; further ones stand in arrays of their names.
+const HOOKS: [&str; 6] = ["chpwd", "periodic", "precmd", "preexec", "zshaddhistory", "zshexit"];
+
 impl Walker<'_> {
+    /// Walks the functions that zsh calls by itself, with all that it knows by now.
+    #[inline(never)]
+    fn hooks(&mut self, state: &State) {
+        let hooked = |name: &str| -> Vec<String> {
+            let array = state.variables.get(&format!("{name}_functions")).and_then(|array| array.values.first());
+            let listed = match array {
+                Some(Bound::Array(elements)) => elements.iter().filter_map(|(_, name)| name.known_text()).collect(),
+                _ => Vec::new(),
+            };
+            std::iter::once(name.to_owned()).chain(listed).collect()
+        };
+        let traps = state.functions.keys().filter(|name| name.starts_with("TRAP")).cloned();
+        let names: Vec<String> = HOOKS.iter().flat_map(|name| hooked(name)).chain(traps).collect();
+        for function in names.iter().filter_map(|name| state.functions.get(name)).cloned() {
+            if function.frame.dialect == Dialect::Zsh && !self.called.contains(&function.name) {
+                self.compound(&mut state.fork(), &function.frame.perhaps(), &function.body);
+            }
+        }
+    }
+
     /// Sets or takes back what these signals run; with where the acts begin that it comes to now.
     #[inline(never)]
     pub fn set_traps(
@@ -71,6 +94,7 @@ impl Walker<'_> {
     /// Walks the traps of a shell that ends here, with all that it knows by now.
     #[inline(never)]
     pub fn end_of_shell(&mut self, state: &mut State) {
+        self.hooks(state);
         let traps = std::mem::take(&mut state.traps);
         for (index, trap) in traps.iter().enumerate() {
             let same = |other: &Rc<Trap>| other.action == trap.action && other.span == trap.span;

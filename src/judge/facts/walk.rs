@@ -147,6 +147,10 @@ pub(super) struct Walker<'a> {
     pub includes: u32,
     pub rounds: u32,
     pub placer: std::cell::OnceCell<Placer>,
+    /// Paths of programs that stand in front of those which their names stand for.
+    pub planted: BTreeSet<String>,
+    /// The directories of the `PATH` that the line was given, once they were looked at.
+    pub inherited_path: Option<super::lookup::SearchPath>,
     steps: u32,
     depth: u32,
     pub limited: bool,
@@ -178,6 +182,8 @@ impl<'a> Walker<'a> {
             includes: 0,
             rounds: MAX_ROUNDS,
             placer: std::cell::OnceCell::new(),
+            planted: BTreeSet::new(),
+            inherited_path: None,
             steps: BASE_STEPS.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)),
             depth: 0,
             limited: false,

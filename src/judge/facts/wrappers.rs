@@ -60,7 +60,10 @@ impl Walker<'_> {
             within.root = inner.root;
         }
         let set: Vec<(String, Value)> = env.iter().chain(&inner.env).cloned().collect();
-        let mut child = if inner.remote.is_some() { state.elsewhere(&inner.env) } else { state.child(&set) };
+        let mut child = match inner.remote.is_some() {
+            true => state.elsewhere(&inner.env),
+            false => self.with_bins(state, name, &set),
+        };
         self.other_directory(&mut child, name, reading);
         // Where it is found: at the first place of the search, if anywhere.
         if inner.adds == Added::Found

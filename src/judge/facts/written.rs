@@ -15,6 +15,14 @@ const EDITORS: [&str; 2] = ["sed", "perl"];
 fn replacements(act: &Act) -> String {
     let mut all = String::new();
     for script in act.args.iter().filter_map(Value::known) {
+        // `1i text`, `$a text`: all that follows.
+        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
+        if let Some(text) = command.strip_prefix(['i', 'a', 'c'])
+            && text.starts_with([' ', '\\', '\n'])
+        {
+            all.push_str(text.trim_start_matches(['\\', '\n', ' ']));
+            all.push('\n');
+        }
         for command in script.split(['\n', ';']) {
             let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
             let Some(rest) = command.strip_prefix('s') else { continue };

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 mod program;
 
 pub use self::program::{
-    Added, EffectSpec, Files, Inner, OptionSpec, OutputTaint, Place, Printed, Prints, Program, RemoteName, Runs, Style,
-    Sub, Target, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
+    Added, EffectSpec, Files, Inner, Load, OptionSpec, OutputTaint, Place, Printed, Prints, Program, RemoteName, Runs,
+    Style, Sub, Target, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
 pub use super::subs::Subs;
 use crate::judge::facts::class::PathClass;

@@ -105,6 +105,12 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
             }
         }
     }
+    for (place, shape) in &shapes {
+        for load in &shape.loads {
+            let added = programs::add_loads(*place, load, &mut vocabulary, &mut contents.programs);
+            problems.extend(added.err());
+        }
+    }
     let mut ids = HashMap::new();
     for (place, shape) in &shapes {
         if shape.about.trim().is_empty() {

@@ -53,6 +53,8 @@ impl Awk<'_> {
     fn all(&mut self) {
         // What the statement prints, and what stands last in front of a pipe.
         let (mut printed, mut last) = (String::new(), String::new());
+        // What is printed is put together by a pattern.
+        let mut pattern = false;
         while let Some(token) = self.tokens.get(self.at) {
             match token {
                 Token::Name(name) if name == "system" && self.mark(self.at + 1, '(') => {
@@ -61,6 +63,7 @@ impl Awk<'_> {
                     self.call("system", &command);
                 }
                 Token::Name(name) if name == "print" || name == "printf" => {
+                    pattern = name == "printf";
                     (self.printing, printed) = (true, String::new());
                     self.at += 1;
                 }
@@ -92,7 +95,8 @@ impl Awk<'_> {
                     self.call("pipe", &command);
                     let shell = command.rsplit('/').next().unwrap_or_default();
                     if self.printing && matches!(shell, "sh" | "bash" | "zsh" | "dash" | "ksh") {
-                        let text = if printed.is_empty() { HOLE.to_string() } else { printed.clone() };
+                        let unknown = printed.is_empty() || pattern && printed.contains('%');
+                        let text = if unknown { HOLE.to_string() } else { printed.clone() };
                         self.call("system", &text);
                     }
                 }

@@ -126,10 +126,7 @@ impl Reader<'_> {
                     let expression = match keyword {
                         Some(keyword) => {
                             self.at += 2;
-                            let raw = match self.peek(0) {
-                                Some(Token::Name(value)) => value.clone(),
-                                _ => String::new(),
-                            };
+                            let raw = self.dotted_here();
                             let value = self.expression(depth);
                             if names_what_it_takes(&keyword, &value) {
                                 all.push(value);
@@ -153,6 +150,17 @@ impl Reader<'_> {
         }
     }
 
+    /// The name that stands here, with its members.
+    fn dotted_here(&self) -> String {
+        let mut raw = self.named(0).unwrap_or_default();
+        let mut ahead = 1;
+        while let (false, true, Some(part)) = (raw.is_empty(), self.mark(ahead, '.'), self.named(ahead + 1)) {
+            raw = format!("{raw}.{part}");
+            ahead += 2;
+        }
+        raw
+    }
+
     /// What follows an argument that is no plain expression (operators, arrow functions): its calls are still read.
     fn skip_to_comma(&mut self, close: char) {
         while let Some(token) = self.peek(0) {
@@ -168,6 +176,30 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+
+    /// Whether nobody writes to a file that is opened here.
+    fn leaves_empty(&self, arguments: &[Expression]) -> bool {
+        if self.mark(0, '.') {
+            return self.named(1).as_deref() == Some("close");
+        }
+        if self.language == "ruby" && self.mark(0, '{') {
+            return self.mark(1, '}');
+        }
+        // A handle of Perl is written to by its name.
+        let handle = arguments.first().and_then(|handle| handle.name.clone());
+        let named = |token: &&Token| matches!(token, Token::Name(name) if Some(name) == handle.as_ref());
+        let used = self.language == "perl" && self.tokens.iter().filter(named).count() > 1;
+        !used && self.is_whole_statement() && matches!(self.peek(0), None | Some(Token::Line | Token::Mark(';')))
+    }
+
+    /// Whether the statement begins with the call that was just read.
+    fn is_whole_statement(&self) -> bool {
+        let begins = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '{' | '}'));
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let start = before.iter().rposition(begins).map_or(0, |at| at + 1);
+        let statement = before.get(start..).unwrap_or_default();
+        !statement.iter().any(|token| *token == Token::Mark('=')) && self.nesting <= 1
     }
 
     /// Notes a call and gives what it stands for.
@@ -192,6 +224,13 @@ impl Reader<'_> {
         {
             callee = "Function".into();
         }
+        // `new Function("a", "b", "code")`
+        if callee == "Function" && arguments.len() > 1 {
+            arguments = arguments.split_off(arguments.len() - 1);
+        }
+        if let Some(meant) = self.meant(&callee, &arguments) {
+            callee = meant;
+        }
         let first = arguments.first().and_then(|argument| argument.text.clone());
         self.functions.called(&callee, &arguments);
         // Modules that are named by a string.
@@ -202,12 +241,15 @@ impl Reader<'_> {
             _ => None,
         };
         if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
-            if module.starts_with('/') {
+            if module.starts_with(['/', '.']) {
                 self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
             }
             // Code by its address.
             if module.contains(':') {
                 self.calls.push(Call::new(callee, vec![super::value(&module)]));
+            }
+            if matches!(self.language, "python" | "lua") {
+                self.imported(&module);
             }
             let name = super::names::plain_name(self.language, format!("{module}."));
             return Expression { name: Some(name.trim_end_matches('.').to_owned()), ..Expression::default() };
@@ -227,12 +269,15 @@ impl Reader<'_> {
         if let Some(result) = counted.or_else(|| self.known_result(&callee, &of, &arguments)) {
             // `Dir.glob("*", &File.method(:delete))`
             let handed = self.hands_on(&callee, &of, &arguments).map(|(function, _)| function);
+            handed.iter().for_each(|function| self.taken(function));
             if let (Some(list), Some(function)) = (&result.list, handed) {
                 self.calls.push(Call::new(function, list.clone()));
             }
             return Expression { secret: secret || result.secret, ..result };
         }
+        self.run_here(&callee, first.as_deref());
         if let Some((function, args)) = self.hands_on(&callee, &of, &arguments) {
+            self.taken(&function);
             if args.is_empty() {
                 return Expression::of_name(function);
             }
@@ -241,7 +286,7 @@ impl Reader<'_> {
         if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
             let carried = call.args.clone();
             // A file that is opened to write it and closed at once is empty.
-            if call.callee == "open.write" && self.mark(0, '.') && self.named(1).as_deref() == Some("close") {
+            if call.callee == "open.write" && self.leaves_empty(&arguments) {
                 self.calls.push(Call::new("empty".into(), carried.clone()));
             }
             self.calls.push(call);

@@ -1,11 +1,12 @@
 //! Statements of scripting languages: names are followed through imports, plain assignments and loops.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::expression::{Expression, bare, joined};
 use super::functions::Functions;
 use super::scan::{Token, tokens};
 use super::{Call, HOLE, TEMPORARY, World};
+use crate::judge::facts::act::Value;
 
 /// Reads all calls of `text`.
 pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
@@ -22,6 +23,8 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         goes_on: false,
         tables: Vec::new(),
         functions: Functions::of(language, &tokens),
+        loose: Vec::new(),
+        modules: BTreeSet::new(),
         tokens,
     };
     let caught =
@@ -36,6 +39,7 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         reader.functions.set_turn(turn);
         reader.at = 0;
         reader.calls.clear();
+        reader.loose.clear();
         reader.tables.clear();
         reader.all();
         // What does not depend on the turn is the same again.
@@ -43,7 +47,38 @@ pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
         let new: Vec<Call> = new.collect();
         all.extend(new);
     }
-    if all.is_empty() { reader.calls } else { all }
+    let mut all = if all.is_empty() { std::mem::take(&mut reader.calls) } else { all };
+    all.extend(reader.handed_on_unseen());
+    all
+}
+
+/// What names stand for after a text was run, of what they stood for before.
+pub(super) fn bound_by(
+    language: &str,
+    text: &str,
+    world: World<'_>,
+    bound: HashMap<String, Expression>,
+    nesting: usize,
+) -> HashMap<String, Expression> {
+    let tokens = tokens(language, text);
+    let mut reader = Reader {
+        language,
+        world,
+        asks: false,
+        at: 0,
+        bound,
+        calls: Vec::new(),
+        everything_of: None,
+        nesting: nesting + 1,
+        goes_on: false,
+        tables: Vec::new(),
+        functions: Functions::default(),
+        loose: Vec::new(),
+        modules: BTreeSet::new(),
+        tokens,
+    };
+    reader.all();
+    reader.bound
 }
 
 /// Words with which names come to stand for something after they are used.
@@ -69,6 +104,10 @@ pub(super) struct Reader<'a> {
     pub functions: Functions,
     /// The tables that its statements made.
     pub tables: Vec<String>,
+    /// Functions that stand without being called, and that nobody took so far.
+    pub loose: Vec<String>,
+    /// Modules that are imported and may lie beside the code.
+    pub modules: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -127,7 +166,7 @@ impl Reader<'_> {
             Some("do" | "require") if matches!(self.language, "perl" | "ruby") => {
                 self.at += 1;
                 if let Some(Token::Text(file)) =
-                    self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with('/')))
+                    self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with(['/', '.'])))
                 {
                     let call = Call::new("run-file".into(), vec![super::value(file)]);
                     self.calls.push(call);
@@ -171,9 +210,34 @@ impl Reader<'_> {
                 let name = name.to_owned();
                 self.assignment(&name);
             }
-            _ if self.mark(0, '{') && self.language == "js" => self.destructuring(),
+            // `alias new old`
+            Some("alias") if self.language == "ruby" && self.named(2).is_some() => {
+                let (new, old) = (self.named(1).unwrap_or_default(), self.named(2).unwrap_or_default());
+                self.at += 3;
+                self.bind(&new, Expression::of_name(old));
+            }
+            _ if self.mark(0, '{') && self.language == "js" => {
+                if !self.destructuring() {
+                    self.at += 1;
+                }
+            }
             _ => {
-                self.expression(0);
+                let target = self.expression(0);
+                // `globals()["x"] = …`, `builtins.print = …`
+                if let Some(name) =
+                    target.name.filter(|_| self.mark(0, '=') && !self.mark(1, '=') && !self.mark(1, '>'))
+                {
+                    self.at += 1;
+                    let value = self.expression(0);
+                    if self.is_loose(&value) {
+                        value.name.iter().for_each(|name| self.taken(name));
+                        let last = name.rsplit('.').next().unwrap_or_default().to_owned();
+                        self.bind(&last, value.clone());
+                    }
+                    if !name.contains('.') {
+                        self.bind(&name, value);
+                    }
+                }
             }
         }
         if self.at == begin {
@@ -204,10 +268,20 @@ impl Reader<'_> {
         self.at += if self.mark(1, ':') { 3 } else { 2 };
         let value = self.expression(0);
         if name == "@ARGV" && self.language == "perl" {
-            // What Perl goes on to read.
-            self.calls.push(Call::new("open".into(), value.clone().values()));
+            // What Perl goes on to read: a name with a bar is a command.
+            for value in value.clone().values() {
+                let text = value.known().map(|text| text.trim().to_owned()).unwrap_or_default();
+                let command = text.strip_suffix('|').or_else(|| text.strip_prefix('|'));
+                self.calls.push(match command {
+                    Some(command) => Call::new("pipe".into(), vec![super::value(command.trim())]),
+                    None => Call::new("open".into(), vec![value]),
+                });
+            }
         }
         let ends = self.ends();
+        if self.is_loose(&value) {
+            value.name.iter().for_each(|name| self.taken(name));
+        }
         let secret = value.secret && ends;
         self.bind(name, Expression { secret, ..value });
     }
@@ -234,6 +308,21 @@ impl Reader<'_> {
     fn several(&mut self, names: &[String]) {
         self.at += names.len() * 2;
         let value = self.expression(0);
+        // `a, b = f, "x"`: one for each.
+        if self.mark(0, ',') {
+            let mut values = vec![value];
+            while self.mark(0, ',') {
+                self.at += 1;
+                values.push(self.expression(0));
+            }
+            for (name, value) in names.iter().zip(values) {
+                if self.is_loose(&value) {
+                    value.name.iter().for_each(|name| self.taken(name));
+                }
+                self.bind(name, value);
+            }
+            return;
+        }
         for name in names {
             let element = value.text.as_ref().filter(|text| text.contains(TEMPORARY)).cloned();
             self.bind(name, Expression::of_text(element.unwrap_or_else(|| HOLE.to_string())));
@@ -249,6 +338,7 @@ impl Reader<'_> {
             let mut module = module;
             loop {
                 let alias = self.alias();
+                self.imported(&module);
                 match alias {
                     Some(alias) => self.bound.insert(alias, Expression::of_name(module.clone())),
                     None => None,
@@ -263,6 +353,7 @@ impl Reader<'_> {
         if self.named(0).as_deref() == Some("import") {
             self.at += 1;
         }
+        self.imported(&module);
         while let Some(token) = self.peek(0).cloned() {
             match token {
                 Token::Mark('(' | ')' | ',') => self.at += 1,
@@ -277,6 +368,13 @@ impl Reader<'_> {
                 }
                 _ => return,
             }
+        }
+    }
+
+    /// A module that may lie beside the code.
+    pub fn imported(&mut self, module: &str) {
+        if !module.is_empty() && !module.contains(['.', '/', HOLE]) {
+            self.modules.insert(module.to_owned());
         }
     }
 
@@ -345,10 +443,11 @@ impl Reader<'_> {
     }
 
     /// `{a, b: c} = require('m')`
-    fn destructuring(&mut self) {
+    pub fn destructuring(&mut self) -> bool {
         let begin = self.at;
         self.at += 1;
         let mut parts: Vec<(String, String)> = Vec::new();
+        let mut computed = false;
         while let Some(token) = self.peek(0).cloned() {
             self.at += 1;
             match token {
@@ -363,20 +462,30 @@ impl Reader<'_> {
                     parts.push((name.clone(), name));
                 }
                 Token::Mark(',') | Token::Line => {}
+                // `{[name]: alias}`
+                Token::Mark('[') => {
+                    self.names_up_to(']');
+                    computed = true;
+                }
+                Token::Mark(':') if computed => {}
                 Token::Mark('}') if self.mark(0, '=') && !self.mark(1, '=') => {
                     self.at += 1;
                     let module = self.expression(0);
+                    if let Some(module) = module.name.clone().filter(|_| computed) {
+                        self.calls.push(Call::new("computed".into(), vec![Value::text(module)]));
+                    }
                     if module.name.is_some() {
                         for (name, alias) in parts {
                             let part = self.member(module.clone(), Expression::of_text(name));
                             self.bound.insert(alias, part);
                         }
                     }
-                    return;
+                    return true;
                 }
                 _ => break,
             }
         }
-        self.at = begin + 1;
+        self.at = begin;
+        false
     }
 }

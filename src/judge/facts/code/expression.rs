@@ -192,6 +192,10 @@ impl Reader<'_> {
                     },
                 }
             }
+            // `({a: b} = require("m"))`
+            Token::Mark('{') if self.language == "js" && self.nesting > 0 && self.destructuring() => {
+                return Expression::default();
+            }
             Token::Mark('{') => self.object(depth),
             Token::Mark('<') if self.language == "perl" => self.angled(),
             // Whether something is there is no secret.
@@ -241,13 +245,23 @@ impl Reader<'_> {
                 self.at += 1;
                 return self.operand(depth + 1);
             }
+            // `name := value`
+            Token::Name(name) if self.language == "python" && self.mark(1, ':') && self.mark(2, '=') => {
+                self.at += 3;
+                let value = self.expression(depth + 1);
+                value.name.iter().for_each(|name| self.taken(name));
+                self.bind(&name, value.clone());
+                return value;
+            }
             Token::Name(name) => {
                 self.at += 1;
                 self.name(name)
             }
             Token::Mark(_) | Token::Line => return Expression::default(),
         };
-        self.members(first, depth)
+        let of = self.members(first, depth);
+        self.note_loose(&of);
+        of
     }
 
     fn name(&mut self, name: String) -> Expression {

@@ -30,6 +30,7 @@ mod small;
 mod sql;
 mod strings;
 mod tcl;
+mod values;
 pub(super) mod windows;
 
 pub use command::words_of;
@@ -63,6 +64,8 @@ pub struct World<'a> {
     pub fetches: &'a dyn Fn(&str) -> bool,
     /// Whether a call of this name is described.
     pub knows: &'a dyn Fn(&str) -> bool,
+    /// Whether a call of this name runs programs or code, or deletes.
+    pub acts: &'a dyn Fn(&str) -> bool,
 }
 
 /// The most calls that are read from one piece of code. What is beyond is said to be unread.

@@ -388,7 +388,16 @@ impl Reader<'_> {
                 if before.is_empty() { whole } else { format!("{before}.{whole}") }
             }
             ("ruby", "unbind" | "to_proc" | "bind") => before.to_owned(),
-            ("js", "promisify" | "callbackify") => name(0)?,
+            ("js", "promisify" | "callbackify")
+            | ("python", "staticmethod" | "partial" | "partialmethod" | "classmethod")
+                if arguments.len() == 1 =>
+            {
+                let name = name(0)?;
+                self.taken(&name);
+                name
+            }
+            ("php", "ReflectionFunction") => text(0)?,
+            ("perl", "can") => format!("{before}.{}", text(0)?),
             ("js" | "mongo", "createRequire") => "require".to_owned(),
             _ => return None,
         };

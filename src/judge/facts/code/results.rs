@@ -191,7 +191,7 @@ impl Reader<'_> {
         let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
         let call = |callee: &str, path: &str| Some(Call::new(callee.to_owned(), vec![value(path)]));
         let last = callee.rsplit('.').next()?;
-        if !matches!(last, "open" | "fopen" | "openSync") {
+        if !matches!(last, "open" | "fopen" | "openSync" | "FileIO") {
             return None;
         }
         if callee == "os.open" {
@@ -199,7 +199,10 @@ impl Reader<'_> {
                 let named = |token: &Token| matches!(token, Token::Name(name) if flags.contains(&name.as_str()));
                 self.tokens.iter().any(named)
             };
-            return match (flag(&["O_TRUNC"]), flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
+            // As the system counts them.
+            let number = arguments.get(1).and_then(|flags| flags.raw.as_deref()?.parse::<u32>().ok()).unwrap_or(0);
+            let (cuts, writes) = (number & 0o1000 != 0, number & 0o3 != 0);
+            return match (cuts || flag(&["O_TRUNC"]), writes || flag(&["O_WRONLY", "O_CREAT", "O_APPEND"])) {
                 (true, _) => call("os.truncate", text(0)?),
                 (_, true) => call("open.append", text(0)?),
                 _ => None,
@@ -207,7 +210,11 @@ impl Reader<'_> {
         }
         if self.language == "perl" {
             let (mode, path) = match (text(1)?.trim(), text(2)) {
-                ("-|" | "|-", Some(command)) => return call("pipe", command),
+                ("-|" | "|-", Some(command)) if arguments.len() == 3 => return call("pipe", command),
+                ("-|" | "|-", Some(_)) => {
+                    let args = arguments.iter().skip(2).cloned().flat_map(Expression::values).collect();
+                    return Some(Call::new("systemx".to_owned(), args));
+                }
                 (mode, Some(path)) => (mode, path),
                 (both, None) => {
                     if let Some(command) = both.strip_suffix('|').or_else(|| both.strip_prefix('|')) {

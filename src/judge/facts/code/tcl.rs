@@ -5,7 +5,14 @@ use super::{Call, HOLE, value};
 /// Reads a script: all commands, those in braces and brackets too.
 pub fn read(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();
+    let shells = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
+    let mut shell = false;
     for words in commands(text) {
+        if let [spawn, program, ..] = words.as_slice()
+            && spawn == "spawn"
+        {
+            shell |= shells.contains(&program.rsplit('/').next().unwrap_or_default());
+        }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let plain =
             |words: &[&str]| words.iter().filter(|word| !word.starts_with('-')).map(|word| value(word)).collect();
@@ -14,6 +21,13 @@ pub fn read(text: &str) -> Vec<Call> {
             ["exec" | "spawn", rest @ ..] => {
                 let options = rest.iter().take_while(|word| word.starts_with('-')).count();
                 ("exec", all(rest.get(options..).unwrap_or_default()))
+            }
+            ["list", "exec", rest @ ..] => ("exec", all(rest)),
+            // What is typed into a shell that was started.
+            ["send", rest @ ..] if shell => {
+                let line = rest.last().copied().unwrap_or_default();
+                let line = line.strip_suffix('r').unwrap_or(line);
+                ("system", vec![value(line)])
             }
             ["system", rest @ ..] => ("system", vec![value(&rest.join(" "))]),
             ["open", pipe, ..] if pipe.starts_with('|') => ("system", vec![value(pipe.trim_start_matches('|'))]),

@@ -9,7 +9,7 @@ fn knows(callee: &str) -> bool {
 
 fn seen(language: &str, text: &str) -> Vec<String> {
     let fetches = |callee: &str| callee.ends_with("urlopen");
-    read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows })
+    read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false })
         .calls
         .iter()
         .map(|call| {
@@ -124,7 +124,7 @@ fn what_the_shell_puts_in_is_unknown() {
 fn what_a_loop_goes_through_is_known() {
     let calls = |text: &str| {
         let fetches = |_: &str| false;
-        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls
+        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls
     };
     let walked = calls("import os\nfor r, d, f in os.walk('/'):\n  for x in f: os.unlink(os.path.join(r, x))");
     let last = walked.last().map(|call| (call.callee.clone(), call.args.clone())).unwrap();
@@ -165,7 +165,7 @@ fn code_that_is_encoded_is_read_as_what_it_says() {
 fn a_temporary_directory_and_what_is_fetched_are_told_from_what_is_unknown() {
     let read = |text: &str| {
         let fetches = |callee: &str| callee.ends_with("urlopen");
-        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls
+        read("python", text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls
     };
     let why = |value: &Value| match value.pieces().first() {
         Some(Piece::Unknown(unknown)) => Some((unknown.why.clone(), unknown.taint)),
@@ -379,8 +379,11 @@ fn code_of_any_depth_is_read_without_end_or_fall() {
         ("other", "eval(\"parse("),
         ("php", "foreach ("),
     ] {
-        let read =
-            read(language, &part.repeat(20_000), World { home: "/home/dev", fetches: &|_| false, knows: &knows });
+        let read = read(
+            language,
+            &part.repeat(20_000),
+            World { home: "/home/dev", fetches: &|_| false, knows: &knows, acts: &|_| false },
+        );
         assert!(read.calls.len() <= MAX_CALLS, "{language} {part}");
     }
 }
@@ -457,7 +460,8 @@ fn signals_in_a_loop_over_processes_are_told_by_what_chooses_them() {
 fn names_that_a_listing_gives_are_any_names() {
     let found = |language: &str, text: &str, expected: &str| {
         let fetches = |_: &str| false;
-        let calls = read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows }).calls;
+        let calls =
+            read(language, text, World { home: "/home/dev", fetches: &fetches, knows: &knows, acts: &|_| false }).calls;
         let shown: Vec<String> = calls
             .iter()
             .flat_map(|call| &call.args)

@@ -9,8 +9,6 @@ use crate::judge::facts::act::Value;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::state::{Build as _, State};
 use crate::judge::facts::walk::Walker;
-use crate::judge::syntax;
-use crate::judge::syntax::tree::Dialect;
 
 /// Programs, the files that tell them what to run, and whether that is a task among others that is asked for by name. `*`
 /// ends a name.
@@ -62,19 +60,11 @@ impl Walker<'_> {
                     let tasks: Vec<String> = if *by_name { words().collect() } else { Vec::new() };
                     let called = format!("{name} {} in {path}", tasks.join(" "));
                     let Some(inner) = self.definition(frame, name, called, span) else { continue };
-                    for line in commands(&text, &tasks) {
-                        let first = line.split_whitespace().next().unwrap_or_default();
-                        let program = first.rsplit('/').next().unwrap_or_default();
-                        let is_command = self.catalog.program(program).is_some()
-                            && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok();
-                        if is_command {
-                            let mut child = state.child(&[]);
-                            if child.cwd.as_deref() != Some(&dir) {
-                                child.move_to(Some(dir.clone()));
-                            }
-                            self.text(&mut child, &inner.perhaps(), &line);
-                        }
+                    let mut there = state.child(&[]);
+                    if there.cwd.as_deref() != Some(&dir) {
+                        there.move_to(Some(dir.clone()));
                     }
+                    self.tasks(&there, &inner, &commands(&text, &tasks));
                 }
             }
         }
@@ -90,7 +80,7 @@ impl Walker<'_> {
 }
 
 /// What may be a command in such a file: of these tasks, where it has them, else of all.
-fn commands(text: &str, tasks: &[String]) -> Vec<String> {
+pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks: Vec<&[&str]> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -165,6 +155,10 @@ fn parts(line: &str) -> Vec<String> {
                 let inner = inner.trim_end_matches('}');
                 inner.split_once('=').map_or(inner, |(_, value)| value).trim()
             });
+            // Lists and objects of one line.
+            if value.starts_with(['{', '[']) || value.contains("[\"") {
+                all.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
+            }
             let inside = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
             all.push(inside.unwrap_or(value).to_owned());
         }

@@ -1,7 +1,7 @@
 //! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
 
 use super::{Ran, is_among};
-use crate::judge::facts::act::{OpaqueReason, Taint, UnknownReason, Value};
+use crate::judge::facts::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::redirect::absolute;
@@ -135,8 +135,18 @@ const RECIPES: [&str; 26] = [
 /// Files without an ending that are Ruby.
 const RUBY: [&str; 6] = ["Rakefile", "Vagrantfile", "Gemfile", "Guardfile", "Fastfile", "Podfile"];
 
+/// The language that a file of this name is read as, by its ending.
+pub(super) fn language_of(path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if RUBY.contains(&name) {
+        return Some("ruby");
+    }
+    let (_, extension) = name.rsplit_once('.')?;
+    SOURCES.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
+}
+
 /// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 13] = [
+const SOURCES: [(&str, &str); 44] = [
     ("py", "python"),
     ("js", "js"),
     ("mjs", "js"),
@@ -150,6 +160,37 @@ const SOURCES: [(&str, &str); 13] = [
     ("rs", "other"),
     ("go", "other"),
     ("gradle", "other"),
+    ("R", "other"),
+    ("r", "other"),
+    ("c", "other"),
+    ("cc", "other"),
+    ("cpp", "other"),
+    ("cr", "other"),
+    ("csx", "other"),
+    ("d", "other"),
+    ("dart", "other"),
+    ("ex", "other"),
+    ("exs", "other"),
+    ("fsx", "other"),
+    ("groovy", "other"),
+    ("hs", "other"),
+    ("java", "other"),
+    ("jl", "other"),
+    ("jsx", "js"),
+    ("kt", "other"),
+    ("kts", "other"),
+    ("ml", "other"),
+    ("mts", "js"),
+    ("nim", "other"),
+    ("sc", "other"),
+    ("scala", "other"),
+    ("sh", "shell"),
+    ("sql", "sql"),
+    ("swift", "other"),
+    ("tcl", "tcl"),
+    ("tsx", "js"),
+    ("v", "other"),
+    ("zig", "other"),
 ];
 
 /// Whether a program builds a project, so that what is new there may come of that.
@@ -256,13 +297,7 @@ impl Walker<'_> {
         if !subs.is_empty() && !bare && !reading.sub.iter().any(|sub| runs(sub)) && !words().any(|word| runs(&word)) {
             return;
         }
-        let language = |path: &str| {
-            if RUBY.contains(&path.rsplit('/').next().unwrap_or_default()) {
-                return Some("ruby");
-            }
-            let (_, extension) = path.rsplit_once('.')?;
-            SOURCES.iter().find(|(known, _)| *known == extension).map(|(_, language)| *language)
-        };
+        let language = language_of;
         // A directory, or source code; data that is handed over is none.
         let is_code = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or_default();
@@ -287,7 +322,7 @@ impl Walker<'_> {
         let own = usize::from(names.starts_with('-'));
         let own = if state.cwd.is_some() { own } else { 0 };
         let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
-        let mut written = Vec::new();
+        let (mut written, mut copies) = (Vec::new(), Vec::new());
         for (path, file) in &self.files {
             let Some((dir, name)) = path.rsplit_once('/') else { continue };
             if !places.iter().any(|place| place == dir) || !(RECIPES.contains(&name) || language(name).is_some()) {
@@ -305,6 +340,9 @@ impl Walker<'_> {
                     written.push((language, sink.text.clone()));
                 }
             }
+            // A copy of what lies elsewhere, under a name that is run.
+            let copied = file.copies.iter().filter(|_| !given);
+            copies.extend(copied.filter_map(|origin| Some((language(name)?, origin.clone()))));
         }
         if fetched {
             let detail = "what is run is fetched from the network in this line";
@@ -314,8 +352,12 @@ impl Walker<'_> {
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }
-        for (language, text) in written {
+        for (language, text) in written.into_iter().filter(|(language, _)| *language != "shell") {
             self.foreign(state, &frame.perhaps(), None, language, &text, span);
+        }
+        for (language, origin) in copies {
+            let origin = Operand { value: Value::text(origin), span };
+            self.foreign_file(state, &frame.perhaps(), language, &origin, span);
         }
     }
 }

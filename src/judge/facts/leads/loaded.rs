@@ -141,7 +141,15 @@ impl Walker<'_> {
     }
 
     /// Code in a file, by a name that may leave its end out.
-    fn code_named(&mut self, state: &State, frame: &Frame, language: &str, name: &Value, ends: &[&str], span: Span) {
+    pub(super) fn code_named(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        language: &str,
+        name: &Value,
+        ends: &[&str],
+        span: Span,
+    ) {
         for end in ends {
             let mut file = name.clone();
             file.push_text(end);

@@ -2,6 +2,7 @@
 
 use crate::judge::facts::act::{Operand, Taint, Value};
 use crate::judge::facts::arguments::Reading;
+use crate::judge::facts::builtins::within;
 use crate::judge::facts::expand::Field;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::leads::describes;
@@ -66,6 +67,13 @@ impl Walker<'_> {
         // What an edit of the line puts in stands behind it.
         let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
         let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
+        // A line that an edit puts in may be one of any script.
+        if self.goes_on(state, &path)
+            && let Some(put_in) = self.content_of(state, &path)
+        {
+            let inner = within(&frame.perhaps(), name).elsewhere(span);
+            self.read_value(&mut state.child(&[]), &inner, &put_in, span);
+        }
         for script in scripts {
             for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
                 // What was said last holds.
@@ -82,6 +90,7 @@ impl Walker<'_> {
                 if child.cwd.as_deref() != Some(&dir) {
                     child.move_to(Some(dir.clone()));
                 }
+                let mut child = self.with_bins(&child, name, &[]);
                 let mut line = told.value(&text);
                 if name_of == script {
                     for operand in reading.operands.iter().skip(rest) {

@@ -102,7 +102,7 @@ impl Walker<'_> {
 }
 
 /// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
-fn shell_functions(text: &str) -> Vec<&str> {
+pub(super) fn shell_functions(text: &str) -> Vec<&str> {
     let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());

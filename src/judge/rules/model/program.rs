@@ -54,6 +54,10 @@ pub struct Program {
     pub tree: Option<Tree>,
     /// What it makes of a secret, or another file of weight, that no effect speaks of.
     pub files: Files,
+    /// The files that it loads as code, beside its script.
+    pub loads: Vec<Load>,
+    /// Directories that stand in front of `PATH` for what it runs (`node_modules/.bin`).
+    pub bins: Vec<String>,
 }
 
 /// What a program makes of the files that its arguments name where no effect says it.
@@ -361,6 +365,31 @@ pub struct WorksIn {
     pub env: Vec<String>,
     /// It works in the working directory too, and there alone when nothing is named.
     pub here: bool,
+}
+
+/// Files that a program loads as code, or as settings that hold commands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// The programs that do; others may be described together with them.
+    pub programs: Vec<String>,
+    /// A language as of [`Runs`], `make`, `tasks` (settings in which commands stand), or none: by the ending of the name.
+    pub language: String,
+    /// The values of these options name such a file.
+    pub options: Vec<String>,
+    /// The operands do, those with one of `endings`.
+    pub operands: bool,
+    /// The values of these variables do, parted as paths and lists are.
+    pub variables: Vec<String>,
+    /// The directories that these variables name hold `files`, where the line sets them.
+    pub under: Vec<String>,
+    /// Names of files that are loaded where the program stands, as far as the line wrote them. A `*` stands for any name.
+    pub files: Vec<String>,
+    /// What a name may leave out at its end.
+    pub endings: Vec<String>,
+    /// Only with one of these words among its arguments.
+    pub words: Vec<String>,
+    /// Not with one of these.
+    pub unless: Vec<String>,
 }
 
 /// What a program does to a work tree that it keeps, by the first word of its subcommands.

@@ -1,12 +1,14 @@
 //! Program descriptions: which programs, and what is added to what is known of them.
 
+use std::borrow::Cow;
+
 use super::body::Body;
-use super::shape::{ProgramShape, TreeShape, WorksInShape};
+use super::shape::{LoadShape, ProgramShape, TreeShape, WorksInShape};
 use super::spelling::all_spellings;
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{OptionSpec, OutputTaint, Program, Sub, Target, Tree, WorksIn};
+use crate::judge::rules::model::{Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, WorksIn};
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::Tier;
 
@@ -139,6 +141,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.mounts.extend(spelled(&shape.mounts));
     program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
     program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
+    program.bins.extend(shape.bins.iter().cloned());
     program.makes = shape.makes.unwrap_or(program.makes);
     program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {
@@ -165,6 +168,53 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
         }
         program.subs = subs.into();
     }
+}
+
+/// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
+pub fn add_loads(
+    place: Place<'_>,
+    given: &At<LoadShape>,
+    vocabulary: &mut Vocabulary<'_>,
+    programs: &mut Vec<Program>,
+) -> Result<(), Problem> {
+    let shape = given.get_ref();
+    let plain =
+        |names: &[At<String>]| values(names).flat_map(|(names, _)| names.split('|')).map(str::to_owned).collect();
+    let load = Load {
+        programs: shape.program.get_ref().clone(),
+        language: shape.language.clone().unwrap_or_default(),
+        options: plain(&shape.options),
+        operands: shape.operands,
+        variables: shape.variables.clone(),
+        under: shape.under.clone(),
+        files: shape.files.clone(),
+        endings: shape.endings.clone(),
+        words: shape.words.clone(),
+        unless: shape.unless.clone(),
+    };
+    if load.options.is_empty() && !load.operands && load.variables.is_empty() && load.files.is_empty() {
+        let what = "it says not what is loaded";
+        return Err(place.problem(&given.span(), "loads", what, "give options, operands, variables or files"));
+    }
+    for name in &load.programs {
+        let number = match vocabulary.own.get(name) {
+            Some(number) => *number,
+            None => {
+                let known = vocabulary.known.program(name).map(Cow::into_owned);
+                let fresh = Program { tier: Tier::Low, ..Program::default() };
+                let program = Program { names: vec![name.clone()], aliases: Vec::new(), ..known.unwrap_or(fresh) };
+                vocabulary.own.insert(name.clone(), programs.len());
+                programs.push(program);
+                programs.len() - 1
+            }
+        };
+        if let Some(program) = programs.get_mut(number)
+            && !program.loads.contains(&load)
+        {
+            program.loads.push(load.clone());
+        }
+    }
+    Ok(())
 }
 
 /// The names of a list whose entries are `name` or `name|other spelling`, and which are other spellings of which.

@@ -17,6 +17,7 @@ pub struct File {
     pub family: At<String>,
     pub about: String,
     pub program: Vec<At<ProgramShape>>,
+    pub loads: Vec<At<LoadShape>>,
     pub rule: Vec<At<RuleShape>>,
     pub paths: Vec<At<PathsShape>>,
     pub hosts: Vec<At<HostsShape>>,
@@ -29,10 +30,43 @@ impl File {
             family: from.need("family", Fields::text),
             about: from.need("about", Fields::text).into_inner(),
             program: from.tables("program", ProgramShape::read),
+            loads: from.tables("loads", LoadShape::read),
             rule: from.tables("rule", RuleShape::read),
             paths: from.tables("paths", PathsShape::read),
             hosts: from.tables("hosts", HostsShape::read),
             packages: from.tables("packages", PackagesShape::read),
+        }
+    }
+}
+
+/// `[[loads]]`
+#[derive(Debug)]
+pub struct LoadShape {
+    pub program: At<Vec<String>>,
+    pub language: Option<String>,
+    pub options: Vec<At<String>>,
+    pub operands: bool,
+    pub variables: Vec<String>,
+    pub under: Vec<String>,
+    pub files: Vec<String>,
+    pub endings: Vec<String>,
+    pub words: Vec<String>,
+    pub unless: Vec<String>,
+}
+
+impl LoadShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            language: from.line("language"),
+            options: from.texts("options"),
+            operands: from.flag("operands"),
+            variables: from.lines("variables"),
+            under: from.lines("under"),
+            files: from.lines("files"),
+            endings: from.lines("endings"),
+            words: from.lines("words"),
+            unless: from.lines("unless"),
         }
     }
 }

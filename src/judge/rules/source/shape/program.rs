@@ -29,6 +29,7 @@ pub struct ProgramShape {
     pub mounts: Vec<At<String>>,
     pub tree: Option<At<TreeShape>>,
     pub files: Option<At<Files>>,
+    pub bins: Vec<String>,
     pub sub: Vec<At<SubShape>>,
 }
 
@@ -56,6 +57,7 @@ impl ProgramShape {
             mounts: from.texts("mounts"),
             tree: from.table("tree", TreeShape::read),
             files: from.word("files"),
+            bins: from.lines("bins"),
             sub: from.tables("sub", SubShape::read),
         }
     }
