@@ -96,6 +96,8 @@ impl Home {
             return None;
         }
         let mut command = self.program("unshare");
+        // What root of the namespace makes in the temp directory would be in the way of the real root.
+        command.env("XDG_RUNTIME_DIR", self.path("home"));
         let script = format!("[ -x /root ] || mount -t tmpfs none /root\n{script}");
         command.args(["-Urm", "sh", "-ec", &script, env!("CARGO_BIN_EXE_guard")]).arg(self.data()).args(FLAGGED);
         Some(command.output().unwrap())
