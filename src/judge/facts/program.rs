@@ -111,6 +111,9 @@ impl Walker<'_> {
                 self.perhaps_wraps(state, frame, name, &words, env, span);
             }
             self.leads(state, frame, name, described, &reading, args, env, span);
+            if frame.root && builtin.is_none() && frame.remote.is_none() && !name.contains(':') {
+                self.raised(state, frame, (name, path.as_deref()), described.is_some(), span);
+            }
             if builtin.is_none() && path.as_deref().is_none_or(is_installed) && frame.remote.is_none() {
                 self.touches(state, frame, (name, described), &reading, &words, id, span);
             }

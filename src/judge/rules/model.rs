@@ -225,6 +225,19 @@ pub enum HostClass {
 impl HostClass {
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 6] = [Self::Local, Self::Known, Self::Unknown, Self::Metadata, Self::Drop, Self::None];
+
+    /// As pattern files write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+            Self::Metadata => "metadata",
+            Self::Drop => "drop",
+            Self::None => "none",
+        }
+    }
 }
 
 /// The facts of RISK.md that take an operand out of a rule.

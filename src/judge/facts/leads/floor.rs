@@ -10,6 +10,7 @@ use crate::judge::facts::act::{Effect, Operand, Taint, Value};
 use crate::judge::facts::arguments::{Arg, CodeFrom, Reading};
 use crate::judge::facts::class::{PathClass, PathClasses};
 use crate::judge::facts::frame::Frame;
+use crate::judge::facts::paths::is_remote;
 use crate::judge::facts::state::State;
 use crate::judge::facts::streams::Stream;
 use crate::judge::risk::Tier;
@@ -92,6 +93,27 @@ struct Named {
 }
 
 impl Walker<'_> {
+    /// A program that a wrapper raised to root, and that nothing describes or that lies where this session writes.
+    #[inline(never)]
+    pub fn raised(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        (name, path): (&str, Option<&str>),
+        described: bool,
+        span: Span,
+    ) {
+        const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
+        let ours = path.is_some_and(|path| self.place_of(state, &Value::text(path)).has_any(&OURS));
+        let program = match (ours, described) {
+            (true, _) => "unknown:root-own",
+            (false, false) => "unknown:root",
+            (false, true) => return,
+        };
+        let what = Operand { value: Value::text(path.unwrap_or(name)), span };
+        self.stands_for(state, frame, name, program, &[what], span);
+    }
+
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
     /// guard's own, and by the name of an option what is written.
     #[inline(never)]
@@ -154,6 +176,23 @@ impl Walker<'_> {
         for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
             if !operands.is_empty() {
                 self.stands_for(state, frame, name, program, &operands, span);
+            }
+        }
+        if described.is_none() {
+            for arg in args {
+                let text = arg.value.leading();
+                let (from, rest) = match text.split_once('=') {
+                    Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
+                    _ => (0, text.as_ref()),
+                };
+                let address = rest.split_once("://").is_some_and(|(scheme, _)| {
+                    scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                });
+                let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
+                if address || place {
+                    let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
+                    self.effect(state, frame, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                }
             }
         }
         for operand in written {

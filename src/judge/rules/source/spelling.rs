@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Place;
 use crate::judge::document::At;
-use crate::judge::rules::model::{FlagTest, OptionSpec, TextTest, ValueKind};
+use crate::judge::rules::model::{FlagTest, HostClass, OptionSpec, TextTest, ValueKind};
 use crate::judge::rules::problem::{Problem, nearest};
 
 /// Reads an option: spellings with `|` between them, then `=` when it takes a value and `[=]` when only an attached
@@ -86,12 +86,19 @@ pub fn flag_test(
             }
             Some(TextTest { regex: Some(regex.to_owned()), ..TextTest::default() })
         }
-        None => match value.strip_prefix("package:") {
-            Some(index) => {
-                Some(TextTest { package: index.split('|').map(str::to_owned).collect(), ..TextTest::default() })
+        None => Some(match value.split_once(':') {
+            Some(("package", index)) => {
+                TextTest { package: index.split('|').map(str::to_owned).collect(), ..TextTest::default() }
             }
-            None => Some(TextTest { glob: vec![value.to_owned()], ..TextTest::default() }),
-        },
+            Some(("host", class)) => {
+                let Some(class) = HostClass::ALL.into_iter().find(|known| known.name() == class) else {
+                    let what = format!("`{class}` is no kind of host");
+                    return Err(place.problem(span, owner, &what, "use local, known, unknown, metadata, drop or none"));
+                };
+                TextTest { host: vec![class], ..TextTest::default() }
+            }
+            _ => TextTest { glob: vec![value.to_owned()], ..TextTest::default() },
+        }),
     };
     if value.is_some() && !options.is_empty() && !names.split('|').any(takes_value) {
         let known = options.iter().filter(|option| option.value != ValueKind::None);
