@@ -311,6 +311,22 @@ impl Invocation {
         fn plain(text: &OsStr) -> OsString {
             OsString::from_vec(reserved::taken_in_bytes(text.as_bytes()).into_owned())
         }
+        let may_hold = |text: &OsStr| reserved::may_hold(text.as_bytes());
+        let is_plain = match &self.request {
+            Request::Argv(argv) => !argv.iter().any(|word| may_hold(word)),
+            Request::Line(line) => {
+                let texts = [&line.text, &line.before];
+                !texts.into_iter().any(|text| reserved::may_hold(text))
+                    && !line.positional.iter().any(|word| may_hold(word))
+            }
+            Request::Files(changes) => !changes.iter().any(|change| reserved::may_hold(change.path.as_bytes())),
+            Request::Tool(call) => {
+                ![&call.name, &call.input].into_iter().any(|text| reserved::may_hold(text.as_bytes()))
+            }
+        };
+        if is_plain && !may_hold(self.cwd.as_os_str()) {
+            return Cow::Borrowed(self);
+        }
         let request = match &self.request {
             Request::Argv(argv) => Request::Argv(argv.iter().map(|word| plain(word)).collect()),
             Request::Line(line) => Request::Line(Line {

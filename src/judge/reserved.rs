@@ -38,7 +38,7 @@ fn original(letter: char) -> Option<char> {
 }
 
 /// Whether a text may hold one of them at all: each begins with a byte from 0xEE on.
-fn may_hold(bytes: &[u8]) -> bool {
+pub(super) fn may_hold(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| *byte >= 0xee)
 }
 

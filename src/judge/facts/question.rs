@@ -167,6 +167,15 @@ impl Question {
 }
 
 impl Answer {
+    /// Whether it may hold characters that the judge keeps for itself: told of those answers that are long or many.
+    fn may_hold(&self) -> bool {
+        match self {
+            Self::File(FileFacts::Text { bytes, .. }) => reserved::may_hold(bytes),
+            Self::Path(facts) => reserved::may_hold(facts.canonical.as_bytes()),
+            _ => true,
+        }
+    }
+
     /// Without characters that the judge keeps for itself.
     fn taken_in(&self) -> Self {
         let plain = |text: &String| reserved::taken_in(text).into_owned();
@@ -205,11 +214,16 @@ impl Answers {
 
     /// Adds an answer.
     pub fn insert(&mut self, question: Question, answer: Answer) {
-        let plain = answer.taken_in();
-        if plain != answer {
-            self.given.insert(question.clone(), answer);
+        let plain = answer.may_hold().then(|| answer.taken_in()).filter(|plain| *plain != answer);
+        match plain {
+            Some(plain) => {
+                self.given.insert(question.clone(), answer);
+                self.known.insert(question, plain);
+            }
+            None => {
+                self.known.insert(question, answer);
+            }
         }
-        self.known.insert(question, plain);
     }
 
     /// The answer, when there is one.
