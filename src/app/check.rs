@@ -132,7 +132,8 @@ fn judge_lines(road: &Road) -> Result<u8, Failure> {
             }
         }
         out.write_all(b"\n")?;
+        // Whoever asks line by line waits for each answer.
+        out.flush()?;
     }
-    out.flush()?;
     Ok(if failed { exit::FAILED } else { exit::ALLOW })
 }
