@@ -73,6 +73,9 @@ _guard() {
             guard,man)
                 cmd="guard__subcmd__man"
                 ;;
+            guard,mcp)
+                cmd="guard__subcmd__mcp"
+                ;;
             guard,patterns)
                 cmd="guard__subcmd__patterns"
                 ;;
@@ -255,6 +258,9 @@ _guard() {
                 ;;
             guard__subcmd__help,man)
                 cmd="guard__subcmd__help__subcmd__man"
+                ;;
+            guard__subcmd__help,mcp)
+                cmd="guard__subcmd__help__subcmd__mcp"
                 ;;
             guard__subcmd__help,patterns)
                 cmd="guard__subcmd__help__subcmd__patterns"
@@ -449,7 +455,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -749,12 +755,28 @@ _guard() {
             return 0
             ;;
         guard__subcmd__check)
-            opts="-h --json --batch --help"
+            opts="-h --tool --input --server --described --json --batch --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --tool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --input)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --described)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1037,12 +1059,28 @@ _guard() {
             return 0
             ;;
         guard__subcmd__explain)
-            opts="-h --help"
+            opts="-h --tool --input --server --described --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --tool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --input)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --described)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1089,7 +1127,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1579,6 +1617,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__mcp)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2159,6 +2211,28 @@ _guard() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__mcp)
+            opts="-h --name --wait --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -34,6 +34,10 @@ mod judge {
         pub mod source;
         pub mod subs;
     }
+    pub mod tools {
+        pub mod lexicon;
+        pub mod words;
+    }
 }
 
 use std::borrow::Cow;
@@ -45,9 +49,13 @@ use judge::agents::model::{Agent, Form};
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::model::PackageList;
 use judge::rules::source::{Nothing, read_all};
+use judge::tools::lexicon::Lexicon;
 
 /// Where they are, from the package that includes them.
 const FOLDER: &str = "../../patterns";
+
+/// The words that tools are guessed at by.
+const LEXICON: &str = "guess/tools.toml";
 
 fn main() -> ExitCode {
     match build() {
@@ -70,6 +78,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         "facts/class.rs",
         "facts/effect.rs",
         "rules",
+        "tools",
     ] {
         println!("cargo::rerun-if-changed={room}");
     }
@@ -94,10 +103,17 @@ fn build() -> Result<(), Box<dyn Error>> {
     read_back(&blob, &contents)?;
     // Only `guard patterns` reads them, so that they may take a while to read and should take little room.
     let examples = miniz_oxide::deflate::compress_to_vec(&postcard::to_allocvec(&contents.examples)?, 9);
+    let lexicon = std::fs::read_to_string(PathBuf::from(FOLDER).join(LEXICON))?;
+    let lexicon: Lexicon = toml::from_str(&lexicon).map_err(|error| format!("patterns/{LEXICON}: {error}"))?;
+    let words = postcard::to_allocvec(&lexicon)?;
+    if postcard::from_bytes::<Lexicon>(&words)? != lexicon {
+        return Err("the lexicon does not come back from the store".into());
+    }
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?);
     std::fs::write(out.join("patterns.bin"), blob)?;
     std::fs::write(out.join("examples.bin"), examples)?;
     std::fs::write(out.join("agents.rs"), agents(&out)?)?;
+    std::fs::write(out.join("lexicon.bin"), words)?;
     Ok(())
 }
 
@@ -172,6 +188,9 @@ fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
         if blob.rule(number)? != *rule || blob.rule_named(&rule.id) != Some(number) {
             return Err(format!("{} does not come back from the store", rule.id).into());
         }
+    }
+    if blob.tools()? != contents.tools {
+        return Err("the tools do not come back from the store".into());
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, completions, config, doctor, explain, export, hook, init, install, learn, line,
-    log, man, patterns, pending, replay, serve, session, simulate, stats, status, trust, verify, wait,
+    log, man, mcp, patterns, pending, replay, serve, session, simulate, stats, status, trust, verify, wait,
 };
 
 mod slip;
@@ -131,6 +131,8 @@ pub enum Verb {
     Line(line::LineArgs),
     /// Answer an agent that asks before it runs a command: JSON in, the agent's own dialect out
     Hook(hook::HookArgs),
+    /// Stand between an MCP client and its server, and judge each call of a tool
+    Mcp(mcp::McpArgs),
     /// Judge what was run before: how often guard would have asked, and why
     Replay(replay::ReplayArgs),
     /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works

@@ -15,7 +15,7 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, hook, init, install,
-    learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, status, trust,
+    learn, line, log, man, mcp, patterns, pending, replay, review, run, serve, session, simulate, stats, status, trust,
     verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
@@ -105,6 +105,7 @@ fn do_verb(verb: &Verb) -> u8 {
         }),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
+        Verb::Mcp(args) => mcp::run(args),
         Verb::Replay(args) => replay::run(args),
         Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
         Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),

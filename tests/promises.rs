@@ -46,6 +46,8 @@ mod looking;
 mod many;
 #[path = "promises/matching.rs"]
 mod matching;
+#[path = "promises/mcp.rs"]
+mod mcp;
 #[path = "promises/nesting.rs"]
 mod nesting;
 #[path = "promises/partly.rs"]

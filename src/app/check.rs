@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::road::Road;
+use super::tool::{Servers, Told, ToolArgs};
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Decision;
 use crate::ui::json::Verdict;
@@ -21,13 +23,16 @@ use crate::ui::verdict;
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// The command string to judge; read from standard input when it is `-`
-    #[arg(required_unless_present_any = ["batch", "argv"], conflicts_with = "batch")]
+    #[arg(required_unless_present_any = ["batch", "argv", "tool"], conflicts_with = "batch")]
     command: Option<OsString>,
+    #[command(flatten)]
+    tool: ToolArgs,
     /// Print the verdict as one JSON object
     #[arg(long)]
     json: bool,
-    /// Read JSON Lines ({"command": …} or {"argv": […]}, optional "cwd") and print a verdict for each, in order
-    #[arg(long)]
+    /// Read JSON Lines ({"command": …}, {"argv": […]} or {"tool": …, "input": {…}}, optional "cwd") and print a verdict
+    /// for each, in order
+    #[arg(long, conflicts_with = "tool")]
     batch: bool,
     /// A program and its arguments, judged as they are
     #[arg(last = true, conflicts_with_all = ["command", "batch"])]
@@ -40,6 +45,15 @@ pub struct CheckArgs {
 struct Row {
     command: Option<String>,
     argv: Option<Vec<String>>,
+    tool: Option<String>,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    server: Servers,
+    description: Option<String>,
+    #[serde(alias = "inputSchema")]
+    schema: Option<Value>,
+    annotations: Option<Value>,
     cwd: Option<PathBuf>,
 }
 
@@ -59,7 +73,10 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
             road.plain_line(OsString::from_vec(text))?
         }
         Some(command) => road.plain_line(command.clone())?,
-        None => Request::Argv(args.argv.clone()),
+        None => match args.tool.request()? {
+            Some(request) => request,
+            None => Request::Argv(args.argv.clone()),
+        },
     };
     let invocation = road.caller.invocation(request);
     let judged = road.judge(&invocation);
@@ -106,10 +123,14 @@ fn judge_lines(road: &Road) -> Result<u8, Failure> {
             continue;
         }
         let row = serde_json::from_slice::<Row>(&line).map_err(|error| error.to_string()).and_then(|row| {
-            let request = match (row.command, row.argv) {
-                (Some(command), None) => road.plain_line(command.into()).map_err(|error| error.to_string()),
-                (None, Some(argv)) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
-                _ => Err("give either \"command\" or \"argv\"".to_owned()),
+            let request = match (row.command, row.argv, row.tool) {
+                (Some(command), None, None) => road.plain_line(command.into()).map_err(|error| error.to_string()),
+                (None, Some(argv), None) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
+                (None, None, Some(tool)) => {
+                    let Row { input, server, description, schema, annotations, .. } = row;
+                    Ok(Told { input, server, description, schema, annotations }.request(tool))
+                }
+                _ => Err("give one of \"command\", \"argv\" and \"tool\"".to_owned()),
             }?;
             Ok((request, row.cwd))
         });

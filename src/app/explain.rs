@@ -10,6 +10,7 @@ use super::check::code;
 use super::exit;
 use super::failure::Failure;
 use super::road::Road;
+use super::tool::ToolArgs;
 use crate::judge::invocation::Request;
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
@@ -20,8 +21,10 @@ use crate::ui::style::{self, Look};
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The command string to explain
-    #[arg(required_unless_present = "argv")]
+    #[arg(required_unless_present_any = ["argv", "tool"])]
     command: Option<OsString>,
+    #[command(flatten)]
+    tool: ToolArgs,
     /// A program and its arguments, explained as they are
     #[arg(last = true, conflicts_with = "command")]
     argv: Vec<OsString>,
@@ -35,7 +38,10 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     let request = match &args.command {
         Some(command) => road.plain_line(command.clone())?,
-        None => Request::Argv(args.argv.clone()),
+        None => match args.tool.request()? {
+            Some(request) => request,
+            None => Request::Argv(args.argv.clone()),
+        },
     };
     let invocation = road.caller.invocation(request);
     let judged = road.judge(&invocation);

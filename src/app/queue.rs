@@ -65,7 +65,7 @@ impl Wait {
 }
 
 /// For how long a caller lets a command wait, by `GUARD_WAIT` in seconds: it can only shorten the time.
-pub(super) fn callers_limit(env: &Environment) -> Duration {
+pub(in crate::app) fn callers_limit(env: &Environment) -> Duration {
     let seconds = env.get("GUARD_WAIT").and_then(|seconds| seconds.parse().ok());
     seconds.map_or(Duration::MAX, Duration::from_secs)
 }

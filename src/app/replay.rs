@@ -22,9 +22,10 @@ use super::hook::call::What;
 use super::road::Road;
 use super::{exit, moment};
 use crate::judge::facts::question::Answers;
-use crate::judge::invocation::{FileChange, Invocation, Origin, Request, ToolCall, quote};
+use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
 use crate::judge::judge;
 use crate::judge::policy::{Decision, Standing, decide};
+use crate::judge::tools::ToolCall;
 use crate::store::redact;
 use tally::{Tally, Verdict};
 
@@ -182,7 +183,7 @@ impl<'a> Replay<'a> {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             What::Files(changes) => Request::Files(changes.clone()),
-            What::Tool { name, input } => Request::Tool(ToolCall { name: name.clone(), input: input.clone() }),
+            What::Tool { name, input } => Request::Tool(Box::new(ToolCall::of_text(name, input))),
             What::Other => Request::Files(Vec::new()),
         };
         let mut invocation: Invocation = self.road.caller.invocation(request);

@@ -17,6 +17,7 @@ use super::envelope::Envelope;
 use super::order;
 use super::reserved;
 use super::syntax::tree::Dialect;
+use super::tools::ToolCall;
 
 /// One command that somebody wants to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,17 +43,8 @@ pub enum Request {
     Line(Line),
     /// Files that an agent's own tool changes, with no command.
     Files(Vec<FileChange>),
-    /// A call of a tool that is no command.
-    Tool(ToolCall),
-}
-
-/// A call of a tool, as its caller makes it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ToolCall {
-    /// As the caller names it.
-    pub name: String,
-    /// Its arguments, as compact JSON.
-    pub input: String,
+    /// A tool that is no command.
+    Tool(Box<ToolCall>),
 }
 
 /// What is done to one file.
@@ -284,7 +276,14 @@ impl Invocation {
             Request::Tool(call) => {
                 field(b"tool");
                 field(call.name.as_bytes());
-                field(call.input.as_bytes());
+                field(call.input.to_string().as_bytes());
+                // What it says of itself can raise what it is judged as.
+                for told in [&call.schema, &call.hints] {
+                    field(told.as_ref().map(ToString::to_string).unwrap_or_default().as_bytes());
+                }
+                field(call.description.as_deref().unwrap_or_default().as_bytes());
+                field(b"servers");
+                call.servers.iter().for_each(|server| field(server.as_bytes()));
             }
         }
         field(b"cwd");
@@ -320,9 +319,8 @@ impl Invocation {
                     && !line.positional.iter().any(|word| may_hold(word))
             }
             Request::Files(changes) => !changes.iter().any(|change| reserved::may_hold(change.path.as_bytes())),
-            Request::Tool(call) => {
-                ![&call.name, &call.input].into_iter().any(|text| reserved::may_hold(text.as_bytes()))
-            }
+            // Of its input only what it holds is read, and that is taken in where it is found.
+            Request::Tool(_) => true,
         };
         if is_plain && !may_hold(self.cwd.as_os_str()) {
             return Cow::Borrowed(self);
@@ -342,10 +340,7 @@ impl Invocation {
                 };
                 Request::Files(changes.iter().map(change).collect())
             }
-            Request::Tool(call) => Request::Tool(ToolCall {
-                name: reserved::taken_in(&call.name).into_owned(),
-                input: reserved::taken_in(&call.input).into_owned(),
-            }),
+            Request::Tool(call) => Request::Tool(call.clone()),
         };
         let cwd = PathBuf::from(plain(self.cwd.as_os_str()));
         if request == self.request && cwd == self.cwd {
@@ -355,8 +350,8 @@ impl Invocation {
     }
 
     /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;
-    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`); of another tool, its name
-    /// and its arguments.
+    /// of a tool that changes files, what it does to which (`write ~/notes.txt; delete old.txt`), and of any other its
+    /// name and its input as JSON (`calendar.delete_event {"id":"1"}`).
     #[must_use]
     pub fn display(&self) -> String {
         match &self.request {
@@ -366,7 +361,7 @@ impl Invocation {
                 let said = |change: &FileChange| format!("{} {}", change.kind.word(), quote(&change.path));
                 changes.iter().map(said).collect::<Vec<_>>().join("; ")
             }
-            Request::Tool(call) => format!("{} {}", quote(&call.name), call.input),
+            Request::Tool(call) => call.display(),
         }
     }
 }

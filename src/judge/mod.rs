@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use facts::act::Facts;
 use facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
-use invocation::Invocation;
+use invocation::{Invocation, Request};
 use policy::Policy;
 use risk::{Risk, Tier};
 use rules::catalog::Catalog;
@@ -40,6 +40,7 @@ pub mod syntax;
 #[cfg(test)]
 mod testing;
 pub mod tier;
+pub mod tools;
 
 #[cfg(test)]
 mod properties;
@@ -73,6 +74,9 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let invocation = &*invocation.taken_in();
     let mut facts = facts::work_out(invocation, catalog, &inquiry);
     let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
+    if let Request::Tool(call) = &invocation.request {
+        findings.extend(tools::verdict(call, catalog).findings);
+    }
     if let Some((led, lead)) = invocation.led() {
         let behind = facts::work_out(&led, catalog, &inquiry);
         let more = rules::matcher::find(&led, &behind, catalog, policy, &inquiry);
@@ -85,6 +89,9 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
+    // Every payment is a decision of its own.
+    let pays = matches!(invocation.request, Request::Tool(_)) && tools::pays(&risk.findings);
+    let (shape, may_grant) = if pays { (None, false) } else { (shape, may_grant) };
     let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
     let is_asked = may_grant && is_flagged && shape.is_some();

@@ -39,13 +39,7 @@ pub fn command_bytes(request: &Request) -> Vec<u8> {
             }
             all
         }
-        Request::Tool(call) => {
-            let mut all = Vec::new();
-            quote(call.name.as_bytes(), &mut all);
-            all.push(b' ');
-            all.extend_from_slice(call.input.as_bytes());
-            all
-        }
+        Request::Tool(call) => call.display().into_bytes(),
     }
 }
 

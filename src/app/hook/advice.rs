@@ -21,11 +21,12 @@ use crate::app::road::{Judged, Road, RoadError};
 use crate::app::settle;
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
-use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request, ToolCall};
+use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Dialect;
+use crate::judge::tools::ToolCall;
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::{verdict, visible};
 
@@ -162,7 +163,7 @@ fn invocation(road: &Road, host: Host, call: &Call) -> Result<Invocation, RoadEr
             Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
         }
         What::Files(changes) => Request::Files(files::followed(changes, road, call.cwd.as_deref())),
-        What::Tool { name, input } => Request::Tool(ToolCall { name: name.clone(), input: input.clone() }),
+        What::Tool { name, input } => Request::Tool(Box::new(ToolCall::of_text(name, input))),
         What::Other => Request::Files(Vec::new()),
     };
     let mut invocation = road.caller.invocation(request);

@@ -102,6 +102,10 @@ fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Re
     if tools.harmless.iter().any(|name| name == plain) {
         return Ok(What::Other);
     }
+    // What a server offers is judged by its name first; a command in its input is judged with it.
+    if is_served(tool) {
+        return Ok(What::Tool { name: tool.to_owned(), input: arguments.to_string() });
+    }
     if depth < MAX_DEPTH
         && let Some(inner) = text(arguments, INNER_NAME)
         && let Some(input) = INNER_INPUT.iter().find_map(|name| object(arguments.get(name)?))
@@ -109,6 +113,11 @@ fn used_within(tools: &Tools, tool: &str, arguments: &Value, depth: usize) -> Re
         return used_within(tools, inner, &input, depth + 1);
     }
     Ok(by_shape(plain, arguments))
+}
+
+/// Whether the name says that a server offers the tool.
+fn is_served(tool: &str) -> bool {
+    tool.starts_with("mcp_") || tool.contains("0mcp0")
 }
 
 /// An object, also where it is written as a text.

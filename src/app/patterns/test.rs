@@ -7,6 +7,7 @@ use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::Examples;
 use crate::judge::tier::Tier;
+use crate::judge::tools::{ToolCall, entries};
 use crate::ui::style::{Line, Style};
 
 /// An example that does not do what it is there for.
@@ -29,6 +30,9 @@ pub fn example_failures(catalog: &Catalog, wanted: &dyn Fn(&str) -> bool) -> Vec
     for examples in catalog.examples().iter().filter(|examples| wanted(&examples.rule)) {
         for (commands, should) in [(&examples.bad, true), (&examples.good, false), (&examples.other, false)] {
             failures.extend(commands.iter().filter_map(|command| fails(examples, command, should, catalog, &policy)));
+        }
+        for (calls, should) in [(&examples.calls, true), (&examples.other_calls, false)] {
+            failures.extend(calls.iter().filter_map(|call| call_fails(examples, call, should, catalog)));
         }
     }
     failures
@@ -62,10 +66,23 @@ fn fails(examples: &Examples, command: &str, should: bool, catalog: &Catalog, po
     Some(Failure { rule: examples.rule.clone(), command: command.to_owned(), missed: should, found })
 }
 
+/// An entry for a tool is held against the call alone: what its input holds is judged by other rules.
+fn call_fails(examples: &Examples, text: &str, should: bool, catalog: &Catalog) -> Option<Failure> {
+    let failure = |found| Failure { rule: examples.rule.clone(), command: text.to_owned(), missed: should, found };
+    let Some(call) = ToolCall::written(text) else {
+        return Some(failure(vec!["what stands behind the name is no JSON".to_owned()]));
+    };
+    let matches = entries::find(&call, catalog);
+    if matches.iter().any(|found| found.tool.id == examples.rule && !found.foreign) == should {
+        return None;
+    }
+    Some(failure(matches.iter().map(|found| format!("{} {}", found.tool.id, found.tool.tier.number())).collect()))
+}
+
 pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, PatternsError> {
     let of_file;
     let (catalog, mut wanted): (&Catalog, Vec<String>) = match &args.file {
-        None => (shelf.catalog, shelf.catalog.all_rules().map(|rule| rule.id.clone()).collect()),
+        None => (shelf.catalog, ids(shelf.catalog)),
         Some(path) => {
             let file = read(path)?;
             let name = file.path.clone();
@@ -75,7 +92,7 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
             }
             of_file = catalog;
             let of_this = |id: &str| of_file.origin(id).is_some_and(|(_, from)| from == Some(name.as_str()));
-            (&of_file, of_file.all_rules().map(|rule| rule.id.clone()).filter(|id| of_this(id)).collect())
+            (&of_file, ids(&of_file).into_iter().filter(|id| of_this(id)).collect())
         }
     };
     if let Some(only) = &args.rule {
@@ -88,7 +105,7 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
         .examples()
         .iter()
         .filter(|examples| wanted.contains(&examples.rule))
-        .map(|examples| examples.bad.len() + examples.good.len() + examples.other.len())
+        .map(|of| of.bad.len() + of.good.len() + of.other.len() + of.calls.len() + of.other_calls.len())
         .sum();
     let failures = example_failures(catalog, &|id| wanted.iter().any(|known| known == id));
     if args.json {
@@ -108,6 +125,12 @@ pub fn run(args: &TestArgs, shelf: &Shelf<'_>, out: &mut Out<'_>) -> Result<u8, 
         out.lines(&[Line::of(style, sum)])?;
     }
     Ok(if failures.is_empty() { exit::ALLOW } else { exit::ASK })
+}
+
+/// Of all rules and all entries for tools.
+fn ids(catalog: &Catalog) -> Vec<String> {
+    let rules = catalog.all_rules().map(|rule| rule.id.clone());
+    rules.chain(catalog.tools().map(|(_, tool)| tool.id.clone())).collect()
 }
 
 fn broken(args: &TestArgs, problems: &[String], out: &mut Out<'_>) -> Result<u8, PatternsError> {

@@ -49,8 +49,6 @@ pub enum OpaqueReason {
     FetchedCodeAsRoot,
     /// A script that is run cannot be read.
     Script,
-    /// What a tool does that is no command. The rule is that of a script.
-    Tool,
 }
 
 impl OpaqueReason {
@@ -64,7 +62,7 @@ impl OpaqueReason {
             Self::Code => "code",
             Self::FetchedCode => "fetched-code",
             Self::FetchedCodeAsRoot => "fetched-code-as-root",
-            Self::Script | Self::Tool => "script",
+            Self::Script => "script",
         }
     }
 }

@@ -52,6 +52,7 @@ mod streams;
 mod substitution;
 #[cfg(test)]
 mod testing;
+mod tool;
 mod transform;
 mod traps;
 pub mod value;

@@ -95,10 +95,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             }
         }
         Request::Files(changes) => walker.changes(&state, changes),
-        Request::Tool(call) => {
-            let end = u32::try_from(call.name.len()).unwrap_or(u32::MAX);
-            walker.opaque(OpaqueReason::Tool, format!("{} is a tool that is not known", call.name), Span::new(0, end));
-        }
+        Request::Tool(call) => walker.tool(&mut state, call),
     }
     walker.finish(&state);
     walker.facts
@@ -162,7 +159,7 @@ impl<'a> Walker<'a> {
             Request::Line(line) => line.text.len().saturating_add(line.before.len()),
             Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
             Request::Files(changes) => changes.len(),
-            Request::Tool(call) => call.input.len(),
+            Request::Tool(call) => call.display().len(),
         };
         Self {
             invocation,

@@ -12,7 +12,7 @@ mod pack;
 
 pub use self::pack::pack;
 use super::glob;
-use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule};
+use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Tool};
 use crate::judge::facts::class::PathClass;
 
 /// What one or more pattern files hold, checked.
@@ -20,6 +20,7 @@ use crate::judge::facts::class::PathClass;
 pub struct Contents {
     pub programs: Vec<Program>,
     pub rules: Vec<Rule>,
+    pub tools: Vec<Tool>,
     pub paths: Vec<PathList>,
     pub hosts: Vec<HostList>,
     pub packages: Vec<PackageList>,
@@ -117,9 +118,10 @@ enum Part {
     Hosts,
     /// `index:name`, and by an index alone which characters it takes for one another.
     Packages,
+    Tools,
 }
 
-const PARTS: usize = Part::Packages as usize + 1;
+const PARTS: usize = Part::Tools as usize + 1;
 
 /// Characters that an index may take for one another, in the order of their bits.
 const ALIKE: &str = "-_.";
@@ -196,6 +198,15 @@ impl Blob {
     /// When the bytes are damaged.
     pub fn rule(&self, rule: usize) -> Result<Rule, BadBlob> {
         decode(self.part(Part::Rules), rule)
+    }
+
+    /// All entries for tools, decoded.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn tools(&self) -> Result<Vec<Tool>, BadBlob> {
+        let part = self.part(Part::Tools);
+        (0..number(part, 0).unwrap_or(0) as usize).map(|tool| decode(part, tool)).collect()
     }
 
     /// The program that lists exactly this name.

@@ -24,12 +24,14 @@ pub use self::shelf::{Layer, PatternFile};
 use self::shelf::{Packed, Shelf};
 pub use super::blob::Features;
 use super::blob::pack;
-use super::model::{Examples, Program, Rule};
+use super::model::{Examples, Program, Rule, Tool};
 use super::outline::Outline;
 use super::problem::Problem;
 use super::source;
+use crate::judge::tools::lexicon::{Known as Words, Lexicon};
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.bin"));
+static LEXICON: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lexicon.bin"));
 static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"));
 
 /// What was found out by name before.
@@ -46,6 +48,7 @@ pub struct Catalog {
     described: Known<Option<At>>,
     /// The rules for a verb key.
     keyed: Known<Rc<[At]>>,
+    words: OnceCell<Words>,
 }
 
 impl Catalog {
@@ -54,7 +57,7 @@ impl Catalog {
     pub fn builtin() -> Self {
         let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
         let shelf = Shelf { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
-        Self { shelves: vec![shelf], described: RefCell::default(), keyed: RefCell::default() }
+        Self { shelves: vec![shelf], described: RefCell::default(), keyed: RefCell::default(), words: OnceCell::new() }
     }
 
     /// The built-in files and these, which come in the order of their layers. A file with a problem is left out whole
@@ -188,6 +191,21 @@ impl Catalog {
         self.open().flat_map(move |(_, file)| file.blob.text_rules(text).filter_map(|number| file.rule(number)))
     }
 
+    /// Every entry for a tool, layer by layer.
+    pub fn tools(&self) -> impl Iterator<Item = (Layer, &Tool)> + '_ {
+        self.all().flat_map(|(at, file)| {
+            let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
+            file.tools().iter().map(move |tool| (layer, tool))
+        })
+    }
+
+    /// The words that tools are guessed at by.
+    #[must_use]
+    pub fn lexicon(&self) -> &Words {
+        // The build script reads back what it packs. Without words nothing is a read.
+        self.words.get_or_init(|| Words::new(postcard::from_bytes::<Lexicon>(LEXICON).unwrap_or_default()))
+    }
+
     /// The rule of this id.
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
@@ -201,7 +219,8 @@ impl Catalog {
     }
 
     fn origin_below(&self, id: &str, below: usize) -> Option<(Layer, Option<&str>)> {
-        let at = (0..below).find(|at| self.read(*at).is_some_and(|file| file.blob.rule_named(id).is_some()))?;
+        let has = |file: &Packed| file.blob.rule_named(id).is_some() || file.tools().iter().any(|tool| tool.id == id);
+        let at = (0..below).find(|at| self.read(*at).is_some_and(has))?;
         let shelf = self.shelves.get(at)?;
         Some((shelf.layer, shelf.file.as_ref().map(|file| file.path.as_str())))
     }

@@ -270,6 +270,8 @@ fn of_text(scene: &Scene<'_>, findings: &mut Findings<'_>) {
 fn original(invocation: &Invocation) -> String {
     match &invocation.request {
         Request::Line(line) => String::from_utf8_lossy(&line.text).into_owned(),
-        Request::Argv(_) | Request::Files(_) | Request::Tool(_) => invocation.display(),
+        Request::Argv(_) | Request::Files(_) => invocation.display(),
+        // What is an operand in it is judged as one.
+        Request::Tool(_) => String::new(),
     }
 }

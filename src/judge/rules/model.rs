@@ -6,11 +6,13 @@
 use serde::{Deserialize, Serialize};
 
 mod program;
+mod tool;
 
 pub use self::program::{
     Added, EffectSpec, Files, Inner, Load, OptionSpec, OutputTaint, Place, Printed, Prints, Program, RemoteName, Runs,
     Style, Sub, Target, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
+pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
 use crate::judge::facts::class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};
@@ -310,8 +312,8 @@ pub struct PackageList {
     pub names: Vec<String>,
 }
 
-/// The examples of a rule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The examples of a rule or of an entry for a tool.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Examples {
     pub rule: String,
     /// It finds these.
@@ -320,4 +322,8 @@ pub struct Examples {
     pub good: Vec<String>,
     /// It leaves these alone, and another rule finds them.
     pub other: Vec<String>,
+    /// Calls that the entry speaks of: a name, and the input as JSON behind a blank.
+    pub calls: Vec<String>,
+    /// Calls that it does not speak of.
+    pub other_calls: Vec<String>,
 }

@@ -106,6 +106,8 @@ impl<'a> Look<'a> {
         let (table, close) = match open {
             b"[[rule" => (Table::Rule, 2),
             b"[[program" => (Table::Program, 2),
+            // All files are read for a tool.
+            b"[[tool" => (Table::Inner, 2),
             [b'[', b'[', inner @ ..] if is_inner(inner) => (Table::Inner, 2),
             [b'[', inner @ ..] if is_inner(inner) => (Table::Inner, 1),
             _ => return None,
@@ -242,7 +244,7 @@ impl<'a> Look<'a> {
 
 /// The name of a table inside a rule or a program.
 fn is_inner(name: &[u8]) -> bool {
-    let below = name.strip_prefix(b"rule.").or_else(|| name.strip_prefix(b"program."));
+    let below = [b"rule.".as_slice(), b"program.", b"tool."].iter().find_map(|table| name.strip_prefix(*table));
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     below.is_some_and(|below| !below.is_empty() && below.iter().all(plain))
 }

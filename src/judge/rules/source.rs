@@ -9,6 +9,7 @@ mod programs;
 mod rules;
 mod shape;
 mod spelling;
+mod tools;
 
 pub(super) use rules::{WRITE, WRITE_STANDS_FOR};
 
@@ -129,6 +130,24 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
             match rules::rule(*place, shape.family.get_ref(), rule.get_ref(), &contents.programs, &vocabulary) {
                 Ok((rule, examples)) => {
                     contents.rules.push(rule);
+                    contents.examples.push(examples);
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        for tool in &shape.tool {
+            let id = tool.get_ref().id.get_ref();
+            if let Some((first, span)) = ids.insert(id, (place, tool.span())) {
+                problems.push(place.problem(
+                    &tool.get_ref().id.span(),
+                    &format!("tool {id}: id"),
+                    &format!("there is one already ({})", first.at(&span)),
+                    "give it another name",
+                ));
+            }
+            match tools::tool(*place, shape.family.get_ref(), tool.get_ref(), known) {
+                Ok((tool, examples)) => {
+                    contents.tools.push(tool);
                     contents.examples.push(examples);
                 }
                 Err(found) => problems.extend(found),

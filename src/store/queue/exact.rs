@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::judge::bindings::Bindings;
-use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session, ToolCall};
+use crate::judge::invocation::{ChangeKind, Digest, FileChange, Invocation, Line, Origin, Request, Session};
 use crate::judge::syntax::tree::Dialect;
 
 /// An invocation and what its approval is bound to, in bytes.
@@ -31,8 +31,8 @@ pub(super) struct Exact {
     /// The processes between the guard that waits and the root of its session, by names that no other has.
     pub(super) above: Vec<String>,
     pub(super) digest: [u8; 32],
-    /// A tool, by its name and its arguments.
-    tool: Option<(String, String)>,
+    /// A call of a tool, as JSON.
+    tool: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,11 +67,11 @@ impl Exact {
     pub(super) fn of(invocation: &Invocation, digest: Digest, bindings: Bindings, above: Vec<String>) -> Self {
         let (argv, line, files) = match &invocation.request {
             Request::Argv(argv) => (all(argv), None, None),
+            Request::Tool(_) => (Vec::new(), None, None),
             Request::Files(changes) => {
                 let change = |change: &FileChange| (change.kind.word().to_owned(), change.path.clone());
                 (Vec::new(), None, Some(changes.iter().map(change).collect()))
             }
-            Request::Tool(_) => (Vec::new(), None, None),
             Request::Line(line) => {
                 let envelope = line.envelope.as_deref();
                 let line = ExactLine {
@@ -87,6 +87,11 @@ impl Exact {
             }
         };
         let session = &invocation.session;
+        let tool = match &invocation.request {
+            // A value with texts for its names is always written.
+            Request::Tool(call) => Some(serde_json::to_vec(call).unwrap_or_default()),
+            Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
+        };
         Self {
             argv,
             line,
@@ -101,10 +106,7 @@ impl Exact {
             bindings,
             above,
             digest: digest.0,
-            tool: match &invocation.request {
-                Request::Tool(call) => Some((call.name.clone(), call.input.clone())),
-                Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
-            },
+            tool,
         }
     }
 
@@ -116,11 +118,9 @@ impl Exact {
             FileChange { kind, path }
         };
         let wrapped = self.line.as_ref().is_some_and(|line| line.wrapped);
+        let tool = self.tool.map(|tool| serde_json::from_slice(&tool).unwrap_or_default());
         let request = match (self.line, self.files) {
-            (None, None) if self.tool.is_some() => {
-                let (name, input) = self.tool.unwrap_or_default();
-                Request::Tool(ToolCall { name, input })
-            }
+            _ if tool.is_some() => Request::Tool(Box::new(tool.unwrap_or_default())),
             (None, None) => Request::Argv(words(self.argv)),
             (None, Some(files)) => Request::Files(files.into_iter().map(change).collect()),
             (Some(line), _) => Request::Line(Line {
@@ -155,6 +155,7 @@ mod tests {
     use super::super::super::sample::invocation;
     use super::*;
     use crate::judge::Judgment;
+    use crate::judge::tools::ToolCall;
 
     #[test]
     fn a_command_comes_back_to_the_byte() {
@@ -179,6 +180,9 @@ mod tests {
         wanted.home = None;
         assert_eq!(again(&wanted).0, wanted);
         let kinds = [ChangeKind::Write, ChangeKind::Edit, ChangeKind::Delete, ChangeKind::Move];
+        let call = ToolCall::new("mcp__a__b", serde_json::json!({"x": [1, "\u{202e}"]}));
+        wanted.request = Request::Tool(Box::new(ToolCall { servers: vec!["a".to_owned()], ..call }));
+        assert_eq!(again(&wanted).0, wanted);
         wanted.request = Request::Files(kinds.map(|kind| FileChange { kind, path: "x/y".to_owned() }).to_vec());
         assert_eq!(again(&wanted).0, wanted);
     }

@@ -78,6 +78,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     }
     parts.push(table(&hosts)?);
     parts.push(table(&packages(contents))?);
+    parts.push(records(&contents.tools)?);
 
     let mut blob = Vec::new();
     let mut at = PARTS * 4 + 4;

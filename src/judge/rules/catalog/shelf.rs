@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use crate::judge::rules::blob::Blob;
 use crate::judge::rules::lazy::Lazy;
-use crate::judge::rules::model::{Examples, Match, Program, Rule};
+use crate::judge::rules::model::{Examples, Match, Program, Rule, Tool};
 use crate::judge::rules::outline::Outline;
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::{Reversibility, Tier, Weight};
@@ -51,6 +51,7 @@ pub(super) struct Packed {
     pub(super) blob: Blob,
     programs: Lazy<Program>,
     rules: Lazy<Rule>,
+    tools: OnceCell<Vec<Tool>>,
     pub(super) examples: Vec<Examples>,
 }
 
@@ -58,11 +59,16 @@ impl Packed {
     pub(super) fn new(bytes: Cow<'static, [u8]>, examples: Vec<Examples>) -> Self {
         let blob = Blob::new(bytes);
         let (programs, rules) = (Lazy::new(blob.program_count()), Lazy::new(blob.rule_count()));
-        Self { blob, programs, rules, examples }
+        Self { blob, programs, rules, tools: OnceCell::new(), examples }
     }
 
     pub(super) fn program(&self, number: usize) -> Option<&Program> {
         self.programs.get(number, || self.blob.program(number).unwrap_or_else(|_| Program::default()))
+    }
+
+    /// The entries for tools. Where the bytes are damaged there are none, and every tool is guessed at.
+    pub(super) fn tools(&self) -> &[Tool] {
+        self.tools.get_or_init(|| self.blob.tools().unwrap_or_default())
     }
 
     pub(super) fn rule(&self, number: usize) -> Option<&Rule> {

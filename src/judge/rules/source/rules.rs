@@ -72,8 +72,13 @@ pub fn rule(
         lower: shape.lower.as_ref().map(|lower| lower.get_ref().clone()).unwrap_or_default(),
         made_by: makers(shape),
     };
-    let examples =
-        Examples { rule: id.to_owned(), bad: shape.bad.clone(), good: shape.good.clone(), other: shape.other.clone() };
+    let examples = Examples {
+        rule: id.to_owned(),
+        bad: shape.bad.clone(),
+        good: shape.good.clone(),
+        other: shape.other.clone(),
+        ..Examples::default()
+    };
     if check.problems.is_empty() { Ok((rule, examples)) } else { Err(check.problems) }
 }
 

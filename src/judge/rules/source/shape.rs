@@ -2,10 +2,12 @@
 //! mean is checked in `super`.
 
 mod program;
+mod tool;
 
 pub use self::program::{
     EffectShape, PrintsShape, ProgramShape, RunsShape, SubShape, TreeShape, WorksInShape, WrapShape,
 };
+pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::document::{At, Fields};
 use crate::judge::facts::class::PathClass;
 use crate::judge::rules::model::{HostClass, InputTest, Lowering, Note, TaintName};
@@ -19,6 +21,7 @@ pub struct File {
     pub program: Vec<At<ProgramShape>>,
     pub loads: Vec<At<LoadShape>>,
     pub rule: Vec<At<RuleShape>>,
+    pub tool: Vec<At<ToolShape>>,
     pub paths: Vec<At<PathsShape>>,
     pub hosts: Vec<At<HostsShape>>,
     pub packages: Vec<At<PackagesShape>>,
@@ -32,6 +35,7 @@ impl File {
             program: from.tables("program", ProgramShape::read),
             loads: from.tables("loads", LoadShape::read),
             rule: from.tables("rule", RuleShape::read),
+            tool: from.tables("tool", ToolShape::read),
             paths: from.tables("paths", PathsShape::read),
             hosts: from.tables("hosts", HostsShape::read),
             packages: from.tables("packages", PackagesShape::read),

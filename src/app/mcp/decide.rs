@@ -1,0 +1,114 @@
+//! Whether a call of a tool may run: judged on the main road, asked about where a person can be reached, and written down
+//! before it is passed on.
+//!
+//! What may not enter: messages.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use crate::app::ask::Asked;
+use crate::app::queue::{self, Wait};
+use crate::app::road::{Judged, Road};
+use crate::app::settle;
+use crate::judge::approved::Approved;
+use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::risk::Risk;
+use crate::judge::tools::ToolCall;
+use crate::store::{IntentRow, Settled};
+use crate::ui::{verdict, visible};
+
+/// Whoever waits for the answer.
+pub(super) trait Waits {
+    /// How often it is told.
+    fn every(&self) -> Duration;
+    /// There is no answer yet.
+    fn still(&mut self);
+}
+
+/// Judges a call; an error is what its caller is told.
+pub(super) fn decide(call: &ToolCall, most: Duration, waits: &mut dyn Waits) -> Result<(), String> {
+    let (done, answer) = mpsc::channel();
+    let call = call.clone();
+    // A judgment is of one thread; this one tells the caller meanwhile.
+    let judged = thread::Builder::new().spawn(move || {
+        let _ = done.send(on_the_road(&call, most));
+    });
+    judged.map_err(|error| format!("guard: refused: there is no thread to judge it on: {error}"))?;
+    loop {
+        match answer.recv_timeout(waits.every()) {
+            Ok(decided) => return decided,
+            Err(RecvTimeoutError::Timeout) => waits.still(),
+            Err(RecvTimeoutError::Disconnected) => return Err("guard: refused: guard failed".to_owned()),
+        }
+    }
+}
+
+fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
+    let road = Road::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
+    let mut invocation = road.caller.invocation(Request::Tool(Box::new(call.clone())));
+    invocation.origin = Origin::Agent;
+    let Judged { judgment, decision } = road.judge(&invocation);
+    let risk = &judgment.risk;
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
+        let row = IntentRow {
+            answer_ms: answered.map(settle::milliseconds),
+            words,
+            ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
+        };
+        settle::write_down(&road, &row, |keeper| keeper.advised(&row, None)).map(drop)
+    };
+    let deny = |refusal: &Refusal, answered: Option<Duration>| {
+        // A denial that cannot be written down is one all the same.
+        let _ = write(Settled::Refused(refusal), answered, None);
+        told(refusal, risk)
+    };
+    match decision {
+        Decision::Run(cleared) => {
+            write(Settled::Allowed(cleared.basis()), None, None).map_err(|refusal| deny(&refusal, None))
+        }
+        Decision::Refuse(refusal) => Err(deny(&refusal, None)),
+        Decision::Ask(prompt) => {
+            let begun = Instant::now();
+            match ask(&road, &invocation, &judgment, &prompt, most) {
+                Ok(by) => write(Settled::Allowed(&Basis::Person), Some(begun.elapsed()), by.as_deref())
+                    .map_err(|refusal| deny(&refusal, None)),
+                // Where nobody could be asked, nobody took time to answer.
+                Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+                    Err(deny(&refusal, None))
+                }
+                Err(refusal) => Err(deny(&refusal, Some(begun.elapsed()))),
+            }
+        }
+    }
+}
+
+/// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+fn ask(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &crate::judge::Judgment,
+    prompt: &Prompt,
+    most: Duration,
+) -> Result<Option<String>, Refusal> {
+    let policy = Duration::from_secs(road.policy().queue_wait.into());
+    let time = policy.min(most).min(queue::callers_limit(&road.caller.env));
+    let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
+    let wait = Wait { time, elsewhere: false, tells: false, why };
+    let by = match queue::ask(road, invocation, judgment, prompt, &wait) {
+        Asked::Yes { by, .. } => by,
+        Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
+        Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} waits") }),
+    };
+    let fresh = road.judge_again(invocation);
+    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+}
+
+/// A refusal in words that a model understands: it did not run, why, and that asking again in another way is no use.
+fn told(refusal: &Refusal, risk: &Risk) -> String {
+    format!("{} The tool was not called.", verdict::refused(refusal, risk).replace('\n', " "))
+}

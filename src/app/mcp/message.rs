@@ -1,0 +1,200 @@
+//! Messages of MCP, read as far as it takes to tell calls of tools from all else.
+//!
+//! What cannot be read for sure is not passed on: a server might read a call in it. What may not enter: I/O.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value, json};
+
+/// What a client's message is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Message {
+    /// Calls of tools: one, or those of a batch.
+    Calls(Vec<ToolRequest>),
+    /// It asks for the list of tools.
+    List {
+        id: Value,
+    },
+    /// It takes a request back.
+    Cancelled {
+        id: Value,
+    },
+    Other,
+    Wrong {
+        id: Value,
+        why: String,
+    },
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ToolRequest {
+    pub id: Value,
+    pub name: String,
+    pub arguments: Value,
+    /// Where progress is told, when the client wants to hear of it.
+    pub progress: Option<Value>,
+}
+
+/// Reads one line of a client.
+pub(super) fn read(line: &[u8]) -> Message {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Message::Other;
+    }
+    let message = match serde_json::from_slice::<Strict>(line) {
+        Ok(Strict(message)) => message,
+        Err(error) => {
+            return Message::Wrong { id: Value::Null, why: format!("the message cannot be read for sure: {error}") };
+        }
+    };
+    let batch = match &message {
+        Value::Array(messages) => messages.as_slice(),
+        _ => std::slice::from_ref(&message),
+    };
+    let mut calls = Vec::new();
+    for message in batch {
+        let method = message.get("method").and_then(Value::as_str);
+        let id = message.get("id").cloned().unwrap_or_default();
+        let params = message.get("params");
+        match method {
+            Some("tools/call") => {
+                let Some(name) = params.and_then(|params| params.get("name")).and_then(Value::as_str) else {
+                    return Message::Wrong { id, why: "the call names no tool".to_owned() };
+                };
+                calls.push(ToolRequest {
+                    id,
+                    name: name.to_owned(),
+                    arguments: params.and_then(|params| params.get("arguments")).cloned().unwrap_or_default(),
+                    progress: params.and_then(|params| params.pointer("/_meta/progressToken")).cloned(),
+                });
+            }
+            Some("tools/list") if batch.len() == 1 => return Message::List { id },
+            Some("notifications/cancelled") if batch.len() == 1 => {
+                let id = params.and_then(|params| params.get("requestId")).cloned().unwrap_or_default();
+                return Message::Cancelled { id };
+            }
+            _ => {}
+        }
+    }
+    if calls.is_empty() { Message::Other } else { Message::Calls(calls) }
+}
+
+/// The id and the tools of an answer that lists tools.
+pub(super) fn listed(line: &[u8]) -> Option<(Value, Vec<Value>)> {
+    let message: Value = serde_json::from_slice(line).ok()?;
+    let tools = message.pointer("/result/tools")?.as_array()?.clone();
+    Some((message.get("id")?.clone(), tools))
+}
+
+/// An answer that says that a tool failed, in words that a model reads.
+pub(super) fn refusal(id: &Value, why: &str) -> Value {
+    let content = json!([{ "type": "text", "text": why }]);
+    json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } })
+}
+
+/// An error of the protocol.
+pub(super) fn error(id: &Value, code: i32, why: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
+}
+
+/// JSON in which no object has two members of one name: of two, readers take different ones.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Reader).map(Self)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Strict(element)) = elements.next_element()? {
+            all.push(element);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let (mut all, mut names) = (Map::new(), HashSet::new());
+        while let Some((name, Strict(member))) = members.next_entry::<String, Strict>()? {
+            if !names.insert(name.clone()) {
+                return Err(serde::de::Error::custom(format!("{name:?} is there twice")));
+            }
+            all.insert(name, member);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_told_from_all_else() {
+        let line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"a":1},"_meta":{"progressToken":"p"}}}"#;
+        let call =
+            ToolRequest { id: json!(7), name: "x".to_owned(), arguments: json!({"a": 1}), progress: Some(json!("p")) };
+        assert_eq!(read(line), Message::Calls(vec![call.clone()]));
+        let batch = [b"[".as_slice(), line, b",{\"method\":\"ping\",\"id\":8}]"].concat();
+        assert_eq!(read(&batch), Message::Calls(vec![call]));
+        assert_eq!(read(b"{\"method\":\"tools/list\",\"id\":\"a\"}"), Message::List { id: json!("a") });
+        assert_eq!(read(b"{\"method\":\"ping\",\"id\":1}"), Message::Other);
+        assert_eq!(read(b"\r\n"), Message::Other);
+        let cancelled = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert_eq!(read(cancelled), Message::Cancelled { id: json!(7) });
+    }
+
+    #[test]
+    fn what_cannot_be_read_for_sure_is_not_passed_on() {
+        for line in [
+            br#"{"method":"ping","method":"tools/call","params":{"name":"x"}}"#.as_slice(),
+            br#"{"method":"tools/call","params":{"name":"x","name":"y"}}"#,
+            br#"{"method":"tools/call","params":{"name":"x","arguments":{"a":1,"\u0061":2}}}"#,
+            br#"{"method":"tools/call","params":{}}"#,
+            br#"{"method":"tools/call""#,
+            b"nonsense",
+            b"{} {}",
+            b"\xff",
+        ] {
+            assert!(matches!(read(line), Message::Wrong { .. }), "{}", String::from_utf8_lossy(line));
+        }
+        let deep = [vec![b'['; 1000], vec![b']'; 1000]].concat();
+        assert!(matches!(read(&deep), Message::Wrong { .. }));
+    }
+}

@@ -1,0 +1,108 @@
+//! Calls of tools as a person or a program names them: on the command line, in a batch.
+
+use std::io::Read as _;
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::failure::Failure;
+use crate::judge::invocation::Request;
+use crate::judge::tools::ToolCall;
+
+/// A tool's call on the command line.
+#[derive(Debug, Args)]
+pub struct ToolArgs {
+    /// Judge a call of this tool instead of a command: mcp__SERVER__TOOL, SERVER.TOOL, or the tool's name alone
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "argv"])]
+    tool: Option<String>,
+    /// The input of the tool, as JSON; read from standard input when it is `-`
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    input: Option<String>,
+    /// The name of the server that offers the tool
+    #[arg(long, value_name = "NAME", requires = "tool")]
+    server: Vec<String>,
+    /// What the tool says of itself: {"description": …, "inputSchema": {…}, "annotations": {…}}, as a server lists it
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    described: Option<String>,
+}
+
+/// What is told of a call beside its name.
+#[derive(Debug, Default, Deserialize)]
+pub struct Told {
+    #[serde(default)]
+    pub input: Value,
+    /// One name, or all of them.
+    #[serde(default)]
+    pub server: Servers,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default, alias = "inputSchema")]
+    pub schema: Option<Value>,
+    #[serde(default)]
+    pub annotations: Option<Value>,
+}
+
+/// The names of a server.
+#[derive(Debug, Default, Deserialize)]
+#[serde(untagged)]
+pub enum Servers {
+    #[default]
+    None,
+    One(String),
+    Several(Vec<String>),
+}
+
+impl ToolArgs {
+    /// The call, where one is asked about.
+    ///
+    /// # Errors
+    /// What should be JSON is none.
+    pub fn request(&self) -> Result<Option<Request>, Failure> {
+        let Some(name) = &self.tool else { return Ok(None) };
+        let described = self.described.as_deref().map(|text| json("--described", text)).transpose()?;
+        let mut told: Told =
+            described.map(serde_json::from_value).transpose().map_err(wrong("--described"))?.unwrap_or_default();
+        told.input = match self.input.as_deref() {
+            None => Value::Null,
+            Some("-") => {
+                let mut text = String::new();
+                std::io::stdin().lock().read_to_string(&mut text)?;
+                json("standard input", &text)?
+            }
+            Some(text) => json("--input", text)?,
+        };
+        if !self.server.is_empty() {
+            told.server = Servers::Several(self.server.clone());
+        }
+        Ok(Some(told.request(name.clone())))
+    }
+}
+
+impl Told {
+    /// The call of the tool of this name.
+    #[must_use]
+    pub fn request(self, name: String) -> Request {
+        let servers = match self.server {
+            Servers::None => Vec::new(),
+            Servers::One(name) => vec![name],
+            Servers::Several(names) => names,
+        };
+        Request::Tool(Box::new(ToolCall {
+            name,
+            servers,
+            input: self.input,
+            description: self.description,
+            schema: self.schema,
+            hints: self.annotations,
+        }))
+    }
+}
+
+fn json(what: &str, text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(wrong(what))
+}
+
+fn wrong(what: &str) -> impl Fn(serde_json::Error) -> Failure {
+    move |error| Failure::Said(format!("{what} is not the JSON that was expected: {error}"))
+}

@@ -1,0 +1,176 @@
+//! Tools that are no commands: what an entry says, checked.
+
+use std::ops::Range;
+
+use super::Place;
+use super::shape::{HoldingShape, ToolShape, ValueTestShape};
+use super::spelling::expand_braces;
+use crate::judge::document::At;
+use crate::judge::rules::model::{Examples, Held, Holding, MAX_APPROVALS, Tool, ValueTest};
+use crate::judge::rules::problem::{Problem, nearest};
+use crate::judge::rules::source::Known;
+use crate::judge::tier::{Tier, Weight};
+use crate::judge::tools::words;
+
+/// Turns a `[[tool]]` into its checked form.
+pub fn tool(
+    place: Place<'_>,
+    family: &str,
+    shape: &ToolShape,
+    known: &dyn Known,
+) -> Result<(Tool, Examples), Vec<Problem>> {
+    let id = shape.id.get_ref().as_str();
+    let mut check = Check { place, owner: format!("tool {id}"), problems: Vec::new() };
+    check.head(family, shape, known);
+    let tier = *shape.tier.get_ref();
+    let approvals = shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref());
+    let servers = shape.server.as_ref().map(|servers| servers.get_ref().as_slice()).unwrap_or_default();
+    let tool = Tool {
+        id: id.to_owned(),
+        names: check.names(&shape.name),
+        servers: servers.iter().flat_map(|glob| expand_braces(&glob.to_ascii_lowercase())).collect(),
+        tier,
+        weight: shape.weight.as_ref().map_or(Weight::of_tier(tier), |weight| Weight::from_f64(*weight.get_ref())),
+        reversibility: shape.reversibility,
+        effects: shape.effects.clone(),
+        reason: shape.reason.get_ref().clone(),
+        instead: shape.instead.clone(),
+        deny: shape.deny,
+        approvals: u8::try_from(approvals).unwrap_or(MAX_APPROVALS),
+        when: shape.when.iter().map(|test| check.test(test)).collect(),
+        holds: shape.holds.iter().filter_map(|holding| check.holding(holding)).collect(),
+        show: check.pointers("show", &shape.show),
+        redact: check.pointers("redact", &shape.redact),
+    };
+    let texts = |texts: &[At<String>]| texts.iter().map(|text| text.get_ref().clone()).collect();
+    let examples = Examples {
+        rule: id.to_owned(),
+        calls: texts(&shape.examples),
+        other_calls: texts(&shape.others),
+        ..Examples::default()
+    };
+    if check.problems.is_empty() { Ok((tool, examples)) } else { Err(check.problems) }
+}
+
+struct Check<'a> {
+    place: Place<'a>,
+    owner: String,
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, span: &Range<usize>, key: &str, what: &str, remedy: &str) {
+        self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
+    }
+
+    fn head(&mut self, family: &str, shape: &ToolShape, known: &dyn Known) {
+        let (id, span) = (shape.id.get_ref(), shape.id.span());
+        let plain =
+            |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        if !id.strip_prefix(family).and_then(|rest| rest.strip_prefix('.')).is_some_and(plain) {
+            let what = "an id is the family, a dot, and a name of a-z, 0-9 and -";
+            self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
+        }
+        if known.has_rule(id) {
+            self.fault(&span, "id", "there is a rule or tool of this id already", "give it another name");
+        }
+        if shape.reason.get_ref().trim().is_empty() {
+            self.fault(&shape.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
+        }
+        if shape.examples.iter().all(|example| example.get_ref().trim().is_empty()) {
+            let remedy = "give a call that it speaks of: `delete_event {\"id\": \"1\"}`";
+            self.fault(&span, "examples", "there is none", remedy);
+        }
+        let tier = *shape.tier.get_ref();
+        if let Some(weight) = &shape.weight
+            && (*weight.get_ref() - f64::from(tier.number())).abs() >= 1.0
+        {
+            let what = format!("{} is not the weight of a tool of tier {}", weight.get_ref(), tier.number());
+            self.fault(&weight.span(), "weight", &what, "stay less than 1 away from the tier");
+        }
+        if let Some(approvals) = &shape.approvals {
+            let (count, span) = (*approvals.get_ref(), approvals.span());
+            if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
+                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
+                self.fault(&span, "approvals", &what, "write a number in that range");
+            }
+            if count > 1 && tier < Tier::Medium {
+                self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the tool tier 2 or above");
+            }
+        }
+        // What a project names as harmless would be taken for described by nobody else.
+        if !known.may_loosen() && tier < Tier::Medium {
+            let what = "a project's pattern file may only tighten, and this tier loosens";
+            self.fault(&shape.tier.span(), "tier", what, "move it to your own pattern files");
+        }
+        if !known.may_loosen() && !shape.redact.is_empty() {
+            let what = "a project's pattern file may not keep anything out of the record";
+            let span = shape.redact.first().map_or_else(|| shape.id.span(), At::span);
+            self.fault(&span, "redact", what, "move it to your own pattern files");
+        }
+    }
+
+    /// In plain spelling, so that `deleteEvent` and `delete-event` are one.
+    fn names(&mut self, names: &At<Vec<String>>) -> Vec<String> {
+        let plain: Vec<String> = names
+            .get_ref()
+            .iter()
+            .flat_map(|name| name.split('|'))
+            .flat_map(expand_braces)
+            .map(|name| words::plain_glob(&name))
+            .collect();
+        if plain.is_empty() || plain.iter().any(|name| name.trim_matches('*').is_empty()) {
+            self.fault(&names.span(), "name", "it covers everything, or nothing", "name the tool: \"delete_event\"");
+        }
+        plain
+    }
+
+    fn pointer(&mut self, key: &str, at: &At<String>) -> String {
+        let text = at.get_ref();
+        if !text.starts_with('/') {
+            let remedy = format!("write `/{text}`; `/to/*` stands for every element");
+            self.fault(&at.span(), key, &format!("`{text}` is no JSON pointer"), &remedy);
+        }
+        text.clone()
+    }
+
+    fn pointers(&mut self, key: &str, all: &[At<String>]) -> Vec<String> {
+        all.iter().map(|at| self.pointer(key, at)).collect()
+    }
+
+    fn test(&mut self, given: &At<ValueTestShape>) -> ValueTest {
+        let shape = given.get_ref();
+        let test = ValueTest {
+            at: self.pointer("when: at", &shape.at),
+            equals: shape.equals.clone(),
+            glob: shape.glob.clone(),
+            not_glob: shape.not_glob.clone(),
+            above: shape.above,
+            below: shape.below,
+            present: shape.present,
+        };
+        let says = !(test.equals.is_empty() && test.glob.is_empty() && test.not_glob.is_empty())
+            || test.above.is_some()
+            || test.below.is_some()
+            || test.present.is_some();
+        if !says {
+            let remedy = "add equals, glob, not_glob, above, below or present";
+            self.fault(&given.span(), "when", "it tests nothing", remedy);
+        }
+        test
+    }
+
+    fn holding(&mut self, given: &At<HoldingShape>) -> Option<Holding> {
+        let shape = given.get_ref();
+        let at = self.pointer("holds: at", &shape.at);
+        let what = Held::named(shape.what.get_ref());
+        if what.is_none() {
+            let near = nearest(shape.what.get_ref(), Held::words());
+            let all = Held::words().collect::<Vec<_>>().join(", ");
+            let remedy = near.map_or_else(|| format!("use one of {all}"), |near| format!("did you mean `{near}`?"));
+            let what = format!("`{}` is nothing that input holds", shape.what.get_ref());
+            self.fault(&shape.what.span(), "holds: as", &what, &remedy);
+        }
+        Some(Holding { at, what: what? })
+    }
+}

@@ -1,0 +1,222 @@
+//! The guess at a tool that nothing describes: by the words of its name, its description and its input together.
+//!
+//! Each thing that is noticed is a signal with two numbers (`patterns/guess/tools.toml`); their sums say whether it is
+//! no plain read, and whether it is of tier 3. A description never lowers what the name says, and hints only raise.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::call::ToolCall;
+use super::lexicon::Known;
+use super::words;
+use crate::judge::tier::Tier;
+
+/// What is made of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guess {
+    pub tier: Tier,
+    /// The kind of its verb; `None` where its name has none.
+    pub kind: Option<String>,
+    /// The words that say it, and what they say it does: for a person.
+    pub says: Option<(String, String)>,
+    /// What of it decided, where its name alone did not.
+    pub by: By,
+}
+
+/// What decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Name,
+    /// Its name is no plain read.
+    Unknown,
+    /// What the description or the input says beside the name.
+    Whole,
+    /// The tool itself says that it destroys, or that it wants to be confirmed.
+    Hint,
+    /// The host cut its name.
+    Cut,
+}
+
+/// The most words of a description that are read, and of its first sentence.
+const MOST_WORDS: usize = 250;
+const MOST_OF_SENTENCE: usize = 40;
+/// Among how many words of the first sentence its verb is looked for.
+const VERB_WITHIN: usize = 12;
+/// The most values of a list that are looked at.
+const MOST_VALUES: usize = 60;
+
+/// Judges a tool by its words.
+#[must_use]
+pub fn guess(call: &ToolCall, known: &Known) -> Guess {
+    let lexicon = &known.lexicon;
+    let readings = call.readings();
+    let tool = readings.first().map_or(call.name.as_str(), |reading| reading.tool);
+    let name = words::of_name(tool);
+    let head = known.head(&name);
+    let verb = head.and_then(|at| Some((name.get(at)?, known.verb(name.get(at)?)?)));
+    let kind = verb.map_or(NONE, |(_, verbs)| verbs.kind.as_str());
+
+    let mut bare = Signals::default();
+    of_name(&mut bare, &name, head, kind, known);
+    of_input(&mut bare, call, known);
+    let by_name = bare.sums(known);
+    let mut sums = by_name;
+    let described = call.description.as_deref().filter(|text| !text.trim().is_empty());
+    let mut begins = NONE;
+    if let Some(text) = described {
+        let mut all = bare.clone();
+        begins = of_description(&mut all, text, kind, known);
+        let (acts, high) = all.sums(known);
+        let is_firm = lexicon.firm.iter().any(|firm| firm == kind);
+        sums = if is_firm { (acts.max(by_name.0), high.max(by_name.1)) } else { (acts, high) };
+    }
+    let is_change =
+        lexicon.changes.iter().any(|change| change == kind) || name.iter().any(|word| lexicon.secrets.contains(word));
+    let is_harmless = described.is_some() && lexicon.harmless.iter().any(|harmless| harmless == begins);
+    let is_unknown = kind == NONE && !is_harmless;
+    let acts = is_change || is_unknown || sums.0 >= lexicon.acts;
+    let (tier, by) = match () {
+        () if acts && sums.1 >= lexicon.high => {
+            (Tier::High, if by_name.1 >= lexicon.high { By::Name } else { By::Whole })
+        }
+        () if acts => {
+            let by = if is_change || by_name.0 >= lexicon.acts { By::Name } else { By::Whole };
+            (Tier::Medium, if is_unknown { By::Unknown } else { by })
+        }
+        () if call.is_cut() => (Tier::Medium, By::Cut),
+        () if is_warning(call) => (Tier::Medium, By::Hint),
+        () => (Tier::Low, By::Name),
+    };
+    let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
+    Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by }
+}
+
+/// Where there is no word of any kind.
+const NONE: &str = "none";
+
+/// Whether the tool says of itself that it destroys or wants to be confirmed.
+pub(super) fn is_warning(call: &ToolCall) -> bool {
+    let hint = |name: &str| call.hints.as_ref().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
+    hint("destructiveHint") == Some(true)
+        || hint("requires_confirmation") == Some(true)
+        || hint("requiresConfirmation") == Some(true)
+}
+
+/// What was noticed, each thing once.
+#[derive(Clone, Debug, Default)]
+struct Signals(BTreeSet<String>);
+
+impl Signals {
+    fn add(&mut self, signal: impl Into<String>) {
+        self.0.insert(signal.into());
+    }
+
+    fn sums(&self, known: &Known) -> (f64, f64) {
+        let worth = |signal: &String| known.lexicon.signals.get(signal).copied().unwrap_or_default();
+        self.0.iter().map(worth).fold(known.lexicon.start, |sum, worth| (sum.0 + worth.0, sum.1 + worth.1))
+    }
+}
+
+fn of_name(signals: &mut Signals, name: &[String], head: Option<usize>, kind: &str, known: &Known) {
+    signals.add(format!("verb {kind}"));
+    let mut nouns = BTreeSet::new();
+    for (_, word) in name.iter().enumerate().filter(|(at, _)| Some(*at) != head) {
+        nouns.extend(known.nouns(word));
+        if let Some(also) = known.verb(word) {
+            signals.add(format!("also {}", also.kind));
+            signals.add(format!("verb {kind} also {}", also.kind));
+        }
+    }
+    if nouns.is_empty() {
+        signals.add(format!("verb {kind} noun -"));
+    }
+    for noun in nouns {
+        signals.add(format!("noun {noun}"));
+        signals.add(format!("verb {kind} noun {noun}"));
+    }
+}
+
+/// By the names of its properties: those of the schema, else those that are given.
+fn of_input(signals: &mut Signals, call: &ToolCall, known: &Known) {
+    let described = call.schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let Some(properties) = described.or_else(|| call.input.as_object()).filter(|all| !all.is_empty()) else {
+        signals.add("input none");
+        return;
+    };
+    for (name, property) in properties {
+        let words = words::of_name(name);
+        for noun in words.iter().flat_map(|word| known.nouns(word)) {
+            signals.add(format!("input {noun}"));
+        }
+        let pages = &known.lexicon.page;
+        if words.first().is_some_and(|first| pages.contains(first)) || pages.contains(&words.concat()) {
+            signals.add("input page");
+        }
+        let is_body = if described.is_some() {
+            matches!(property.get("type").and_then(Value::as_str), Some("object" | "array"))
+        } else {
+            property.is_object() || property.is_array()
+        };
+        if is_body {
+            signals.add("input body");
+        }
+        if words.last().is_some_and(|last| known.lexicon.action.contains(last)) {
+            signals.add("input action");
+            for value in actions(call, name, property, described.is_some()) {
+                let words = words::of_name(value);
+                let verb = known.head(&words).and_then(|at| known.verb(words.get(at)?));
+                signals.add(format!("action {}", verb.map_or(NONE, |verb| verb.kind.as_str())));
+            }
+        }
+    }
+}
+
+/// The values that choose what is done: the one that is given, else all that there are.
+fn actions<'a>(call: &'a ToolCall, name: &str, property: &'a Value, described: bool) -> Vec<&'a str> {
+    if let Some(given) = call.input.get(name).and_then(Value::as_str) {
+        return vec![given];
+    }
+    let all = property.get("enum").and_then(Value::as_array).filter(|_| described);
+    all.into_iter().flatten().filter_map(Value::as_str).take(MOST_VALUES).collect()
+}
+
+/// By the words of its description. The kind of the verb that it begins with.
+fn of_description<'k>(signals: &mut Signals, text: &str, kind: &str, known: &'k Known) -> &'k str {
+    signals.add("described");
+    let first = words::of_text(words::first_sentence(text), MOST_OF_SENTENCE);
+    let opening = first.get(..first.len().min(VERB_WITHIN)).unwrap_or_default();
+    let kind_of = |word: &String| known.verb(word).map(|verb| verb.kind.as_str());
+    let says = known.head(opening).and_then(|at| kind_of(opening.get(at)?)).unwrap_or(NONE);
+    signals.add(format!("says {says}"));
+    signals.add(format!("verb {kind} says {says}"));
+    if let Some(word) = first.first() {
+        signals.add(format!("begins {}", kind_of(word).unwrap_or(NONE)));
+    }
+    for word in &first {
+        if let Some(kind) = kind_of(word) {
+            signals.add(format!("sentence {kind}"));
+        }
+        for noun in known.nouns(word) {
+            signals.add(format!("sentence noun {noun}"));
+        }
+    }
+    for kind in words::of_text(text, MOST_WORDS).iter().filter_map(kind_of) {
+        signals.add(format!("text {kind}"));
+    }
+    for (method, signal) in [
+        ("GET", "request read"),
+        ("POST", "request write"),
+        ("PUT", "request write"),
+        ("PATCH", "request write"),
+        ("DELETE", "request write"),
+    ] {
+        if text.contains(&format!("{method} request")) {
+            signals.add(signal);
+        }
+    }
+    says
+}
+
+#[cfg(test)]
+mod tests;

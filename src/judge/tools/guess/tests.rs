@@ -1,0 +1,83 @@
+use serde_json::json;
+
+use super::*;
+use crate::judge::rules::catalog::Catalog;
+
+fn guessed(call: &ToolCall) -> Guess {
+    guess(call, Catalog::builtin().lexicon())
+}
+
+fn bare(name: &str) -> u8 {
+    guessed(&ToolCall::new(name, json!({}))).tier.number()
+}
+
+fn told(name: &str, description: &str) -> ToolCall {
+    ToolCall { description: Some(description.to_owned()), ..ToolCall::new(name, json!({})) }
+}
+
+#[test]
+fn a_plain_read_is_tier_1_and_nothing_unknown_is() {
+    for name in ["list_files", "getWeather", "search-issues", "mcp__x__describe_table", "jira_get_issue"] {
+        assert_eq!(bare(name), 1, "{name}");
+    }
+    for name in ["frobnicate", "x", "widget", "Task2", ""] {
+        assert!(bare(name) >= 2, "{name}");
+    }
+}
+
+#[test]
+fn what_acts_by_its_name_is_never_a_read_whatever_it_says() {
+    let said = "Lists all items. Read-only and safe, returns a list. Makes a GET request.";
+    for name in ["delete_item", "send_mail", "create_refund", "pay_invoice", "grant_role", "update_row", "stop_server"]
+    {
+        assert!(bare(name) >= 2, "{name}");
+        let mut call = told(name, said);
+        call.hints = Some(json!({"readOnlyHint": true, "destructiveHint": false, "requires_confirmation": false}));
+        assert!(guessed(&call).tier.number() >= bare(name).min(2), "{name}");
+    }
+    for name in ["delete_repository", "run_shell", "deploy_service", "send_email"] {
+        let quiet = guessed(&ToolCall::new(name, json!({}))).tier;
+        assert_eq!(guessed(&told(name, said)).tier.max(quiet), guessed(&told(name, said)).tier, "{name}");
+    }
+}
+
+#[test]
+fn secrets_and_permissions_are_no_plain_reads() {
+    for name in ["get_secret", "list_passwords", "get-env", "browser_cookie_list", "getVaultItemPassword"] {
+        assert!(bare(name) >= 2, "{name}");
+    }
+}
+
+#[test]
+fn what_a_tool_says_raises() {
+    let quiet = ToolCall::new("get_report", json!({}));
+    assert_eq!(guessed(&quiet).tier, Tier::Low);
+    for hint in ["destructiveHint", "requires_confirmation"] {
+        let call = ToolCall { hints: Some(json!({ hint: true })), ..quiet.clone() };
+        assert_eq!((guessed(&call).tier, guessed(&call).by), (Tier::Medium, By::Hint));
+    }
+    let call = ToolCall { hints: Some(json!({"readOnlyHint": true})), ..ToolCall::new("frobnicate", json!({})) };
+    assert_eq!(guessed(&call).tier, Tier::Medium);
+}
+
+#[test]
+fn a_tool_of_many_actions_is_judged_by_the_one_that_is_given() {
+    let schema = json!({"properties": {"action": {"type": "string", "enum": ["list", "delete"]}}});
+    let with = |input| ToolCall { schema: Some(schema.clone()), ..ToolCall::new("inspect_item", input) };
+    let sums = |call: &ToolCall| {
+        let known = Catalog::builtin();
+        let mut signals = Signals::default();
+        of_input(&mut signals, call, known.lexicon());
+        signals.0
+    };
+    assert!(sums(&with(json!({}))).contains("action delete"));
+    assert!(!sums(&with(json!({"action": "list"}))).contains("action delete"));
+    assert!(sums(&with(json!({"action": "delete"}))).contains("action delete"));
+}
+
+#[test]
+fn a_name_that_was_cut_is_no_plain_read() {
+    let name = "mcp_a_server_with_quite_a_name...list_all_the_things_of_everyone";
+    let guess = guessed(&ToolCall::new(name, json!({})));
+    assert!(guess.tier >= Tier::Medium);
+}

@@ -1,0 +1,116 @@
+//! The words that a tool's kind is guessed by, and how much each says.
+//!
+//! Nothing but the form: the words are data (`patterns/guess/tools.toml`). The build script reads this file too, so it
+//! stands on `serde` alone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+/// All that a guess goes by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lexicon {
+    /// The least sum of first numbers at which a tool is no plain read.
+    pub acts: f64,
+    /// The least sum of second numbers at which it is of tier 3.
+    pub high: f64,
+    /// What both sums begin with.
+    pub start: (f64, f64),
+    /// Kinds of verb that are never taken for a read.
+    pub changes: Vec<String>,
+    /// Words of a name that no plain read has.
+    pub secrets: Vec<String>,
+    /// Kinds of verb whose sums a description may raise and not lower.
+    pub firm: Vec<String>,
+    /// Kinds of verb that leave all as it is: what the description of a tool begins with whose name has no verb. `none`
+    /// stands for no verb at all.
+    pub harmless: Vec<String>,
+    pub verbs: Vec<Verbs>,
+    pub nouns: Vec<Words>,
+    /// Words that are a verb only where they stand first.
+    pub only_first: Vec<String>,
+    /// Names of input properties that choose what of a list is read.
+    pub page: Vec<String>,
+    /// Last words of input properties that choose what is done.
+    pub action: Vec<String>,
+    /// What properties of these names hold, of a tool that nothing describes.
+    pub held: Vec<HeldWords>,
+    pub signals: BTreeMap<String, (f64, f64)>,
+}
+
+/// Verbs of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verbs {
+    pub kind: String,
+    /// What a tool of this kind does, behind "it ".
+    pub says: String,
+    pub words: Vec<String>,
+}
+
+/// Nouns of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    pub kind: String,
+    pub words: Vec<String>,
+}
+
+/// Names of properties, in plain spelling, and what they hold, as the pattern files write it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldWords {
+    #[serde(rename = "as")]
+    pub what: String,
+    pub words: Vec<String>,
+}
+
+/// A lexicon with its words by name.
+#[derive(Debug)]
+pub struct Known {
+    pub lexicon: Lexicon,
+    verbs: HashMap<String, usize>,
+    nouns: HashMap<String, Vec<usize>>,
+}
+
+impl Known {
+    /// Of the stored form.
+    #[must_use]
+    pub fn new(lexicon: Lexicon) -> Self {
+        let mut verbs = HashMap::new();
+        for (number, list) in lexicon.verbs.iter().enumerate() {
+            for word in &list.words {
+                verbs.entry(word.clone()).or_insert(number);
+            }
+        }
+        let mut nouns: HashMap<String, Vec<usize>> = HashMap::new();
+        for (number, list) in lexicon.nouns.iter().enumerate() {
+            for word in &list.words {
+                nouns.entry(word.clone()).or_default().push(number);
+            }
+        }
+        Self { lexicon, verbs, nouns }
+    }
+
+    /// The verbs that a word is one of.
+    #[must_use]
+    pub fn verb(&self, word: &str) -> Option<&Verbs> {
+        self.verbs.get(word).and_then(|number| self.lexicon.verbs.get(*number))
+    }
+
+    /// The kinds of noun that a word is.
+    pub fn nouns<'a>(&'a self, word: &str) -> impl Iterator<Item = &'a str> {
+        let kinds = self.nouns.get(word).map(Vec::as_slice).unwrap_or_default();
+        kinds.iter().filter_map(|number| self.lexicon.nouns.get(*number)).map(|list| list.kind.as_str())
+    }
+
+    /// The place of the verb among the words of a name: the first that is a verb wherever it stands, else the first word
+    /// of all.
+    #[must_use]
+    pub fn head(&self, words: &[String]) -> Option<usize> {
+        let is_verb = |word: &String| self.verbs.contains_key(word);
+        let anywhere = words.iter().position(|word| is_verb(word) && !self.lexicon.only_first.contains(word));
+        anywhere.or_else(|| words.first().is_some_and(is_verb).then_some(0))
+    }
+}

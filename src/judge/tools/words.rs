@@ -1,0 +1,154 @@
+//! Names and sentences taken apart into words.
+
+/// The words of a name, in lower case and in the singular: `TwilioApiV2010--ListKeys` is `twilio api v2010 list key`.
+#[must_use]
+pub fn of_name(name: &str) -> Vec<String> {
+    parts(name).iter().map(|word| stem(&word.to_ascii_lowercase())).collect()
+}
+
+/// A name in plain spelling: `deleteEvent`, `delete-event` and `Delete Event` are `delete_event`.
+#[must_use]
+pub fn plain(name: &str) -> String {
+    parts(name).join("_").to_ascii_lowercase()
+}
+
+/// The same of a glob, whose wildcards stay.
+#[must_use]
+pub fn plain_glob(glob: &str) -> String {
+    let mut all = String::new();
+    let mut run = String::new();
+    for letter in glob.chars() {
+        if matches!(letter, '*' | '?') {
+            push_run(&mut all, &run);
+            run.clear();
+            all.push(letter);
+        } else {
+            run.push(letter);
+        }
+    }
+    push_run(&mut all, &run);
+    all
+}
+
+/// Adds a run without wildcards. A separator at its end stays where a wildcard stands beside it.
+fn push_run(all: &mut String, run: &str) {
+    let is_separator = |letter: char| !letter.is_ascii_alphanumeric();
+    if run.starts_with(is_separator) && !all.is_empty() {
+        all.push('_');
+    }
+    let words = plain(run);
+    all.push_str(&words);
+    if run.ends_with(is_separator) && !words.is_empty() {
+        all.push('_');
+    }
+}
+
+/// The parts of a name between separators, and between small and capital letters.
+fn parts(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let letter_at = |at: Option<usize>| at.and_then(|at| letters.get(at)).copied().unwrap_or(' ');
+    let mut parts = Vec::new();
+    let mut word = String::new();
+    for (at, letter) in letters.iter().copied().enumerate() {
+        if !letter.is_ascii_alphanumeric() {
+            parts.push(std::mem::take(&mut word));
+            continue;
+        }
+        let (before, after) = (letter_at(at.checked_sub(1)), letter_at(at.checked_add(1)));
+        let begins = letter.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || before.is_ascii_digit()
+                || before.is_ascii_uppercase() && after.is_ascii_lowercase());
+        if begins {
+            parts.push(std::mem::take(&mut word));
+        }
+        word.push(letter);
+    }
+    parts.push(word);
+    parts.retain(|word| !word.is_empty());
+    parts
+}
+
+/// The words of a text, in lower case and in the singular, as many as `most`.
+#[must_use]
+pub fn of_text(text: &str, most: usize) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for letter in text.chars().chain(std::iter::once(' ')) {
+        if letter.is_ascii_alphabetic() || (!word.is_empty() && matches!(letter, '\'' | '-')) {
+            word.push(letter.to_ascii_lowercase());
+        } else if !word.is_empty() {
+            words.push(stem(&word));
+            word.clear();
+            if words.len() >= most {
+                break;
+            }
+        }
+    }
+    words
+}
+
+/// The first sentence of a text, or its first line.
+#[must_use]
+pub fn first_sentence(text: &str) -> &str {
+    let text = text.trim();
+    let mut marks = text.match_indices(['.', '!', '?', '\n']).map(|(at, _)| at + 1);
+    let end = marks.find(|end| text.get(*end..).is_some_and(|rest| rest.starts_with(char::is_whitespace)));
+    text.get(..end.unwrap_or(text.len())).unwrap_or(text)
+}
+
+/// A word in the singular. What is no word is treated like the rest, and stays comparable.
+fn stem(word: &str) -> String {
+    let length = word.len();
+    if length > 4 && word.ends_with("ies") {
+        return format!("{}y", word.trim_end_matches("ies"));
+    }
+    let cut = match word {
+        _ if length > 4 && ["sses", "ches", "shes", "xes"].iter().any(|end| word.ends_with(end)) => 2,
+        _ if length > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) => 1,
+        _ => 0,
+    };
+    word.get(..length - cut).unwrap_or(word).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_every_spelling_are_the_same_words() {
+        for name in ["deleteEvents", "delete-events", "delete_events", "DeleteEvents", "Delete Events", "delete.events"]
+        {
+            assert_eq!(of_name(name), ["delete", "event"], "{name}");
+            assert_eq!(plain(name), "delete_events", "{name}");
+        }
+        assert_eq!(of_name("TwilioApiV2010--ListKey"), ["twilio", "api", "v2010", "list", "key"]);
+        assert_eq!(of_name("getPhpMyAdminLinkV1"), ["get", "php", "my", "admin", "link", "v1"]);
+        assert_eq!(of_name("runSEOAudit"), ["run", "seo", "audit"]);
+        assert_eq!(of_name("listPolicies"), ["list", "policy"]);
+        assert_eq!(of_name("get_status"), ["get", "status"]);
+    }
+
+    #[test]
+    fn globs_keep_their_wildcards() {
+        for (glob, wanted) in [
+            ("delete-*", "delete_*"),
+            ("*Delete", "*delete"),
+            ("run*Audit", "run*audit"),
+            ("*_delete_*", "*_delete_*"),
+            ("deleteEvent", "delete_event"),
+            ("*", "*"),
+        ] {
+            assert_eq!(plain_glob(glob), wanted);
+        }
+    }
+
+    #[test]
+    fn a_sentence_ends_at_its_mark_or_line() {
+        assert_eq!(first_sentence(" Lists v1.2 files. Then more."), "Lists v1.2 files.");
+        assert_eq!(first_sentence("Lists files\n and more"), "Lists files\n");
+        assert_eq!(first_sentence("Lists"), "Lists");
+        assert_eq!(of_text("Don't list re-used classes!", 9), ["don't", "list", "re-used", "class"]);
+        assert_eq!(of_text("one two three", 2), ["one", "two"]);
+    }
+}

@@ -1,0 +1,165 @@
+//! Tools that are no commands: judged by name and input, and behind guard between a client and its server. `cat` is the
+//! server: it answers with what it was handed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::harness::home::Home;
+
+/// A client of a server behind guard.
+struct Client {
+    guard: Child,
+    from: BufReader<std::process::ChildStdout>,
+}
+
+impl Client {
+    fn of(home: &Home, server: &[&str]) -> Self {
+        let arguments = [&["mcp", "--name", "things", "--"], server].concat();
+        let mut guard = home.guard(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let from = BufReader::new(guard.stdout.take().unwrap());
+        Self { guard, from }
+    }
+
+    fn writes(&mut self, text: &str) {
+        self.guard.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn reads(&mut self) -> String {
+        let mut line = String::new();
+        self.from.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn leaves(mut self) -> Option<i32> {
+        drop(self.guard.stdin.take());
+        self.guard.wait().unwrap().code()
+    }
+}
+
+fn call(id: u32, name: &str, arguments: &Value) -> String {
+    let params = json!({ "name": name, "arguments": arguments });
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+}
+
+#[test]
+fn all_that_is_no_call_passes_to_the_byte_and_so_does_a_call_that_may_run() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["cat"]);
+    for line in [
+        "{\"jsonrpc\" : \"2.0\",\"id\":1,  \"method\":\"initialize\", \"params\":{\"x\":1.50}}\r\n",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+        "[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]\n",
+        "{\"params\":{\"arguments\":{\"q\":\"\\u00e9 1e3\"},\"name\":\"list_items\"},\"method\":\"tools/call\",\"id\":\"a\"}\n",
+    ] {
+        client.writes(line);
+        assert_eq!(client.reads(), line);
+    }
+    assert_eq!(client.leaves(), Some(0));
+}
+
+#[test]
+fn a_call_that_nobody_allows_never_reaches_the_server_and_is_answered_as_a_failed_tool() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["tee", home.path("heard").to_str().unwrap()]);
+    client.writes(&call(7, "delete_item", &json!({ "id": "x" })));
+    let answer: Value = serde_json::from_str(&client.reads()).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(7), &json!(true)));
+    let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.starts_with("guard: refused: ") && said.contains("The tool was not called."), "{said}");
+    assert_eq!(client.leaves(), Some(0));
+    assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap(), "");
+    let log = home.prints(&["log"], 0);
+    assert!(log.contains("things.delete_item"), "{log}");
+}
+
+#[test]
+fn what_cannot_be_read_for_sure_is_an_error_and_is_not_passed_on() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["tee", home.path("heard").to_str().unwrap()]);
+    let twice = "{\"id\":1,\"method\":\"ping\",\"method\":\"tools/call\",\"params\":{\"name\":\"delete_item\"}}\n";
+    for line in ["nonsense\n", twice, "{\"id\":1,\"method\":\"tools/call\"}\n"] {
+        client.writes(line);
+        let answer: Value = serde_json::from_str(&client.reads()).unwrap();
+        assert_eq!(answer["error"]["code"], -32600, "{line}");
+    }
+    assert_eq!(client.leaves(), Some(0));
+    assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap(), "");
+}
+
+#[test]
+fn one_refused_call_holds_back_its_batch() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["tee", home.path("heard").to_str().unwrap()]);
+    let (one, other) = (call(1, "list_items", &json!({})), call(2, "delete_item", &json!({})));
+    client.writes(&format!("[{},{}]\n", one.trim(), other.trim()));
+    let mut ids: Vec<Value> =
+        (0..2).map(|_| serde_json::from_str::<Value>(&client.reads()).unwrap()["id"].clone()).collect();
+    ids.sort_by_key(Value::as_u64);
+    assert_eq!(ids, [json!(1), json!(2)]);
+    assert_eq!(client.leaves(), Some(0));
+    assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap(), "");
+}
+
+#[test]
+fn many_calls_at_once_are_all_answered() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["cat"]);
+    for id in 0..64 {
+        client.writes(&call(id, if id % 2 == 0 { "list_items" } else { "delete_item" }, &json!({})));
+    }
+    let mut refused = 0;
+    let mut seen: Vec<u64> = (0..64)
+        .map(|_| {
+            let answer: Value = serde_json::from_str(&client.reads()).unwrap();
+            refused += usize::from(answer["result"]["isError"] == true);
+            answer["id"].as_u64().unwrap()
+        })
+        .collect();
+    seen.sort_unstable();
+    assert_eq!((seen, refused), ((0..64).collect(), 32));
+    assert_eq!(client.leaves(), Some(0));
+}
+
+#[test]
+fn when_one_side_is_killed_the_other_ends() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["sh", "-c", "kill -9 $$"]);
+    assert_eq!(client.reads(), "");
+    assert_ne!(client.leaves(), Some(0));
+    let mut client = Client::of(
+        &home,
+        &["sh", "-c", "echo begun; cat > /dev/null; echo ended > \"$0\"", home.path("end").to_str().unwrap()],
+    );
+    assert_eq!(client.reads(), "begun\n");
+    client.guard.kill().unwrap();
+    client.guard.wait().unwrap();
+    let ended = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        home.path("end").exists()
+    });
+    assert!(ended, "the server did not hear that guard had gone");
+}
+
+#[test]
+fn a_call_is_judged_by_what_its_input_holds() {
+    let home = Home::new();
+    for (tool, input, code) in [
+        ("run_command", json!({ "command": "ls -la" }), 0),
+        ("run_command", json!({ "command": ["git", "status"] }), 0),
+        ("run_command", json!({ "command": "rm -rf ~" }), 1),
+        ("execute_sql", json!({ "sql": "select 1" }), 0),
+        ("execute_sql", json!({ "sql": "drop table users" }), 1),
+        ("read_file", json!({ "path": "~/.ssh/id_rsa" }), 1),
+        ("payment.send", json!({ "amount": 1 }), 1),
+        ("calendar.list_events", json!({}), 0),
+        ("calendar.delete_event", json!({ "id": "1" }), 1),
+        ("mcp__github__list_issues", json!({}), 0),
+        ("mcp__github__merge_pull_request", json!({}), 1),
+    ] {
+        let said = home.guard(&["check", "--tool", tool, "--input", &input.to_string()]).output().unwrap();
+        assert_eq!(said.status.code(), Some(code), "{tool} {input}: {}", String::from_utf8_lossy(&said.stdout));
+    }
+}
