@@ -25,6 +25,9 @@ _guard() {
             guard,approver)
                 cmd="guard__subcmd__approver"
                 ;;
+            guard,channel)
+                cmd="guard__subcmd__channel"
+                ;;
             guard,check)
                 cmd="guard__subcmd__check"
                 ;;
@@ -99,6 +102,12 @@ _guard() {
                 ;;
             guard,status)
                 cmd="guard__subcmd__status"
+                ;;
+            guard,submit)
+                cmd="guard__subcmd__submit"
+                ;;
+            guard,token)
+                cmd="guard__subcmd__token"
                 ;;
             guard,trust)
                 cmd="guard__subcmd__trust"
@@ -208,6 +217,9 @@ _guard() {
             guard__subcmd__help,approver)
                 cmd="guard__subcmd__help__subcmd__approver"
                 ;;
+            guard__subcmd__help,channel)
+                cmd="guard__subcmd__help__subcmd__channel"
+                ;;
             guard__subcmd__help,check)
                 cmd="guard__subcmd__help__subcmd__check"
                 ;;
@@ -282,6 +294,12 @@ _guard() {
                 ;;
             guard__subcmd__help,status)
                 cmd="guard__subcmd__help__subcmd__status"
+                ;;
+            guard__subcmd__help,submit)
+                cmd="guard__subcmd__help__subcmd__submit"
+                ;;
+            guard__subcmd__help,token)
+                cmd="guard__subcmd__help__subcmd__token"
                 ;;
             guard__subcmd__help,trust)
                 cmd="guard__subcmd__help__subcmd__trust"
@@ -449,7 +467,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve token channel submit demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -737,6 +755,20 @@ _guard() {
         guard__subcmd__approver__subcmd__remove)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__channel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1089,7 +1121,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve demo completions man help"
+            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook replay doctor serve token channel submit demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1217,6 +1249,20 @@ _guard() {
         guard__subcmd__help__subcmd__approver__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__channel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1789,6 +1835,34 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__submit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__token)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2383,7 +2457,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__serve)
-            opts="-h --system --folder --socket --unit --help"
+            opts="-h --system --folder --socket --unit --status --listen --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2394,6 +2468,10 @@ _guard() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2560,6 +2638,34 @@ _guard() {
             ;;
         guard__subcmd__status)
             opts="-h --json --prompt --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__submit)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__token)
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -12,8 +12,8 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, approver, check, completions, config, doctor, explain, export, hook, init, install, learn, line,
-    log, man, patterns, pending, replay, serve, session, simulate, stats, status, trust, verify, wait,
+    allow, answer, approver, check, completions, config, doctor, explain, export, gateway, hook, init, install, learn,
+    line, log, man, patterns, pending, replay, serve, session, simulate, stats, status, submit, trust, verify, wait,
 };
 
 mod slip;
@@ -135,8 +135,15 @@ pub enum Verb {
     Replay(replay::ReplayArgs),
     /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works
     Doctor(doctor::DoctorArgs),
-    /// Keep the record and the queue of a machine under an account of their own
+    /// Carry what waits to a person anywhere, or keep the record and the queue of a machine (--system)
     Serve(serve::ServeArgs),
+    /// Make, list and revoke the tokens of the gateway's API
+    Token(gateway::Words),
+    /// Set up, try, list and remove the messengers that the gateway asks people through
+    Channel(gateway::Words),
+    /// Judge a command for the gateway, and wait for the answer
+    #[command(hide = true)]
+    Submit(submit::SubmitArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
     /// Print the completions of a shell
@@ -215,6 +222,7 @@ fn with_clap(arguments: &[OsString]) -> Call {
     let rest = arguments.get(1..).unwrap_or_default();
     let verb = match named {
         Some("check") => one("guard check", rest, Verb::Check),
+        Some("submit") => one("guard submit", rest, Verb::Submit),
         Some("line") => one("guard line", rest, Verb::Line),
         Some("explain") => one("guard explain", rest, Verb::Explain),
         // Most agents run the command when their hook fails with any code but one.

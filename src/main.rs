@@ -14,9 +14,9 @@ use guard::app::failure::unless_unread;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, hook, init, install,
-    learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, status, trust,
-    verify, wait,
+    allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, gateway, hook, init,
+    install, learn, line, log, man, patterns, pending, replay, review, run, serve, session, simulate, stats, status,
+    submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -105,6 +105,9 @@ fn do_verb(verb: &Verb) -> u8 {
         }),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
+        Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
+        Verb::Token(words) => gateway::run("token", words),
+        Verb::Channel(words) => gateway::run("channel", words),
         Verb::Replay(args) => replay::run(args),
         Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
         Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),

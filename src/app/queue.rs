@@ -2,6 +2,7 @@
 //!
 //! What may not enter: deciding whether to ask, running, and answering ([`super::desk`]).
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -37,6 +38,16 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// How long a service may be away while a command waits.
 const RESTART: Duration = Duration::from_secs(30);
 
+/// Who is told that a command waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    Nobody,
+    /// Whoever asked, on standard error.
+    Asker,
+    /// The program that started this one, as a line of JSON on standard output.
+    Starter,
+}
+
 /// How long a command may wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
@@ -44,8 +55,8 @@ pub struct Wait {
     pub time: Duration,
     /// It is filed, and nobody waits for it here.
     pub elsewhere: bool,
-    /// The one who asked is told on standard error that it waits.
-    pub tells: bool,
+    /// Who is told that it waits.
+    pub tells: Tells,
     /// Why nobody can be asked here, for the refusal when it may not wait.
     pub why: String,
 }
@@ -60,7 +71,7 @@ impl Wait {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
         let time = time.min(callers_limit(&invocation.env));
-        Self { time, elsewhere, tells: true, why }
+        Self { time, elsewhere, tells: Tells::Asker, why }
     }
 }
 
@@ -172,7 +183,15 @@ impl Asking<'_> {
                 if wait.elsewhere {
                     return Ok(Asked::Queued { request: id });
                 }
-                if wait.tells {
+                if wait.tells == Tells::Starter {
+                    let told = serde_json::json!({
+                        "status": "waiting", "request": id, "tier": judgment.risk.tier,
+                        "timeout_secs": wait.time.as_secs(),
+                    });
+                    let mut out = std::io::stdout().lock();
+                    let _ = writeln!(out, "{told}").and_then(|()| out.flush());
+                }
+                if wait.tells == Tells::Asker {
                     let whom = match approvals {
                         1 => "a person".to_owned(),
                         2 if signed_here => "another approver".to_owned(),

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use self::house::House;
-use super::exit;
 use super::keeper::FOLDER;
+use super::{exit, gateway};
 use crate::service::UNIT;
 
 pub use self::show::passed_on;
@@ -43,7 +43,7 @@ pub struct ServeArgs {
     #[allow(rustdoc::broken_intra_doc_links, reason = "the text of the help, where a section of TOML is no link")]
     /// Keep the record and the queue of this machine, for the accounts and approvers of [service] in
     /// /etc/guard/config.toml
-    #[arg(long, required_unless_present_any = ["unit", "verb"])]
+    #[arg(long)]
     system: bool,
     /// Where they lie
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/guard")]
@@ -54,6 +54,12 @@ pub struct ServeArgs {
     /// Print the systemd unit that runs it
     #[arg(long, conflicts_with_all = ["system", "verb"])]
     unit: bool,
+    /// Say whether a gateway runs, where it listens and which channels answer
+    #[arg(long, conflicts_with_all = ["system", "unit", "verb"])]
+    status: bool,
+    /// Where the gateway listens, in the place of what its configuration says
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["system", "unit", "verb", "status"])]
+    listen: Option<String>,
     /// Run log, stats, verify or export on the folder, as the account that it belongs to
     #[arg(last = true, value_name = "VERB", conflicts_with = "system")]
     verb: Vec<OsString>,
@@ -94,6 +100,12 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         }
         let written = io::stdout().write_all(UNIT.replace("@PROGRAM@", &program).as_bytes());
         return exit::after(written, exit::ALLOW).map_err(|error| error.to_string());
+    }
+    if !args.system {
+        let mut words: Vec<OsString> = Vec::new();
+        words.extend(args.status.then(|| "--status".into()));
+        words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
+        return gateway::run("serve", &gateway::Words { words });
     }
     House::open(&args.folder, args.socket.as_deref())?.serve()
 }

@@ -259,7 +259,10 @@ pub(super) fn write_down(
             deliver::at_once(road, receipt.row());
             Ok(receipt)
         }
-        Err(_) if risk.tier <= Tier::Low => Ok(Receipt::Unrecorded),
+        // Help is given whether or not it can be written down.
+        Err(_) if risk.tier <= Tier::Low || matches!(row.settled, Settled::Allowed(Basis::Support)) => {
+            Ok(Receipt::Unrecorded)
+        }
         Err(why) => Err(Refusal::Unrecorded { why }),
     }
 }

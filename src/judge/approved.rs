@@ -111,7 +111,7 @@ impl Approved {
 pub enum Receipt {
     /// The row of the intent in the record.
     Recorded(i64),
-    /// The record cannot be written, or the policy leaves this command out of it: tier 0 and 1 alone.
+    /// The record cannot be written, or the policy leaves this command out of it: tier 0 and 1, and support.
     Unrecorded,
 }
 

@@ -15,7 +15,7 @@ use super::parting::Parting;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
-use crate::app::queue::{self, Wait};
+use crate::app::queue::{self, Tells, Wait};
 use crate::app::road::{Judged, Road, RoadError};
 use crate::app::settle;
 use crate::judge::Judgment;
@@ -148,7 +148,7 @@ fn wait(host: Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
     };
-    Wait { time, elsewhere: false, tells: false, why }
+    Wait { time, elsewhere: false, tells: Tells::Nobody, why }
 }
 
 /// What the agent wants to do, as an invocation of its own session.

@@ -1,6 +1,6 @@
 //! The way to a decision, in the order of RISK.md.
 
-use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing};
+use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing, Support};
 use crate::judge::Judgment;
 use crate::judge::approved::{Grant, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
@@ -70,10 +70,49 @@ fn below_threshold(invocation: &Invocation, risk: &Risk, policy: &Policy) -> boo
 }
 
 fn is_support(invocation: &Invocation, policy: &Policy) -> bool {
-    let Request::Argv(argv) = &invocation.request else { return false };
-    policy.support.iter().any(|support| {
-        argv.len() == support.argv.len() && argv.iter().zip(&support.argv).all(|(word, known)| word == known.as_str())
-    })
+    let is = |words: &[String], known: &Support| words == known.argv.as_slice();
+    match &invocation.request {
+        Request::Argv(argv) => {
+            let same =
+                |known: &Support| argv.iter().map(|word| word.to_str()).eq(known.argv.iter().map(|word| Some(&**word)));
+            policy.support.iter().any(same)
+        }
+        Request::Line(line) if !policy.support.is_empty() && line.positional.is_empty() => {
+            let Some(words) = std::str::from_utf8(&line.text).ok().and_then(plain_words) else { return false };
+            // What this shell ran before may have made something else of the name.
+            let spoken_of =
+                |name: &String| !name.is_empty() && memchr::memmem::find(&line.before, name.as_bytes()).is_some();
+            !words.first().is_none_or(spoken_of) && policy.support.iter().any(|known| is(&words, known))
+        }
+        _ => false,
+    }
+}
+
+/// The words of a line that is one simple command and nothing a shell would do anything with: plain words, and words in
+/// quotes that hold nothing special. `None`: it is more, or may be.
+fn plain_words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.trim_matches([' ', '\t', '\n']).chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' => words.extend(word.take()),
+            '\'' | '"' => {
+                let inner = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        end if end == c => break,
+                        '$' | '`' | '\\' | '!' if c == '"' => return None,
+                        other => inner.push(other),
+                    }
+                }
+            }
+            _ if c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c) => word.get_or_insert_default().push(c),
+            _ => return None,
+        }
+    }
+    words.extend(word);
+    Some(words)
 }
 
 /// The first grant that covers the command: exact before shape before rule before a trusted session.

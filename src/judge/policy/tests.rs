@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::Judgment;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
-use crate::judge::invocation::{Invocation, Request};
+use crate::judge::invocation::{Invocation, Line, Request};
 use crate::judge::risk::{Circumstance, Risk};
 use crate::judge::testing::{argv, finding, judgment, line, of};
 
@@ -395,11 +395,49 @@ fn the_default_policy_is_the_one_that_the_risk_model_states() {
 }
 
 #[test]
-fn a_line_is_no_support_command_by_looking_like_one() {
-    let request = line(Origin::Agent, "git push --force; true");
-    assert!(matches!(request.request, Request::Line(_)));
-    let decision = decide(&request, &judgment(Tier::Medium), &supporting(), &Standing::default(), &[]);
-    assert!(asks(&decision));
+fn a_line_is_a_support_command_as_that_one_simple_command_alone() {
+    let exhausted = Standing { denials_in_a_row: 99, prompts_last_hour: 99, ..Standing::default() };
+    let policy = supporting();
+    let runs = |request: &Invocation| {
+        ran(&decide(request, &judgment(Tier::Medium), &policy, &exhausted, &[])) == Some(&Basis::Support)
+    };
+    for origin in ALL {
+        for text in ["git push --force", " git  push\t--force\n", "git 'push' \"--force\"", "g'i't push --force"] {
+            assert!(runs(&line(origin, text)), "{text}");
+        }
+    }
+    for text in [
+        "git push --force; true",
+        "git push --force &",
+        "git push --force\ntrue",
+        "git push --force > x",
+        "git push --force #",
+        "git push $X",
+        "git push \"$(x)\" --force",
+        "git push `x`",
+        "git push --forc\\e",
+        "X=1 git push --force",
+        "(git push --force)",
+        "git push --force x",
+        "git push",
+        "git push --forc?",
+        "git push '--force",
+        "",
+    ] {
+        assert!(!runs(&line(Origin::Agent, text)), "{text}");
+    }
+    // Somebody made something else of the name, or hands it more words.
+    let with = |change: &dyn Fn(&mut Line)| {
+        let mut request = line(Origin::Agent, "git push --force");
+        let Request::Line(inner) = &mut request.request else { panic!("no line") };
+        change(inner);
+        request
+    };
+    assert!(!runs(&with(&|line| line.before = b"git() { rm -rf /; }".to_vec())));
+    assert!(runs(&with(&|line| line.before = b"cd /work".to_vec())));
+    assert!(!runs(&with(&|line| line.positional = vec!["x".into()])));
+    let decision = decide(&line(Origin::Agent, "git push --force"), &judgment(Tier::High), &policy, &exhausted, &[]);
+    assert_ne!(ran(&decision), Some(&Basis::Support), "of tier 2 at most");
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! `guard serve`, `guard token`, `guard channel`: what the gateway does, which is a program of its own beside this one.
+//!
+//! What may not enter: anything that speaks to a network.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use clap::Args;
+
+/// The name of the program.
+const PROGRAM: &str = "guard-gateway";
+
+/// Where a package may have put it when it does not lie beside guard.
+const PLACES: [&str; 3] = ["/usr/local/libexec", "/usr/libexec", "/usr/lib/guard"];
+
+/// Words that the gateway reads itself.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct Words {
+    /// What to do: --help lists it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    pub words: Vec<OsString>,
+}
+
+/// Becomes the gateway.
+///
+/// # Errors
+/// It is not installed, or cannot be started.
+pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
+    let program = find()?;
+    let error = Command::new(&program).arg(verb).args(&words.words).exec();
+    Err(format!("{} cannot be started: {error}", program.display()))
+}
+
+/// The program, beside this one or where packages put it; never by what `PATH` says.
+fn find() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize);
+    let beside = own.ok().and_then(|own| own.parent().map(|folder| folder.join(PROGRAM)));
+    let places = PLACES.iter().map(|folder| PathBuf::from(folder).join(PROGRAM));
+    beside.iter().cloned().chain(places).find(|path| path.is_file()).ok_or_else(|| {
+        let beside = beside.map_or_else(|| "guard".to_owned(), |path| path.display().to_string());
+        format!(
+            "the gateway is not installed (looked for {beside}, and in {}): cargo install --path src/gateway; for the \
+             record of a machine, guard serve --system",
+            PLACES.join(", ")
+        )
+    })
+}

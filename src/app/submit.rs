@@ -1,0 +1,238 @@
+//! `guard submit`: what the gateway starts for each command that comes in over its API.
+//!
+//! One object on standard input says what somebody wants to run; lines of JSON on standard output say what becomes of it:
+//! that it waits, under which name, and in the end whether it may run. Nothing runs here: the client is told, and what it
+//! is told is in the record first. The gateway keeps standard input open as long as it wants an answer; when that ends,
+//! by its will or by its death, nobody waits any more.
+//!
+//! What may not enter: HTTP, tokens, and running anything.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::Timestamp;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::getpid;
+use serde::{Deserialize, Serialize};
+
+use super::ask::Asked;
+use super::failure::Failure;
+use super::queue::{self, Tells, Wait};
+use super::road::{Judged, Road};
+use super::{exit, settle};
+use crate::judge::Judgment;
+use crate::judge::approved::{Approved, Receipt};
+use crate::judge::invocation::{Digest, Invocation, Origin, Request};
+use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::store::{IntentRow, Settled};
+use crate::ui::json::Verdict;
+use crate::ui::verdict;
+
+/// The longest input that is read.
+const MAX_INPUT: u64 = 2 << 20;
+
+/// The longest command that is judged.
+const MAX_COMMAND: usize = 512 << 10;
+
+/// The arguments of `guard submit`.
+#[derive(Debug, Args)]
+pub struct SubmitArgs {}
+
+/// What a client wants to run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    /// Absolute.
+    cwd: PathBuf,
+    /// Whose token it came with: letters, digits, dashes.
+    client: String,
+    /// The client's name for its session.
+    session: Option<String>,
+    /// How long it may wait for a person, in seconds.
+    timeout_secs: u32,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    /// `allow` or `deny`.
+    status: &'static str,
+    /// What settled it: the basis of an allow, the kind of a denial.
+    settled_by: &'a str,
+    /// Who said yes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    /// Why it is refused, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Of the command, its folder and what of the environment matters.
+    digest: String,
+    /// The row of the record, to report the outcome to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<i64>,
+    verdict: Verdict<'a>,
+}
+
+/// Judges one command for the gateway, waits for a person where one is to be asked, and says what they said.
+///
+/// # Errors
+/// The input cannot be read, or there is nobody to judge for: nothing was allowed.
+pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
+    let wanted = read()?;
+    std::env::set_current_dir(&wanted.cwd)
+        .map_err(|error| Failure::Said(format!("{} cannot be entered: {error}", wanted.cwd.display())))?;
+    let road = Road::open()?;
+    let invocation = invocation(&road, &wanted)?;
+    let Judged { judgment, decision } = road.judge(&invocation);
+    let case = Case { road: &road, invocation: &invocation, judgment: &judgment };
+    match &decision {
+        Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
+        Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
+        Decision::Ask(prompt) => {
+            let begun = Instant::now();
+            match case.ask(prompt, wanted.timeout_secs) {
+                Ok(by) => case.allow(&decision, &Basis::Person, by.as_deref(), Some(begun.elapsed())),
+                Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+                    case.deny(&decision, &refusal, None)
+                }
+                Err(refusal) => case.deny(&decision, &refusal, Some(begun.elapsed())),
+            }
+        }
+    }
+}
+
+/// Reads the object, one line; whoever sent it keeps the pipe open as long as an answer is wanted.
+fn read() -> Result<Wanted, Failure> {
+    let mut stdin = io::stdin().lock();
+    let mut text = Vec::new();
+    let mut byte = [0];
+    let mut buffered = io::BufReader::new(stdin.by_ref().take(MAX_INPUT));
+    while buffered.read(&mut byte)? == 1 && byte[0] != b'\n' {
+        text.push(byte[0]);
+    }
+    drop(buffered);
+    drop(stdin);
+    std::thread::spawn(|| {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        // Whoever wanted an answer is gone: what waits is given up, as when a terminal is closed.
+        let _ = kill(getpid(), Signal::SIGHUP);
+    });
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::Said(format!("the input is not what guard submit reads: {error}")))
+}
+
+/// The command as one of a session of this client's.
+fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if wanted.client.is_empty() || wanted.client.len() > 64 || !wanted.client.chars().all(plain) {
+        return Err(Failure::Said("the name of a client is letters, digits and dashes".to_owned()));
+    }
+    if !wanted.cwd.is_absolute() {
+        return Err(Failure::Said("cwd must be absolute".to_owned()));
+    }
+    let request = match (&wanted.command, &wanted.argv) {
+        (Some(command), None) if command.len() > MAX_COMMAND => {
+            let why = format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10);
+            return Err(Failure::Said(why));
+        }
+        (Some(command), None) => road.plain_line(command.into())?,
+        (None, Some(argv)) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
+        _ => return Err(Failure::Said("give either \"command\" or \"argv\"".to_owned())),
+    };
+    let mut invocation = road.caller.invocation(request);
+    invocation.origin = Origin::Api;
+    invocation.cwd.clone_from(&wanted.cwd);
+    invocation.env.variables.insert("PWD".into(), wanted.cwd.clone().into());
+    let session: String = wanted.session.iter().flat_map(|id| id.chars()).take(200).collect();
+    let name = if session.is_empty() { wanted.client.clone() } else { format!("{}:{session}", wanted.client) };
+    invocation.session.id = format!("api:{name}");
+    // What a client does in one session it would do in another: its denials count together.
+    invocation.session.root = format!("{}@api:{}", invocation.uid, wanted.client);
+    invocation.session.agent = None;
+    Ok(invocation)
+}
+
+/// A command that was judged.
+struct Case<'a> {
+    road: &'a Road,
+    invocation: &'a Invocation,
+    judgment: &'a Judgment,
+}
+
+impl Case<'_> {
+    /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+    fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<Option<String>, Refusal> {
+        let Self { road, invocation, judgment } = *self;
+        let time = Duration::from_secs(road.policy().queue_wait.min(timeout).into());
+        let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
+        let wait = Wait { time, elsewhere: false, tells: Tells::Starter, why };
+        match queue::ask(road, invocation, judgment, prompt, &wait) {
+            Asked::Yes { by, .. } => {
+                let fresh = road.judge_again(invocation);
+                Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+            }
+            Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
+            Asked::Queued { request } => {
+                Err(Refusal::NoOne { why: format!("request {request} waits, and nobody waits for it here") })
+            }
+        }
+    }
+
+    /// Writes down that it may run, and says so.
+    fn allow(
+        &self,
+        decision: &Decision,
+        basis: &Basis,
+        by: Option<&str>,
+        answered: Option<Duration>,
+    ) -> Result<u8, Failure> {
+        match self.write(Settled::Allowed(basis), answered, by) {
+            Ok(receipt) => self.tell(decision, ("allow", basis.name()), by, None, receipt.row()),
+            Err(refusal) => self.deny(decision, &refusal, None),
+        }
+    }
+
+    /// Says that it must not run; one that cannot be written down is a denial all the same.
+    fn deny(&self, decision: &Decision, refusal: &Refusal, answered: Option<Duration>) -> Result<u8, Failure> {
+        let _ = self.write(Settled::Refused(refusal), answered, None);
+        let reason = verdict::refused(refusal, &self.judgment.risk);
+        self.tell(decision, ("deny", refusal.kind()), None, Some(reason), None)
+    }
+
+    fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
+        let row = IntentRow {
+            answer_ms: answered.map(settle::milliseconds),
+            words,
+            ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
+        };
+        settle::write_down(self.road, &row, |keeper| keeper.advised(&row, None))
+    }
+
+    fn digest(&self) -> Digest {
+        self.invocation.digest(&self.judgment.facts.expanded)
+    }
+
+    fn tell(
+        &self,
+        decision: &Decision,
+        (status, settled_by): (&'static str, &str),
+        by: Option<&str>,
+        reason: Option<String>,
+        row: Option<i64>,
+    ) -> Result<u8, Failure> {
+        let Self { road, invocation, judgment } = *self;
+        let command = invocation.display();
+        let threshold = road.policy().thresholds.of(Origin::Api);
+        let verdict = Verdict::new(&command, Origin::Api, threshold, judgment, decision);
+        let digest = self.digest().to_string();
+        let told = Told { status, settled_by, by, reason, digest, row, verdict };
+        let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())?;
+        Ok(exit::ALLOW)
+    }
+}

@@ -1,0 +1,133 @@
+//! Answers that come in: looked at, given to the queue, and told back.
+//!
+//! What may not enter: which answers count ([`crate::answer`]).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::door::Caller;
+use super::lists::known;
+use super::problem::Problem;
+use super::{App, locked};
+use crate::answer::{self, Answerer, Bar};
+use crate::desk::{Given, Scope};
+use crate::hub::Shown;
+use crate::store::queue::Outcome;
+
+/// The longest words that go with an answer, in characters.
+const WORDS: usize = 500;
+
+/// What goes with an answer.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Said {
+    /// What whoever asked is told
+    pub words: Option<String>,
+}
+
+/// Lets it run, once.
+#[utoipa::path(post, path = "/v1/requests/{id}/approve", params(("id" = String, Path)), request_body = Option<Said>,
+    responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 410, body = Problem), (status = 429, body = Problem)))]
+pub async fn approve(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Option<Json<Said>>,
+) -> Result<Json<Value>, Problem> {
+    by_api(&app, &caller, &id, true, body).await
+}
+
+/// Refuses it.
+#[utoipa::path(post, path = "/v1/requests/{id}/deny", params(("id" = String, Path)), request_body = Option<Said>,
+    responses((status = 200, description = "the outcome"), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 429, body = Problem)))]
+pub async fn deny(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Option<Json<Said>>,
+) -> Result<Json<Value>, Problem> {
+    by_api(&app, &caller, &id, false, body).await
+}
+
+async fn by_api(
+    app: &Arc<App>,
+    caller: &Caller,
+    id: &str,
+    yes: bool,
+    body: Option<Json<Said>>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Decide)?;
+    locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    let words = body.and_then(|Json(said)| said.words).filter(|words| !words.trim().is_empty());
+    if words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
+        return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")).about(id));
+    }
+    let shown = known(app, caller, id).await?.shown;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(id))?;
+    give(app, &shown, &caller.answerer(), yes, words).await.map_err(|problem| problem.about(id))
+}
+
+/// Gives an answer, wherever it comes from, and says what became of it.
+///
+/// # Errors
+/// It does not count, and why.
+pub async fn give(
+    app: &Arc<App>,
+    shown: &Shown,
+    who: &Answerer,
+    yes: bool,
+    words: Option<String>,
+) -> Result<Json<Value>, Problem> {
+    if yes {
+        let enrolled = app.account.approvers().is_any();
+        answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier).map_err(|bar| {
+            let kind = match bar {
+                Bar::Terminal | Bar::Hidden | Bar::Tier { .. } => "not-from-afar",
+                Bar::Signature => "signature-required",
+                Bar::Own => "own-request",
+            };
+            Problem::new(kind, bar.to_string())
+        })?;
+    } else if who.token.as_deref().is_some_and(|token| answer::is_of(&shown.pending, token)) {
+        return Err(Problem::new("own-request", "whoever asked cancels it: DELETE"));
+    }
+    let (pending, now) = (shown.pending.clone(), Timestamp::now());
+    let given = Given { yes, by: who.by.clone(), words };
+    let outcome = app.room.at(move |desk| desk.answer(&pending, &given, now)).await??;
+    // Everybody hears of it at once.
+    let _ = app.look().await;
+    let text = answer::told(&outcome, yes);
+    match &outcome {
+        Outcome::Done { .. } => Ok(Json(json!({ "outcome": "done", "told": text, "by": who.by }))),
+        Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
+        // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
+        Outcome::Settled(now) if now.decided_by.as_deref() == Some(&who.by) && was(now.state) == Some(yes) => {
+            Ok(Json(json!({ "outcome": "done", "told": text, "by": who.by })))
+        }
+        Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),
+        Outcome::Unsigned => Err(Problem::new("signature-required", text)),
+        Outcome::TooLate => Err(Problem::new("too-late", text)),
+        Outcome::Unknown => Err(Problem::new("not-found", text)),
+    }
+}
+
+/// Which answer a state tells of.
+const fn was(state: crate::store::queue::State) -> Option<bool> {
+    use crate::store::queue::State;
+    match state {
+        State::Approved | State::Used => Some(true),
+        State::Denied => Some(false),
+        State::Waiting | State::Late | State::Void | State::Lapsed => None,
+    }
+}

@@ -1,0 +1,190 @@
+//! What happens, as it happens: server-sent events, and a WebSocket over which answers come back too.
+//!
+//! What may not enter: what happens ([`crate::hub`]).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event as Sse, KeepAlive};
+use axum::response::{IntoResponse as _, Response, Sse as Stream};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use utoipa::IntoParams;
+
+use super::answers::give;
+use super::door::Caller;
+use super::problem::Problem;
+use super::{App, locked};
+use crate::desk::Scope;
+use crate::hub::Event;
+
+/// How often a sign of life is sent.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// The longest message that comes in over a WebSocket.
+const MAX_MESSAGE: usize = 64 << 10;
+
+/// From where on.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct From {
+    /// The number of the last event that was heard
+    after: Option<u64>,
+}
+
+/// Server-sent events. With `Last-Event-ID`, what was missed comes first; `reset` where that is not kept any more.
+#[utoipa::path(get, path = "/v1/events", params(From), responses((status = 200, description = "text/event-stream"),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn stream(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(from): Query<From>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let (missed, live) = app.hub.listen(last.or(from.after));
+    let mut first = Vec::new();
+    match missed {
+        Some(missed) => first.extend(missed.iter().map(|event| told(event))),
+        None => first.push(reset()),
+    }
+    let live = stream::unfold(Some(live), async move |live| {
+        let mut live: Receiver<Arc<Event>> = live?;
+        match live.recv().await {
+            Ok(event) => Some((told(&event), Some(live))),
+            // Too slow: whoever comes back looks at the whole list again.
+            Err(RecvError::Lagged(_)) => Some((reset(), Some(live))),
+            Err(RecvError::Closed) => None,
+        }
+    });
+    let all = futures_util::StreamExt::chain(stream::iter(first), live);
+    let all = futures_util::StreamExt::map(all, Ok::<_, Infallible>);
+    Ok(Stream::new(all).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+fn told(event: &Event) -> Sse {
+    let text = serde_json::to_string(event).unwrap_or_default();
+    Sse::default().id(event.seq.to_string()).event(&event.kind).data(text)
+}
+
+fn reset() -> Sse {
+    Sse::default().event("reset").data("{\"type\":\"reset\"}")
+}
+
+/// The same over a WebSocket, with `{"type":"tier3_decision","action_id","decision"}` coming back.
+#[utoipa::path(get, path = "/v1/ws", params(From), responses((status = 101, description = "a WebSocket"),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn socket(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(from): Query<From>,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
+    Ok(upgrade.on_upgrade(async move |socket| talk(app, caller, from.after, socket).await))
+}
+
+async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: WebSocket) {
+    let (missed, mut live) = app.hub.listen(after);
+    let missed = missed.map_or_else(
+        || vec!["{\"type\":\"reset\"}".to_owned()],
+        |missed| missed.iter().map(|event| serde_json::to_string(&**event).unwrap_or_default()).collect(),
+    );
+    for text in missed {
+        if socket.send(Message::text(text)).await.is_err() {
+            return;
+        }
+    }
+    let mut alive = tokio::time::interval(ALIVE);
+    let mut unheard = 0;
+    loop {
+        let text = tokio::select! {
+            event = live.recv() => match event {
+                Ok(event) => serde_json::to_string(&*event).unwrap_or_default(),
+                Err(RecvError::Lagged(_)) => "{\"type\":\"reset\"}".to_owned(),
+                Err(RecvError::Closed) => return,
+            },
+            heard = socket.recv() => match heard {
+                Some(Ok(Message::Text(text))) => {
+                    unheard = 0;
+                    decide(&app, &caller, text.as_str()).await.to_string()
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => {
+                    unheard = 0;
+                    continue;
+                }
+            },
+            _ = alive.tick() => {
+                // A line that is cut says nothing: whoever has not answered three times is gone.
+                unheard += 1;
+                if unheard > 3 || socket.send(Message::Ping(Vec::new().into())).await.is_err() {
+                    return;
+                }
+                continue;
+            }
+        };
+        if socket.send(Message::text(text)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// An answer as clients of approval gates send it.
+#[derive(Deserialize)]
+struct Decision {
+    #[serde(rename = "type")]
+    kind: String,
+    action_id: String,
+    decision: String,
+    reason: Option<String>,
+}
+
+async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
+    let wrong = |why: String| json!({ "type": "error", "detail": why });
+    let said: Decision = match serde_json::from_str(text) {
+        Ok(said) => said,
+        Err(error) => return wrong(format!("this is no tier3_decision: {error}")),
+    };
+    if said.kind != "tier3_decision" {
+        return wrong(format!("the type {:?} is none that this reads: tier3_decision", said.kind));
+    }
+    let yes = match said.decision.as_str() {
+        "approve" | "approved" => true,
+        "deny" | "denied" => false,
+        other => return wrong(format!("the decision {other:?} is none: approve or deny")),
+    };
+    let ack = |outcome: &str, told: String| {
+        json!({
+            "type": "tier3_decision_ack", "action_id": said.action_id, "outcome": outcome, "detail": told,
+        })
+    };
+    if let Err(problem) = caller.may(Scope::Decide) {
+        return ack("forbidden", problem.detail);
+    }
+    if let Err(wait) = locked(&app.limits).decide.take(caller.name.clone(), Instant::now()) {
+        return ack("too_many", format!("try again in {} s", wait.as_secs().max(1)));
+    }
+    let known = match super::lists::known(app, caller, &said.action_id).await {
+        Ok(known) => known,
+        Err(problem) => return ack("not_found", problem.detail),
+    };
+    let Some(shown) = known.shown else { return ack("settled", "it was settled without a person".to_owned()) };
+    match give(app, &shown, &caller.answerer(), yes, said.reason).await {
+        Ok(axum::Json(value)) => {
+            ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())
+        }
+        Err(problem) => {
+            let kind = problem.kind.rsplit(':').next().unwrap_or_default().replace('-', "_");
+            ack(&kind, problem.detail)
+        }
+    }
+}

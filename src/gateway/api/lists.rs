@@ -1,0 +1,224 @@
+//! What waits and what was: lists, single requests, and how the gateway is.
+//!
+//! What may not enter: answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+
+use super::door::Caller;
+use super::problem::Problem;
+use super::{App, locked, submit};
+use crate::answer::{self, REPLIES};
+use crate::desk::{Scope, Submission};
+use crate::hub::{self, Shown};
+use crate::store::queue::State as Stands;
+
+/// How many requests a page of a list holds.
+const PAGE: usize = 50;
+
+/// The longest that a look may wait for a change.
+const MAX_WAIT: u64 = 55;
+
+/// Which requests.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// pending, approved, denied, expired or void
+    status: Option<String>,
+    tier: Option<u8>,
+    session: Option<String>,
+    /// Words of the command, the folder or the reason
+    q: Option<String>,
+    /// Where the page before ended: its `next`
+    cursor: Option<String>,
+}
+
+/// The requests that wait and those of the last days, the newest first.
+#[utoipa::path(get, path = "/v1/requests", params(Which), responses(
+    (status = 200, description = "a page of 50 requests, and `next` where there are more"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(which): Query<Which>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let now = Timestamp::now();
+    let mut all = app.hub.all();
+    all.reverse();
+    let words = which.q.as_deref().map(str::to_lowercase);
+    let found = |shown: &Shown| {
+        let pending = &shown.pending;
+        let text = || format!("{} {} {}", pending.command, pending.cwd, pending.why).to_lowercase();
+        which.status.as_deref().is_none_or(|wanted| wanted == hub::status(pending.state))
+            && which.tier.is_none_or(|tier| tier == pending.tier.number())
+            && which.session.as_deref().is_none_or(|session| session == pending.session)
+            && words.as_deref().is_none_or(|words| text().contains(words))
+    };
+    let begin = match &which.cursor {
+        None => 0,
+        Some(cursor) => {
+            1 + all.iter().position(|shown| shown.action == *cursor).ok_or_else(|| {
+                Problem::new("bad-request", "this cursor is not the `next` of a page, or that request is gone")
+            })?
+        }
+    };
+    let matching: Vec<&Shown> = all.iter().skip(begin).filter(|shown| found(shown)).take(PAGE + 1).collect();
+    let page: Vec<Value> = matching.iter().take(PAGE).map(|shown| hub::view(shown, now)).collect();
+    let next = matching.get(PAGE).and(matching.get(PAGE - 1)).map(|shown| &shown.action);
+    Ok(Json(json!({ "requests": page, "next": next })))
+}
+
+/// How long to wait for a change.
+#[derive(Debug, Deserialize, IntoParams)]
+pub struct Waiting {
+    /// Seconds, at most 55
+    wait: Option<u64>,
+}
+
+/// What is known of a request: what was handed in, and what of it waits.
+pub(super) struct Known {
+    pub submission: Option<Submission>,
+    pub shown: Option<Shown>,
+}
+
+/// A request by its name; others' own are as good as none.
+pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known, Problem> {
+    let name = id.to_owned();
+    let submission = app.room.at(move |desk| desk.base().submission(&name)).await??;
+    let shown = match submission.as_ref().and_then(|submission| submission.request.as_deref()) {
+        Some(request) => app.hub.find_request(request),
+        None => app.hub.find(id),
+    };
+    let reads = caller.scopes.contains(&Scope::Read) || caller.scopes.contains(&Scope::Decide);
+    let own = submission.as_ref().is_some_and(|submission| Some(&submission.client) == caller.token.as_ref());
+    if (submission.is_none() && shown.is_none()) || !(reads || own) {
+        return Err(Problem::new("not-found", "there is no such request").about(id));
+    }
+    Ok(Known { submission, shown })
+}
+
+/// One request; with `wait`, at its next change.
+#[utoipa::path(get, path = "/v1/requests/{id}", params(("id" = String, Path), Waiting), responses(
+    (status = 200, description = "the request, with its status; `decision` and `token` once it may run"),
+    (status = 401, body = Problem), (status = 404, body = Problem)))]
+pub async fn one(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Query(Waiting { wait }): Query<Waiting>,
+) -> Result<Response, Problem> {
+    let begun = tokio::time::Instant::now();
+    let until = begun + Duration::from_secs(wait.unwrap_or(0).min(MAX_WAIT));
+    let (_, mut stream) = app.hub.listen(None);
+    loop {
+        let known = known(&app, &caller, &id).await?;
+        let done = match &known.submission {
+            Some(submission) => submission.result.is_some(),
+            None => known.shown.as_ref().is_none_or(|shown| shown.pending.state != Stands::Waiting),
+        };
+        if done || tokio::time::Instant::now() >= until {
+            return Ok(shown(&app, &caller, &id, &known));
+        }
+        // Whatever happens is a reason to look again; to have missed some is one too.
+        tokio::select! {
+            heard = stream.recv() => {
+                if matches!(heard, Err(tokio::sync::broadcast::error::RecvError::Closed)) {
+                    return Ok(shown(&app, &caller, &id, &known));
+                }
+            }
+            () = tokio::time::sleep_until(until) => {}
+        }
+    }
+}
+
+fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
+    let now = Timestamp::now();
+    let mut value = known.shown.as_ref().map_or_else(|| json!({}), |shown| hub::view(shown, now));
+    value["action_id"] = json!(id);
+    if let Some(shown) = &known.shown {
+        let enrolled = app.account.approvers().is_any();
+        let bar = answer::may_say_yes(&shown.pending, &caller.answerer(), enrolled, app.config().unsigned_tier).err();
+        value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));
+    }
+    if let Some(submission) = &known.submission {
+        value["client"] = json!(submission.client);
+        submit::finished(app, submission, Some(&submission.client) == caller.token.as_ref(), &mut value);
+    }
+    let tag = crate::name::base32(crate::name::hash(&value.to_string()).get(..10).unwrap_or_default());
+    ([(header::ETAG, format!("\"{tag}\""))], Json(value)).into_response()
+}
+
+/// What a denial may say with one tap: the words used most lately, else what mostly helps.
+#[utoipa::path(get, path = "/v1/replies", responses((status = 200, description = "a list of texts"),
+    (status = 401, body = Problem)))]
+pub async fn replies(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Decide)?;
+    Ok(Json(json!({ "replies": usual(&app) })))
+}
+
+/// The words of the latest denials, the most used first.
+#[must_use]
+pub fn usual(app: &App) -> Vec<String> {
+    let mut counted: Vec<(usize, String)> = Vec::new();
+    for shown in app.hub.all().into_iter().rev() {
+        let Some(words) =
+            shown.pending.words.filter(|words| shown.pending.state == Stands::Denied && words.len() <= 60)
+        else {
+            continue;
+        };
+        match counted.iter_mut().find(|(_, known)| *known == words) {
+            Some((count, _)) => *count += 1,
+            None => counted.push((1, words)),
+        }
+    }
+    counted.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let usual = REPLIES.iter().map(|&words| words.to_owned());
+    let mut all: Vec<String> = counted.into_iter().map(|(_, words)| words).collect();
+    all.extend(usual);
+    let mut kept: Vec<String> = Vec::new();
+    all.retain(|words| {
+        let new = !kept.contains(words);
+        kept.push(words.clone());
+        new
+    });
+    all.truncate(3);
+    all
+}
+
+/// That it is there.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "it is there")))]
+pub async fn healthy() -> &'static str {
+    "ok\n"
+}
+
+/// That it can do its work: the queue can be read.
+#[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it works"),
+    (status = 503, body = Problem)))]
+pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem> {
+    app.look().await?;
+    Ok("ok\n")
+}
+
+/// Which channels answer, and how much waits.
+#[utoipa::path(get, path = "/v1/status", responses((status = 200, description = "channels, and how many wait"),
+    (status = 401, body = Problem)))]
+pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let waiting = app.hub.all().iter().filter(|shown| shown.pending.state == Stands::Waiting).count();
+    let channels = locked(&app.channels).clone();
+    let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();
+    Ok(Json(json!({
+        "version": env!("CARGO_PKG_VERSION"), "waiting": waiting, "channels": channels,
+        "caller": caller.name, "scopes": scopes,
+    })))
+}

@@ -1,0 +1,189 @@
+//! The API: HTTP on loopback and a Unix socket.
+//!
+//! [`door`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
+//! may not enter: what becomes of an answer ([`crate::desk`]).
+
+pub mod answers;
+pub mod door;
+pub mod events;
+pub mod lists;
+pub mod pages;
+pub mod problem;
+pub mod submit;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
+
+use axum::Router;
+use axum::http::{HeaderValue, header};
+use axum::routing::get;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::channel::Status;
+use crate::clock::{Limits, Rate};
+use crate::config::Config;
+use crate::desk::Room;
+use crate::desk::own::Account;
+use crate::hub::Hub;
+use crate::name::GatewayKey;
+
+/// The longest body that is read.
+pub const MAX_BODY: usize = 1 << 20;
+
+/// What all handlers share.
+pub struct App {
+    pub room: Room,
+    pub hub: Hub,
+    pub key: GatewayKey,
+    pub config: RwLock<Arc<Config>>,
+    /// guard itself.
+    pub guard: PathBuf,
+    pub account: Account,
+    pub limits: Mutex<AllLimits>,
+    /// Sessions of the page, by the hash of their cookie.
+    pub pages: Mutex<HashMap<[u8; 32], pages::Session>>,
+    /// One-time logins of the page, by their hash.
+    pub logins: Mutex<HashMap<[u8; 32], Instant>>,
+    /// One-time tokens that were given and may be told again, by the name of their request.
+    pub once: Mutex<HashMap<String, (String, Instant)>>,
+    /// Judges at work, by the name of their request: what gives each up.
+    pub judges: Mutex<HashMap<String, tokio::sync::oneshot::Sender<()>>>,
+    /// How the channels are.
+    pub channels: Mutex<HashMap<String, Status>>,
+    /// The ports that are listened at.
+    pub ports: RwLock<Vec<u16>>,
+}
+
+/// How often who may do what.
+pub struct AllLimits {
+    pub submit: Limits<String>,
+    pub decide: Limits<String>,
+    pub wrong: Limits<String>,
+}
+
+impl Default for AllLimits {
+    fn default() -> Self {
+        Self {
+            submit: Limits::new(Rate::per_minute(60, 10)),
+            decide: Limits::new(Rate::per_minute(30, 30)),
+            wrong: Limits::new(Rate::per_minute(5, 5)),
+        }
+    }
+}
+
+/// What is behind a lock is whole after every line: a panic elsewhere changes nothing about that.
+pub fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl App {
+    /// The configuration as it holds.
+    #[must_use]
+    pub fn config(&self) -> Arc<Config> {
+        self.config.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks at the queue, and tells what is new.
+    pub async fn look(&self) -> Result<(), String> {
+        let now = jiff::Timestamp::now();
+        let all = self.room.at(move |desk| desk.list(now)).await??;
+        self.hub.look(all, now);
+        Ok(())
+    }
+}
+
+/// The document that describes the API.
+#[derive(utoipa::OpenApi)]
+#[openapi(info(
+    title = "guard-gateway",
+    description = "Commands that wait for a person: hand them in, watch them, answer them.",
+    license(name = "MIT OR Apache-2.0")
+))]
+struct Document;
+
+/// The handlers, and the document that was made of them.
+#[must_use]
+pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(submit::submit, lists::list))
+        .routes(routes!(submit::batch))
+        .routes(routes!(lists::one, submit::cancel))
+        .routes(routes!(answers::approve))
+        .routes(routes!(answers::deny))
+        .routes(routes!(submit::report))
+        .routes(routes!(events::stream))
+        .routes(routes!(events::socket))
+        .routes(routes!(lists::healthy))
+        .routes(routes!(lists::ready))
+        .routes(routes!(lists::status))
+        .routes(routes!(pages::login))
+        .routes(routes!(pages::logout))
+        .routes(routes!(lists::replies))
+        .split_for_parts()
+}
+
+/// Everything that is served.
+pub fn router(app: Arc<App>) -> Router {
+    let (router, document) = described();
+    let document = serde_json::to_string(&document).unwrap_or_default();
+    let json = [(header::CONTENT_TYPE, "application/json")];
+    let set = |name, value| SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value));
+    router
+        .route("/openapi.json", get(async move || (json, document)))
+        .merge(pages::files())
+        .fallback(async || problem::Problem::new("not-found", "there is nothing here: /openapi.json lists what is"))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), door::host))
+        .layer(RequestBodyLimitLayer::new(MAX_BODY))
+        .layer(CatchPanicLayer::new())
+        .layer(set(header::CONTENT_SECURITY_POLICY, pages::POLICY))
+        .layer(set(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(set(header::X_FRAME_OPTIONS, "DENY"))
+        .layer(set(header::REFERRER_POLICY, "no-referrer"))
+        .layer(set(header::CACHE_CONTROL, "no-store"))
+        .layer(set(header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin"))
+        .layer(set(header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"))
+        .with_state(app)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_handler_is_in_the_document_and_every_entry_has_a_handler() {
+        let (_, document) = super::described();
+        let mut paths: Vec<String> = Vec::new();
+        for (path, item) in &document.paths.paths {
+            let methods = [("get", &item.get), ("post", &item.post), ("delete", &item.delete), ("put", &item.put)];
+            paths.extend(methods.iter().filter(|(_, one)| one.is_some()).map(|(method, _)| format!("{method} {path}")));
+        }
+        paths.sort();
+        assert_eq!(
+            paths,
+            [
+                "delete /v1/requests/{id}",
+                "get /healthz",
+                "get /readyz",
+                "get /v1/events",
+                "get /v1/replies",
+                "get /v1/requests",
+                "get /v1/requests/{id}",
+                "get /v1/status",
+                "get /v1/ws",
+                "post /v1/login",
+                "post /v1/logout",
+                "post /v1/requests",
+                "post /v1/requests/batch",
+                "post /v1/requests/{id}/approve",
+                "post /v1/requests/{id}/deny",
+                "post /v1/requests/{id}/result",
+            ]
+        );
+        assert_eq!(document.info.title, "guard-gateway");
+    }
+}

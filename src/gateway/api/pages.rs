@@ -1,0 +1,130 @@
+//! The page: its files, and who is logged in on it.
+//!
+//! The page holds no secret and no state of its own: it is the same for everybody, and asks the API for all that it shows.
+//! What may not enter: what it shows.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::door::{Caller, Peer, SESSION, token_of};
+use super::problem::Problem;
+use super::{App, locked};
+use crate::desk::Scope;
+use crate::name::{hash, secret};
+
+/// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
+pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+     connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+/// The cookie: of this host alone, for no script, and never with what another site starts.
+const COOKIE: &str = "__Host-guard";
+
+/// A page that is logged in.
+#[derive(Clone, Debug)]
+pub struct Session {
+    caller: Caller,
+    until: Instant,
+}
+
+/// How one logs in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// A token, or the code that guard serve printed
+    secret: String,
+}
+
+/// The files of the page.
+pub fn files() -> Router<Arc<App>> {
+    let file = |kind: &'static str, text: &'static str| {
+        get(async move || ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text))
+    };
+    Router::new()
+        .route("/", get(index))
+        .route("/app.js", file("text/javascript; charset=utf-8", include_str!("../page/app.js")))
+        .route("/cards.js", file("text/javascript; charset=utf-8", include_str!("../page/cards.js")))
+        .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
+        .route("/manifest.webmanifest", file("application/manifest+json", include_str!("../page/manifest.webmanifest")))
+        .route("/icon.svg", file("image/svg+xml", include_str!("../page/icon.svg")))
+}
+
+/// The page. By its number a machine can have no passkey, and no cookie of localhost: it is led to the name.
+async fn index(request: Request) -> Response {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if let Some(port) = host.strip_prefix("127.0.0.1").or_else(|| host.strip_prefix("[::1]")) {
+        return Redirect::temporary(&format!("http://localhost{port}/")).into_response();
+    }
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    ([(header::CONTENT_TYPE, kind)], include_str!("../page/index.html")).into_response()
+}
+
+/// Who is logged in with this cookie.
+#[must_use]
+pub fn session(app: &App, headers: &HeaderMap) -> Option<Caller> {
+    let value = cookie(headers)?;
+    let sessions = locked(&app.pages);
+    let session = sessions.get(&hash(&value)).filter(|session| session.until > Instant::now())?;
+    Some(session.caller.clone())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<String> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned())
+}
+
+/// Logs a page in.
+#[utoipa::path(post, path = "/v1/login", request_body = Login, responses(
+    (status = 200, description = "a cookie, and who it is"), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 429, body = Problem)))]
+pub async fn login(
+    State(app): State<Arc<App>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    headers: HeaderMap,
+    Json(Login { secret: given }): Json<Login>,
+) -> Result<Response, Problem> {
+    if !headers.contains_key("x-guard") {
+        return Err(Problem::new("wrong-origin", "the page sends the header X-Guard with what it does"));
+    }
+    let from = format!("{peer:?}");
+    let code = locked(&app.logins).remove(&hash(&given)).filter(|until| *until > Instant::now());
+    let caller = match code {
+        // Whoever reads the terminal of guard serve is its account.
+        Some(_) => Caller {
+            name: "page".to_owned(),
+            scopes: vec![Scope::Read, Scope::Decide],
+            folders: Vec::new(),
+            max_tier: 3,
+            token: None,
+        },
+        None => token_of(&app, &given, &from).await?,
+    };
+    let value = secret::<32>("")?;
+    let now = Instant::now();
+    let mut sessions = locked(&app.pages);
+    sessions.retain(|_, session| session.until > now);
+    let named = json!({ "name": caller.name });
+    sessions.insert(hash(&value), Session { caller, until: now + SESSION });
+    let set = format!("{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age={}", SESSION.as_secs());
+    Ok(([(header::SET_COOKIE, set)], Json::<Value>(named)).into_response())
+}
+
+/// Ends a page's session.
+#[utoipa::path(post, path = "/v1/logout", responses((status = 204, description = "it ended"),
+    (status = 401, body = Problem)))]
+pub async fn logout(State(app): State<Arc<App>>, _: Caller, headers: HeaderMap) -> StatusCode {
+    if let Some(value) = cookie(&headers) {
+        locked(&app.pages).remove(&hash(&value));
+    }
+    StatusCode::NO_CONTENT
+}

@@ -1,0 +1,97 @@
+//! What went wrong, as RFC 9457 has it.
+//!
+//! What may not enter: anything of a command's text.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// An error.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Problem {
+    /// Where the kind is described: `urn:guard:problem:` and a word.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub title: &'static str,
+    pub status: u16,
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_id: Option<String>,
+    #[serde(skip)]
+    pub retry_after: Option<Duration>,
+}
+
+/// Every kind there is: its word, its status, its title.
+pub const KINDS: [(&str, u16, &str); 15] = [
+    ("bad-request", 400, "The request is not what this reads"),
+    ("unauthorized", 401, "No token, or none that holds"),
+    ("forbidden", 403, "The token may not do this"),
+    ("wrong-host", 403, "This host name is not served"),
+    ("wrong-origin", 403, "This comes from another site"),
+    ("own-request", 403, "Whoever asked may not answer"),
+    ("signature-required", 403, "An approver has to sign"),
+    ("not-from-afar", 403, "This is answered at a terminal"),
+    ("not-found", 404, "There is no such thing"),
+    ("in-progress", 409, "The first request of this key is still being judged"),
+    ("settled", 409, "It is settled"),
+    ("too-late", 410, "It is too late"),
+    ("key-reused", 422, "The idempotency key came with another body"),
+    ("too-many", 429, "Too many requests"),
+    ("failed", 503, "guard cannot answer now"),
+];
+
+impl Problem {
+    /// A problem of a kind that [`KINDS`] lists.
+    #[must_use]
+    pub fn new(kind: &str, detail: impl Into<String>) -> Self {
+        let known = KINDS.iter().find(|(word, ..)| *word == kind);
+        let (word, status, title) = known.copied().unwrap_or(("failed", 503, "guard cannot answer now"));
+        Self {
+            kind: format!("urn:guard:problem:{word}"),
+            title,
+            status,
+            detail: detail.into(),
+            action_id: None,
+            retry_after: None,
+        }
+    }
+
+    /// That there were too many, and when one more may be.
+    #[must_use]
+    pub fn too_many(wait: Duration) -> Self {
+        Self { retry_after: Some(wait), ..Self::new("too-many", "try again later") }
+    }
+
+    /// About this request.
+    #[must_use]
+    pub fn about(self, action: &str) -> Self {
+        Self { action_id: Some(action.to_owned()), ..self }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(why: String) -> Self {
+        Self::new("failed", why)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        let wait = self.retry_after;
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(wait) = wait {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,362 @@
+//! Commands that are handed in, alone or several at once, what became of each, and the report of how it ended.
+//!
+//! A client runs what it was allowed by itself: its yes is a receipt, a token that is good once, bound to what guard
+//! judged. What may not enter: judging ([`crate::submission`]).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use utoipa::ToSchema;
+
+use super::door::Caller;
+use super::lists::known;
+use super::problem::Problem;
+use super::{App, locked};
+use crate::desk::{Scope, Submission};
+use crate::name::{hash, same, secret};
+use crate::submission::{Judge, Wanted};
+
+/// How long a client may take to run what it was allowed.
+const ONCE: Duration = Duration::from_secs(60);
+
+/// How long it may take to say how it ended.
+const REPORT_MS: i64 = 60 * 60 * 1000;
+
+/// The most commands that are handed in at once.
+const BATCH: usize = 100;
+
+/// The longest that anything waits where the client says nothing.
+const TIMEOUT: u32 = 300;
+
+/// A command that is handed in.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    /// A line for the account's shell
+    command: Option<String>,
+    /// A program and its arguments, in the place of a line
+    argv: Option<Vec<String>>,
+    /// Absolute
+    cwd: String,
+    /// The client's name for its session
+    session: Option<String>,
+    /// How long it may wait for a person
+    timeout_secs: Option<u32>,
+}
+
+/// Judges a command; 202 where a person is asked.
+#[utoipa::path(post, path = "/v1/requests", request_body = New, responses(
+    (status = 200, description = "it may run, or must not: `decision`, and a `token` that is good once"),
+    (status = 202, description = "it waits: `action_id`, `timeout_secs`, `poll`"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+    (status = 409, body = Problem), (status = 422, body = Problem), (status = 429, body = Problem)))]
+pub async fn submit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Problem> {
+    let key = match headers.get("idempotency-key").map(|key| key.to_str()) {
+        None => None,
+        Some(Ok(key)) if !key.is_empty() && key.len() <= 200 => Some(key.to_owned()),
+        Some(_) => return Err(Problem::new("bad-request", "Idempotency-Key: 1 to 200 characters of ASCII")),
+    };
+    let (status, value) = handed_in(&app, &caller, &body, key).await?;
+    Ok((status, Json(value)).into_response())
+}
+
+/// Judges several, in order; each has its own status.
+#[utoipa::path(post, path = "/v1/requests/batch", request_body = Vec<New>, responses(
+    (status = 207, description = "a list in order, each with `status` and what one alone would give"),
+    (status = 400, body = Problem), (status = 401, body = Problem)))]
+pub async fn batch(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> Result<Response, Problem> {
+    let all: Vec<&serde_json::value::RawValue> = read(&body)?;
+    if all.len() > BATCH {
+        return Err(Problem::new("bad-request", format!("at most {BATCH} commands at once")));
+    }
+    let mut told = Vec::new();
+    for one in all {
+        told.push(match handed_in(&app, &caller, one.get().as_bytes(), None).await {
+            Ok((status, mut value)) => {
+                value["status_code"] = json!(status.as_u16());
+                value
+            }
+            Err(problem) => {
+                let mut value = serde_json::to_value(&problem).unwrap_or_default();
+                value["status_code"] = json!(problem.status);
+                value
+            }
+        });
+    }
+    Ok((StatusCode::MULTI_STATUS, Json(told)).into_response())
+}
+
+fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
+    serde_json::from_slice(body).map_err(|error| Problem::new("bad-request", format!("the body: {error}")))
+}
+
+async fn handed_in(
+    app: &Arc<App>,
+    caller: &Caller,
+    body: &[u8],
+    idempotency: Option<String>,
+) -> Result<(StatusCode, Value), Problem> {
+    caller.may(Scope::Submit)?;
+    let new: New = read(body)?;
+    let inside = |folder: &String| {
+        let rest = new.cwd.strip_prefix(folder.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && !new.cwd.split('/').any(|part| part == "..")
+    };
+    if !caller.folders.is_empty() && !caller.folders.iter().any(inside) {
+        return Err(Problem::new("forbidden", format!("this token is for {}", caller.folders.join(", "))));
+    }
+    locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    let client = caller.token.clone().unwrap_or_else(|| caller.name.clone());
+    let wanted = Wanted {
+        command: new.command.as_deref(),
+        argv: new.argv.as_deref(),
+        cwd: &new.cwd,
+        client: &client,
+        session: new.session.as_deref(),
+        timeout_secs: new.timeout_secs.unwrap_or(TIMEOUT),
+    };
+    let submission = Submission {
+        action: secret::<16>("")?,
+        request: None,
+        client: client.clone(),
+        body: serde_json::to_string(&wanted).map_err(|error| error.to_string())?,
+        idempotency,
+        body_hash: hash(&String::from_utf8_lossy(body)),
+        created: Timestamp::now(),
+        result: None,
+        once: None,
+        reported: false,
+    };
+    let begun = submission.clone();
+    if let Some(before) = app.room.at(move |desk| desk.base().begin(&begun)).await?? {
+        if before.body_hash != submission.body_hash {
+            return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));
+        }
+        return told_again(app, &before);
+    }
+    let first = begin(app, submission.clone()).await;
+    let first = first.map_err(|why| Problem::new("bad-request", why).about(&submission.action))?;
+    Ok(match first {
+        First::Ended(mut value) => {
+            value["action_id"] = json!(submission.action);
+            (StatusCode::OK, value)
+        }
+        First::Waits { timeout } => (StatusCode::ACCEPTED, accepted(&submission.action, timeout)),
+    })
+}
+
+fn accepted(action: &str, timeout: u64) -> Value {
+    json!({
+        "action_id": action, "status": "pending", "timeout_secs": timeout, "poll": format!("/v1/requests/{action}?wait=55"),
+    })
+}
+
+/// What was said the first time.
+fn told_again(app: &App, before: &Submission) -> Result<(StatusCode, Value), Problem> {
+    if before.result.is_some() {
+        let mut value = json!({ "action_id": before.action });
+        finished(app, before, true, &mut value);
+        return Ok((StatusCode::OK, value));
+    }
+    if before.request.is_some() {
+        let shown = before.request.as_deref().and_then(|request| app.hub.find_request(request));
+        let left = shown.map_or(0, |shown| crate::hub::seconds_left(&shown.pending, Timestamp::now()));
+        return Ok((StatusCode::ACCEPTED, accepted(&before.action, u64::try_from(left).unwrap_or(0))));
+    }
+    Err(Problem::new("in-progress", "try again in a second").about(&before.action))
+}
+
+/// What is known first of a command that was handed in.
+pub enum First {
+    Ended(Value),
+    Waits { timeout: u64 },
+}
+
+/// Has a command judged, and where it waits, waits for it beside.
+///
+/// # Errors
+/// It cannot be judged: nothing was allowed.
+pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, String> {
+    let action = submission.action.clone();
+    let mut judge = Judge::start(&app.guard, &submission.body).await?;
+    let first = match judge.next().await {
+        Ok(first) => first,
+        Err(why) => {
+            end(app, &action, json!({ "decision": "deny", "reason": why }), None).await?;
+            return Err(why);
+        }
+    };
+    if first["status"] != "waiting" {
+        return ended(app, &action, &first).await.map(First::Ended);
+    }
+    let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
+    app.room.at(move |desk| desk.base().waits(&name, &request)).await??;
+    app.look().await?;
+    let (give_up, given_up) = oneshot::channel();
+    locked(&app.judges).insert(action.clone(), give_up);
+    let timeout = first["timeout_secs"].as_u64().unwrap_or(0);
+    let app = app.clone();
+    tokio::spawn(async move {
+        let last = tokio::select! {
+            last = judge.next() => last,
+            _ = given_up => {
+                judge.give_up();
+                judge.next().await
+            }
+        };
+        locked(&app.judges).remove(&action);
+        let done = match last {
+            Ok(last) => ended(&app, &action, &last).await.map(drop),
+            Err(why) => end(&app, &action, json!({ "decision": "deny", "reason": why }), None).await,
+        };
+        if let Err(why) = done {
+            eprintln!("guard-gateway: {why}");
+        }
+        let _ = app.look().await;
+    });
+    Ok(First::Waits { timeout })
+}
+
+/// Keeps what guard said in the end, with a token that is good once where it may run.
+async fn ended(app: &App, action: &str, told: &Value) -> Result<Value, String> {
+    let mut value = json!({
+        "decision": told["status"], "settled_by": told["settled_by"], "by": told["by"], "reason": told["reason"],
+        "digest": told["digest"], "verdict": told["verdict"],
+    });
+    let allowed = told["status"] == "allow";
+    let mut kept = value.clone();
+    kept["row"] = told["row"].clone();
+    let mut once = None;
+    if allowed {
+        let token = secret::<32>("go_")?;
+        once = Some(hash(&format!("{token} {}", told["digest"].as_str().unwrap_or_default())));
+        value["token"] = json!(token);
+        value["token_expires_secs"] = json!(ONCE.as_secs());
+        let mut tokens = locked(&app.once);
+        let now = Instant::now();
+        tokens.retain(|_, (_, until)| *until > now);
+        tokens.insert(action.to_owned(), (token, now + ONCE));
+    }
+    end(app, action, kept, once).await?;
+    Ok(value)
+}
+
+async fn end(app: &App, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
+    let decision = value["decision"].clone();
+    let (name, text) = (action.to_owned(), value.to_string());
+    app.room.at(move |desk| desk.base().end(&name, &text, once.as_ref())).await??;
+    app.hub.tell("request.finished", action, json!({ "decision": decision }), Timestamp::now());
+    Ok(())
+}
+
+/// Adds what a command that was handed in ended with; the token for its own client alone, and only as long as it holds.
+pub fn finished(app: &App, submission: &Submission, own: bool, value: &mut Value) {
+    let Some(result) = submission.result.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()) else {
+        return;
+    };
+    for name in ["decision", "settled_by", "by", "reason", "digest", "verdict"] {
+        if !result[name].is_null() {
+            value[name] = result[name].clone();
+        }
+    }
+    value["status"] = json!(if result["decision"] == "allow" { "approved" } else { "denied" });
+    value["reported"] = json!(submission.reported);
+    let once = locked(&app.once);
+    match once.get(&submission.action) {
+        Some((token, until)) if own && !submission.reported && *until > Instant::now() => {
+            value["token"] = json!(token);
+            value["token_expires_secs"] = json!(until.duration_since(Instant::now()).as_secs());
+        }
+        _ => {}
+    }
+}
+
+/// Takes a command back that waits.
+#[utoipa::path(delete, path = "/v1/requests/{id}", params(("id" = String, Path)), responses(
+    (status = 204, description = "nobody waits for it any more"), (status = 401, body = Problem),
+    (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub async fn cancel(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Submit)?;
+    let known = known(&app, &caller, &id).await?;
+    let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
+    let submission = own.ok_or_else(|| Problem::new("not-found", "there is no such request of yours").about(&id))?;
+    let judge = locked(&app.judges).remove(&submission.action);
+    let judge = judge.ok_or_else(|| Problem::new("settled", "it does not wait any more").about(&id))?;
+    let _ = judge.send(());
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How a command ended that its client was let run.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// The token that is good once
+    token: String,
+    exit: Option<i32>,
+    signal: Option<i32>,
+    duration_ms: u64,
+}
+
+/// Says how it ended, once.
+#[utoipa::path(post, path = "/v1/requests/{id}/result", params(("id" = String, Path)), request_body = Ended, responses(
+    (status = 204, description = "it is in the record"), (status = 400, body = Problem), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem),
+    (status = 410, body = Problem)))]
+pub async fn report(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Submit)?;
+    let ended: Ended = read(&body)?;
+    let end = match (ended.exit, ended.signal) {
+        (Some(code), None) => Ok(code),
+        (None, Some(signal)) => Err(signal),
+        _ => return Err(Problem::new("bad-request", "give either exit or signal").about(&id)),
+    };
+    let known = known(&app, &caller, &id).await?;
+    let own = known.submission.filter(|submission| Some(&submission.client) == caller.token.as_ref());
+    let submission = own.ok_or_else(|| Problem::new("not-found", "there is no such request of yours").about(&id))?;
+    let result: Value =
+        submission.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let given = hash(&format!("{} {}", ended.token, result["digest"].as_str().unwrap_or_default()));
+    if !submission.once.is_some_and(|once| same(&once, &given)) {
+        return Err(Problem::new("forbidden", "this token is not the one that was given for it").about(&id));
+    }
+    if Timestamp::now().as_millisecond() - submission.created.as_millisecond() > REPORT_MS {
+        return Err(Problem::new("too-late", "an hour has passed: its outcome stays unknown").about(&id));
+    }
+    let (name, row) = (submission.action.clone(), result["row"].as_i64());
+    let done = move |desk: &mut dyn crate::desk::Desk| -> Result<bool, String> {
+        if !desk.base().use_once(&name)? {
+            return Ok(false);
+        }
+        row.map_or(Ok(()), |row| desk.report(row, end, ended.duration_ms, Timestamp::now()))?;
+        Ok(true)
+    };
+    if !app.room.at(done).await?? {
+        return Err(Problem::new("settled", "it was reported before").about(&id));
+    }
+    locked(&app.once).remove(&submission.action);
+    Ok(StatusCode::NO_CONTENT)
+}

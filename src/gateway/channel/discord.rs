@@ -1,0 +1,366 @@
+//! Discord: buttons below a message. What is pressed comes over the gateway, a WebSocket that is kept alive by heartbeats
+//! and taken up again where it broke off.
+//!
+//! What may not enter: whether a tap counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+
+/// The most characters of a message that are others' words; Discord takes 2000 in all.
+const MOST: usize = 1400;
+
+/// How long a failing connection rests at most.
+const REST: Duration = Duration::from_secs(60);
+
+/// Discord waits so long for the answer to a press; it is told within.
+const PRESSED: Duration = Duration::from_millis(2500);
+
+/// The intents that typed commands need: messages of servers and of chats with the bot, and their content.
+const TYPED: u32 = (1 << 9) | (1 << 12) | (1 << 15);
+
+/// Closes after which nothing gets better by itself: a wrong token, an intent that the bot has not.
+const FINAL: [u16; 6] = [4004, 4010, 4011, 4012, 4013, 4014];
+
+/// A message of which only those who pressed see the answer.
+const EPHEMERAL: u32 = 64;
+
+/// A bot and the channel it writes to.
+pub struct Discord {
+    name: String,
+    client: reqwest::Client,
+    url: String,
+    token: String,
+    chat: String,
+    approvers: BTreeMap<String, String>,
+    commands: bool,
+}
+
+/// A session of the gateway that can be taken up.
+#[derive(Clone, Debug)]
+struct Resume {
+    session: String,
+    url: String,
+}
+
+/// How a connection ended.
+enum Over {
+    /// It can be taken up.
+    Again,
+    /// It has to begin anew.
+    Anew,
+    /// It is no use.
+    Never(String),
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+impl Discord {
+    /// A bot by its token.
+    ///
+    /// # Errors
+    /// There is no HTTP client, or the channel's id is none.
+    pub fn new(
+        name: String,
+        url: &str,
+        token: &str,
+        chat: &str,
+        approvers: BTreeMap<String, String>,
+        commands: bool,
+    ) -> Result<Self, String> {
+        if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_digit()) {
+            return Err("chat: the id of a channel is a number".to_owned());
+        }
+        let (url, token, chat) = (url.trim_end_matches('/').to_owned(), token.to_owned(), chat.to_owned());
+        Ok(Self { name, client: http::client()?, url, token, chat, approvers, commands })
+    }
+
+    async fn call(&self, method: reqwest::Method, path: &str, body: Option<&Value>) -> Result<Value, Failed> {
+        let request = self.client.request(method, format!("{}{path}", self.url));
+        let request = request.header("authorization", format!("Bot {}", self.token));
+        let request = if let Some(body) = body { request.json(body) } else { request };
+        let (status, value) = http::answer(request.send().await).await?;
+        match status {
+            200..=299 => Ok(value),
+            429 => Err(Failed::Later(Duration::from_secs_f64(
+                value["retry_after"].as_f64().unwrap_or(1.0).clamp(0.0, 3600.0),
+            ))),
+            _ => {
+                let why = value["message"].as_str().unwrap_or("no reason");
+                Err(Failed::Broken(format!("discord: {status}: {}", cut(why, 200))))
+            }
+        }
+    }
+
+    fn buttons(card: &Card, nonce: &str) -> Value {
+        let button = |label: &str, style: u8, press: Press| json!({ "type": 2, "style": style, "label": cut(label, 80), "custom_id": press.with(nonce) });
+        let mut row = Vec::new();
+        if card.bar.is_none() {
+            row.push(button("Approve", 3, Press::Approve));
+        }
+        row.push(button("Deny", 4, Press::Deny));
+        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
+            row.push(button(&format!("No: {words}"), 2, Press::Reply(at)));
+        }
+        json!([{ "type": 1, "components": row }])
+    }
+
+    /// Connects, again and again, and hears what is pressed.
+    async fn listen(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+        let (mut resume, mut seq): (Option<Resume>, Option<u64>) = (None, None);
+        let mut rest = Duration::from_secs(1);
+        loop {
+            let connected = self.connect(resume.as_ref()).await;
+            let over = match connected {
+                Ok(socket) => self.talk(socket, &mut resume, &mut seq, &inbox, &*desk, &mut rest).await,
+                Err(why) => {
+                    desk.status(&self.name, Status::Down { why: why.to_string() });
+                    // Where it was to be taken up there may be nothing any more.
+                    Over::Again
+                }
+            };
+            match over {
+                Over::Again => {}
+                Over::Anew => (resume, seq) = (None, None),
+                Over::Never(why) => {
+                    desk.status(&self.name, Status::Down { why });
+                    return;
+                }
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(REST);
+        }
+    }
+
+    async fn connect(&self, resume: Option<&Resume>) -> Result<Socket, Failed> {
+        let url = match resume {
+            Some(resume) => resume.url.clone(),
+            None => {
+                let told = self.call(reqwest::Method::GET, "/gateway/bot", None).await?;
+                let left = told["session_start_limit"]["remaining"].as_u64().unwrap_or(1);
+                if left == 0 {
+                    // One more would have the token taken away.
+                    let ms = told["session_start_limit"]["reset_after"].as_u64().unwrap_or(3_600_000);
+                    return Err(Failed::Later(Duration::from_millis(ms)));
+                }
+                told["url"].as_str().unwrap_or_default().to_owned()
+            }
+        };
+        let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
+        let connecting = tokio::time::timeout(http::PATIENCE, connect_async(&url)).await;
+        let broken = |why: &str| Failed::Broken(format!("the gateway of discord: {why}"));
+        let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
+        Ok(socket)
+    }
+
+    /// One connection, until it ends.
+    async fn talk(
+        &self,
+        mut socket: Socket,
+        resume: &mut Option<Resume>,
+        seq: &mut Option<u64>,
+        inbox: &Inbox,
+        desk: &dyn Desk,
+        rest: &mut Duration,
+    ) -> Over {
+        let hello = tokio::time::timeout(http::PATIENCE, heard(&mut socket)).await;
+        let Ok(Ok(hello)) = hello else { return Over::Again };
+        let every =
+            Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
+        let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + every / 2, every);
+        let mut answered = true;
+        let begin = match (&*resume, &*seq) {
+            (Some(Resume { session, .. }), Some(seq)) => {
+                json!({ "op": 6, "d": { "token": self.token, "session_id": session, "seq": seq } })
+            }
+            _ => {
+                let intents = if self.commands { TYPED } else { 0 };
+                let properties = json!({ "os": std::env::consts::OS, "browser": "guard", "device": "guard" });
+                json!({ "op": 2, "d": { "token": self.token, "intents": intents, "properties": properties } })
+            }
+        };
+        if say(&mut socket, &begin).await.is_err() {
+            return Over::Again;
+        }
+        loop {
+            let event = tokio::select! {
+                event = heard(&mut socket) => match event {
+                    Ok(event) => event,
+                    Err(over) => return over,
+                },
+                _ = beat.tick() => {
+                    // A connection that is open on one side alone answers nothing.
+                    if !answered || say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
+                        let code = CloseFrame { code: 4000.into(), reason: "".into() };
+                        let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(Some(code))).await;
+                        return Over::Again;
+                    }
+                    answered = false;
+                    continue;
+                }
+            };
+            if let Some(number) = event["s"].as_u64() {
+                *seq = Some(number);
+            }
+            match event["op"].as_u64() {
+                Some(1) => {
+                    if say(&mut socket, &json!({ "op": 1, "d": *seq })).await.is_err() {
+                        return Over::Again;
+                    }
+                }
+                Some(7) => return Over::Again,
+                Some(9) => return if event["d"] == true { Over::Again } else { Over::Anew },
+                Some(11) => answered = true,
+                Some(0) => match event["t"].as_str().unwrap_or_default() {
+                    "READY" => {
+                        let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
+                        *resume = Some(Resume { session: text("session_id"), url: text("resume_gateway_url") });
+                        *rest = Duration::from_secs(1);
+                        desk.status(&self.name, Status::Up);
+                    }
+                    "RESUMED" => {
+                        *rest = Duration::from_secs(1);
+                        desk.status(&self.name, Status::Up);
+                    }
+                    "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
+                    "MESSAGE_CREATE" => self.typed(&event["d"], inbox).await,
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+    }
+
+    fn approver(&self, user: &Value, chat: &Value) -> Option<String> {
+        let (user, chat) = (user.as_str()?, chat.as_str()?);
+        let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
+        known.map(|(name, _)| name.clone())
+    }
+
+    /// A button.
+    async fn pressed(&self, event: &Value, inbox: &Inbox) {
+        let user = [&event["member"]["user"]["id"], &event["user"]["id"]].into_iter().find(|id| id.is_string());
+        let (Some(user), Some(id), Some(token)) = (user, event["id"].as_str(), event["token"].as_str()) else { return };
+        let did = event["data"]["custom_id"].as_str().and_then(Press::read);
+        let told = match did {
+            None => "this button is none of guard's".to_owned(),
+            Some(did) => {
+                let approver = self.approver(user, &event["channel_id"]);
+                match tokio::time::timeout(PRESSED, self.hand_in(approver, user, did, inbox)).await {
+                    Ok(told) => told,
+                    Err(_) => "guard is slow: look at the message to see what became of it".to_owned(),
+                }
+            }
+        };
+        let body = json!({
+            "type": 4,
+            "data": { "content": cut(&told, 1900), "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } },
+        });
+        let _ = self.call(reqwest::Method::POST, &format!("/interactions/{id}/{token}/callback"), Some(&body)).await;
+    }
+
+    /// A command that was typed.
+    async fn typed(&self, message: &Value, inbox: &Inbox) {
+        let Some(did) = message["content"].as_str().and_then(typed).filter(|_| self.commands) else { return };
+        let user = &message["author"]["id"];
+        let approver = self.approver(user, &message["channel_id"]);
+        let told = self.hand_in(approver, user, did, inbox).await;
+        let chat = message["channel_id"].as_str().unwrap_or_default();
+        if chat.chars().all(|c| c.is_ascii_digit()) {
+            let body = json!({ "content": cut(&told, 1900), "allowed_mentions": { "parse": [] } });
+            let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
+        }
+    }
+
+    async fn hand_in(&self, approver: Option<String>, user: &Value, did: Did, inbox: &Inbox) -> String {
+        let (reply, told) = oneshot::channel();
+        let from = user.as_str().unwrap_or_default().to_owned();
+        let tap = Tap { channel: self.name.clone(), approver, from, did, reply };
+        let lost = || "guard did not take it: try again".to_owned();
+        if inbox.send(tap).await.is_err() {
+            return lost();
+        }
+        told.await.unwrap_or_else(|_| lost())
+    }
+}
+
+async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
+    let sending = socket.send(Message::text(value.to_string()));
+    tokio::time::timeout(http::PATIENCE, sending).await.map_err(drop)?.map_err(drop)
+}
+
+/// The next event; what is no JSON is passed over.
+async fn heard(socket: &mut Socket) -> Result<Value, Over> {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => {
+                if let Ok(value) = serde_json::from_str(text.as_str()) {
+                    return Ok(value);
+                }
+            }
+            Some(Ok(Message::Close(Some(frame)))) => {
+                let code = u16::from(frame.code);
+                return Err(match code {
+                    _ if FINAL.contains(&code) => Over::Never(format!(
+                        "discord closed the connection for good ({code}: {})",
+                        cut(&frame.reason, 100)
+                    )),
+                    // What it had sent is gone: an invalid number, or a session that timed out.
+                    4007 | 4009 => Over::Anew,
+                    _ => Over::Again,
+                });
+            }
+            Some(Ok(Message::Close(None)) | Err(_)) | None => return Err(Over::Again),
+            Some(Ok(_)) => {}
+        }
+    }
+}
+
+impl Channel for Discord {
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let body = json!({
+                "content": text::card(card, Medium::Markdown, MOST), "allowed_mentions": { "parse": [] },
+                "components": Self::buttons(card, nonce),
+            });
+            let path = format!("/channels/{}/messages", self.chat);
+            let sent = self.call(reqwest::Method::POST, &path, Some(&body)).await?;
+            let id = sent["id"].as_str().filter(|id| id.chars().all(|c| c.is_ascii_digit()));
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("discord names no message".to_owned()))
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let text = cut(&Medium::Markdown.escape(text), 1900);
+            let body = json!({ "content": text, "allowed_mentions": { "parse": [] } });
+            self.call(reqwest::Method::POST, &format!("/channels/{}/messages", self.chat), Some(&body)).await.map(drop)
+        })
+    }
+
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let ended = Medium::Markdown.escape(&cut(text, 200));
+            let card = Card { bar: None, link: None, ..card.clone() };
+            let text = format!("{}\n**{ended}**", text::card(&card, Medium::Markdown, MOST - 200));
+            let body = json!({ "content": text, "allowed_mentions": { "parse": [] }, "components": [] });
+            let path = format!("/channels/{}/messages/{message}", self.chat);
+            self.call(reqwest::Method::PATCH, &path, Some(&body)).await.map(drop)
+        })
+    }
+
+    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.listen(inbox, desk).await }))
+    }
+}

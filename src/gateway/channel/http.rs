@@ -1,0 +1,64 @@
+//! The one HTTP client: for messengers, webhooks and, later, models.
+//!
+//! What may not enter: whom it speaks to.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Failed;
+
+/// How long anything may take that is not told otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest answer that is read.
+const LONGEST: usize = 4 << 20;
+
+/// A client that follows no redirects.
+///
+/// # Errors
+/// The system's certificates cannot be used.
+pub fn client() -> Result<reqwest::Client, String> {
+    // The first one stays; that another was there already is no error.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(PATIENCE)
+        .timeout(PATIENCE)
+        .user_agent(concat!("guard-gateway/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| plain(&error))
+}
+
+/// An error without the address, which may hold a secret.
+#[must_use]
+pub fn plain(error: &reqwest::Error) -> String {
+    let what = if error.is_timeout() {
+        "no answer in time"
+    } else if error.is_connect() {
+        "no connection"
+    } else if error.is_decode() || error.is_body() {
+        "the answer broke off or is none"
+    } else {
+        "the request failed"
+    };
+    what.to_owned()
+}
+
+/// The status and the body of an answer, which is JSON or nothing.
+///
+/// # Errors
+/// There is none, or it is too long.
+pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), Failed> {
+    let broken = |error: reqwest::Error| Failed::Broken(plain(&error));
+    let mut response = response.map_err(broken)?;
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(broken)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LONGEST {
+            return Err(Failed::Broken("the answer is too long".to_owned()));
+        }
+    }
+    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+}

@@ -1,0 +1,242 @@
+//! Messengers: each in a file of its own, behind one trait.
+//!
+//! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
+//! messenger's own word; whether that counts is said elsewhere ([`crate::routing`]). What may not enter: the queue.
+
+pub mod discord;
+pub mod http;
+pub mod ntfy;
+pub mod program;
+pub mod setup;
+pub mod telegram;
+pub mod text;
+pub mod webhook;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::config::{ChannelConfig, ChannelKind};
+
+/// A request as a messenger shows it. Everything is redacted, and what does not show is made visible.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// Its name towards clients.
+    pub action_id: String,
+    /// Its name in the queue, for commands that are typed.
+    pub request: String,
+    pub command: String,
+    pub cwd: String,
+    /// The worst finding.
+    pub why: String,
+    pub tier: u8,
+    pub tier_name: String,
+    pub score: String,
+    /// Who asks: the agent, or where it comes from, and the session.
+    pub who: String,
+    pub timeout_secs: i64,
+    /// Why no yes is taken here, where none is.
+    pub bar: Option<String>,
+    /// What a no may say with one tap.
+    pub replies: Vec<String>,
+    /// All of it, where there is a page.
+    pub link: Option<String>,
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// The messenger wants to be left alone for so long.
+    Later(Duration),
+    /// Anything else, without any secret.
+    Broken(String),
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Later(wait) => write!(f, "too many messages: again in {} s", wait.as_secs().max(1)),
+            Self::Broken(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Something that takes its time.
+pub type Doing<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a person did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Did {
+    /// A button: what it carries, and which one.
+    Pressed { nonce: String, press: Press },
+    /// A command that was typed, with the name of a request.
+    Typed { request: String, yes: bool, words: Option<String> },
+    /// Something else, which may be the first word of somebody who sets the channel up.
+    Said,
+}
+
+/// A button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    Approve,
+    Deny,
+    /// A no with the words of this place in the card's list.
+    Reply(u8),
+}
+
+impl Press {
+    /// The letters in front of the nonce.
+    #[must_use]
+    pub fn code(self) -> String {
+        match self {
+            Self::Approve => "a".to_owned(),
+            Self::Deny => "d".to_owned(),
+            Self::Reply(at) => format!("r{at}"),
+        }
+    }
+
+    /// What a button carries: which one it is, and the nonce.
+    #[must_use]
+    pub fn with(self, nonce: &str) -> String {
+        format!("{}:{nonce}", self.code())
+    }
+
+    /// The reverse of it.
+    #[must_use]
+    pub fn read(data: &str) -> Option<Did> {
+        let (code, nonce) = data.split_once(':')?;
+        let press = match code {
+            "a" => Self::Approve,
+            "d" => Self::Deny,
+            _ => Self::Reply(code.strip_prefix('r')?.parse().ok()?),
+        };
+        Some(Did::Pressed { nonce: nonce.to_owned(), press })
+    }
+}
+
+/// A command that was typed: `/approve ID`, `!deny ID words`.
+#[must_use]
+pub fn typed(text: &str) -> Option<Did> {
+    let text = text.trim().strip_prefix(['/', '!'])?;
+    let mut words = text.splitn(3, char::is_whitespace).filter(|word| !word.is_empty());
+    // In a group a bot is named with the command.
+    let verb = words.next()?.split('@').next()?;
+    let yes = match verb {
+        "approve" => true,
+        "deny" => false,
+        _ => return None,
+    };
+    let request = words.next()?.to_ascii_lowercase();
+    Some(Did::Typed { request, yes, words: words.next().map(|words| words.trim().to_owned()) })
+}
+
+/// What came in from a messenger.
+#[derive(Debug)]
+pub struct Tap {
+    /// The channel's name.
+    pub channel: String,
+    /// The approver that the configuration maps this person to; `None`: a stranger.
+    pub approver: Option<String>,
+    /// The messenger's own name for the person.
+    pub from: String,
+    pub did: Did,
+    /// What the person is told.
+    pub reply: oneshot::Sender<String>,
+}
+
+/// Where taps go.
+pub type Inbox = mpsc::Sender<Tap>;
+
+/// How a channel is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "lowercase")]
+pub enum Status {
+    Up,
+    Down { why: String },
+}
+
+/// Where a channel says how it is, and keeps how far it has read.
+pub trait Desk: Send + Sync {
+    /// How it is.
+    fn status(&self, channel: &str, status: Status);
+    /// How far it had read.
+    fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>>;
+    /// How far it has read.
+    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()>;
+}
+
+/// A messenger.
+pub trait Channel: Send + Sync {
+    /// Shows a card; the channel's own name for the message, once it was taken.
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>>;
+
+    /// Tells something that wants no answer.
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>>;
+
+    /// Says in the place of a card how its request ended.
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>>;
+
+    /// Hears what people answer, for ever; `None` where nothing comes back this way.
+    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>>;
+}
+
+/// The messenger of a configuration.
+///
+/// # Errors
+/// Its secret cannot be read.
+pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
+    let name = config.name.clone();
+    let told = |why: String| format!("channel {}: {why}", config.name);
+    Ok(match &config.kind {
+        ChannelKind::Telegram { token, url, chat, approvers } => {
+            let token = token.read().map_err(told)?;
+            Arc::new(telegram::Telegram::new(name, url, &token, *chat, approvers.clone()).map_err(told)?)
+        }
+        ChannelKind::Discord { token, url, chat, approvers, commands } => {
+            let token = token.read().map_err(told)?;
+            let people = approvers.clone();
+            Arc::new(discord::Discord::new(name, url, &token, chat, people, *commands).map_err(told)?)
+        }
+        ChannelKind::Ntfy { url, token } => {
+            let token = token.as_ref().map(crate::config::Secret::read).transpose().map_err(told)?;
+            Arc::new(ntfy::Ntfy::new(url, token).map_err(told)?)
+        }
+        ChannelKind::Webhook { url, secret } => {
+            let secret = secret.read().map_err(told)?;
+            Arc::new(webhook::Webhook::new(url, &secret).map_err(told)?)
+        }
+        ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(told)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_carries_which_one_it_is() {
+        for press in [Press::Approve, Press::Deny, Press::Reply(2)] {
+            assert_eq!(Press::read(&press.with("n0")), Some(Did::Pressed { nonce: "n0".to_owned(), press }));
+        }
+        for odd in ["", "a", "x:n", "r:n", "r300:n", "rx:n"] {
+            assert_eq!(Press::read(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_typed_command_names_its_request() {
+        let typed_as = |request: &str, yes, words: Option<&str>| {
+            Some(Did::Typed { request: request.to_owned(), yes, words: words.map(str::to_owned) })
+        };
+        assert_eq!(typed("/approve B2C3"), typed_as("b2c3", true, None));
+        assert_eq!(typed("/approve@guard_bot b2c3"), typed_as("b2c3", true, None));
+        assert_eq!(typed("!deny b2c3  use a branch "), typed_as("b2c3", false, Some("use a branch")));
+        for odd in ["approve b2c3", "/approve", "/start", "/approved b2c3", ""] {
+            assert_eq!(typed(odd), None, "{odd}");
+        }
+    }
+}

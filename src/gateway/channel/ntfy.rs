@@ -1,0 +1,86 @@
+//! ntfy: a notice on a phone, which says where to answer. Nothing comes back: whoever knows the topic could answer.
+//!
+//! What may not enter: answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+
+/// The most of a message that is others' words; ntfy takes 4096 bytes in all.
+const MOST: usize = 900;
+
+/// A topic of a server.
+pub struct Ntfy {
+    client: reqwest::Client,
+    server: String,
+    topic: String,
+    token: Option<String>,
+}
+
+impl Ntfy {
+    /// A topic by its address, `https://ntfy.sh/TOPIC`.
+    ///
+    /// # Errors
+    /// The address names no topic.
+    pub fn new(url: &str, token: Option<String>) -> Result<Self, String> {
+        let (server, topic) = url.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
+        if topic.is_empty() || !server.contains("://") || server.ends_with('/') {
+            return Err("url: a server and a topic, as in https://ntfy.sh/guard-x7c2".to_owned());
+        }
+        Ok(Self { client: http::client()?, server: server.to_owned(), topic: topic.to_owned(), token })
+    }
+
+    async fn post(&self, mut body: Value) -> Result<String, Failed> {
+        body["topic"] = json!(self.topic);
+        let mut request = self.client.post(&self.server).json(&body);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let (status, value) = http::answer(request.send().await).await?;
+        match (status, value["id"].as_str()) {
+            (200, Some(id)) => Ok(id.to_owned()),
+            (429, _) => Err(Failed::Later(Duration::from_secs(60))),
+            _ => Err(Failed::Broken(format!("{status}: {}", cut(value["error"].as_str().unwrap_or("no reason"), 200)))),
+        }
+    }
+}
+
+impl Channel for Ntfy {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let mut text = text::card(card, Medium::Plain, MOST);
+            if card.link.is_none() {
+                text.push_str(&format!("\nAnswer at a terminal: guard approve {}", card.request));
+            }
+            let mut body = json!({
+                "title": format!("guard: tier {}", card.tier), "message": text,
+                "priority": if card.tier >= 3 { 5 } else { 4 }, "tags": ["warning"],
+            });
+            if let Some(link) = &card.link {
+                body["click"] = json!(link);
+            }
+            self.post(body).await
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            self.post(json!({ "title": "guard", "message": cut(text, MOST), "priority": 4 })).await.map(drop)
+        })
+    }
+
+    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let text = format!("request {}: {}", card.request, cut(text, MOST));
+            self.post(json!({ "title": "guard", "message": text, "priority": 2 })).await.map(drop)
+        })
+    }
+
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        None
+    }
+}

@@ -1,0 +1,425 @@
+//! `guard channel`: sets messengers up, tries them, lists and removes them. The configuration is a file that a person can
+//! read and edit; this edits it.
+//!
+//! What may not enter: how a messenger speaks.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::telegram::Telegram;
+use super::{Card, Channel, Desk, Did, Doing, Status, open};
+use crate::config::{Config, Secret};
+use crate::desk::own::Account;
+use crate::name::secret;
+
+/// How long is waited for a person's tap.
+const TAP: Duration = Duration::from_secs(120);
+
+/// The arguments of `guard channel`.
+#[derive(Debug, Args)]
+pub struct ChannelArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    /// The configuration; without, gateway.toml beside guard's own
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Set one up: asks for what it needs, sends a test card and waits for the tap
+    Add {
+        kind: Kind,
+        /// What it is called; without, as its kind
+        #[arg(long)]
+        name: Option<String>,
+        /// The approver who answers there
+        #[arg(long)]
+        approver: Option<String>,
+        /// The file of its secret (0600); without, it is asked for and kept beside the configuration
+        #[arg(long, value_name = "FILE")]
+        secret_file: Option<PathBuf>,
+        /// Of the channel or topic, where it is not found by itself
+        #[arg(long, value_name = "ID")]
+        chat: Option<String>,
+        /// The approver's user id, where it is not found by itself
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+        /// Where its API is, or where to post
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// Send no test card
+        #[arg(long)]
+        no_test: bool,
+    },
+    /// Send a test card, and wait for the tap where one can come back
+    Test { name: String },
+    /// List the channels
+    List,
+    /// Remove a channel
+    Remove { name: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Telegram,
+    Discord,
+    Ntfy,
+    Webhook,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Telegram => "telegram",
+            Self::Discord => "discord",
+            Self::Ntfy => "ntfy",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// Sets up, tries, lists or removes.
+///
+/// # Errors
+/// Why it is not done.
+pub fn run(args: &ChannelArgs) -> Result<u8, String> {
+    let path = match &args.config {
+        Some(path) => path.clone(),
+        None => Account::of_this_process().config_folder()?.join("gateway.toml"),
+    };
+    let config = Config::read(&path)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    match &args.verb {
+        Verb::List => {
+            if config.channel.is_empty() {
+                println!("There are no channels: guard channel add telegram");
+            }
+            for channel in &config.channel {
+                let kind = format!("{:?}", channel.kind);
+                let kind = kind.split([' ', '{']).next().unwrap_or_default().to_lowercase();
+                println!("{:<16} {kind}", channel.name);
+            }
+            Ok(0)
+        }
+        Verb::Test { name } => {
+            let found = config.channel.iter().find(|channel| channel.name == *name);
+            let found = found.ok_or_else(|| format!("there is no channel {name}: guard channel list"))?;
+            let channel = open(found)?;
+            runtime.block_on(test(channel))
+        }
+        Verb::Remove { name } => {
+            let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let kept = without(&text, name).ok_or_else(|| format!("there is no channel {name}: guard channel list"))?;
+            Config::parse(&kept).map_err(|why| format!("without {name} the configuration would not hold: {why}"))?;
+            write(&path, &kept)?;
+            println!("{name} is removed from {}; kill -HUP the gateway, or start it anew.", path.display());
+            Ok(0)
+        }
+        Verb::Add { kind, name, approver, secret_file, chat, user, url, no_test } => {
+            let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
+            if config.channel.iter().any(|channel| channel.name == name) {
+                return Err(format!(
+                    "there is a channel {name} already: guard channel remove {name}, or --name another"
+                ));
+            }
+            let new = New { kind: *kind, name: &name, folder: path.parent().unwrap_or(Path::new("/")) };
+            let section = runtime.block_on(new.ask(approver, secret_file, chat, user, url))?;
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let text = if text.is_empty() { section } else { format!("{}\n\n{section}", text.trim_end()) };
+            let config = Config::parse(&text)?;
+            let found = config.channel.iter().find(|channel| channel.name == name);
+            let channel = open(found.ok_or("the channel is not in the configuration")?)?;
+            if !no_test && runtime.block_on(test(channel))? != 0 {
+                return Err("the test failed, and nothing was changed".to_owned());
+            }
+            write(&path, &text)?;
+            println!("{name} stands in {}; kill -HUP the gateway, or start it anew.", path.display());
+            Ok(0)
+        }
+    }
+}
+
+/// A channel that is to be.
+struct New<'a> {
+    kind: Kind,
+    name: &'a str,
+    folder: &'a Path,
+}
+
+impl New<'_> {
+    /// Its section of the configuration, asking for what was not given.
+    async fn ask(
+        &self,
+        approver: &Option<String>,
+        secret_file: &Option<PathBuf>,
+        chat: &Option<String>,
+        user: &Option<String>,
+        url: &Option<String>,
+    ) -> Result<String, String> {
+        let Self { kind, name, .. } = *self;
+        let mut table = toml::Table::new();
+        let mut set = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
+        set("name", name.into());
+        set("kind", kind.name().into());
+        if matches!(kind, Kind::Ntfy | Kind::Webhook) {
+            let url = given(url, "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)")?;
+            set("url", url.into());
+        } else if let Some(url) = url {
+            set("url", url.clone().into());
+        }
+        let key = if kind == Kind::Webhook { "secret" } else { "token" };
+        let secret = if kind == Kind::Ntfy && secret_file.is_none() {
+            None
+        } else {
+            let file = self.secret_file(secret_file)?;
+            let mut place = toml::Table::new();
+            place.insert("file".to_owned(), file.display().to_string().into());
+            set(key, place.into());
+            Some(Secret::File(file))
+        };
+        if !matches!(kind, Kind::Telegram | Kind::Discord) {
+            return section(table);
+        }
+        let approver = given(approver, "The name of the approver who answers there")?;
+        let mut people = toml::Table::new();
+        match (kind, chat, user) {
+            (Kind::Telegram, Some(chat), Some(user)) => {
+                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is no id of Telegram's"));
+                set("chat", number(chat)?.into());
+                people.insert(approver, number(user)?.into());
+            }
+            (Kind::Telegram, ..) => {
+                let token = secret.ok_or("there is no token")?.read()?;
+                let url = url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
+                let (chat, user) = find(name, &url, &token).await?;
+                set("chat", chat.into());
+                people.insert(approver, user.into());
+            }
+            _ => {
+                set(
+                    "chat",
+                    given(chat, "The id of the channel (developer mode, right click, Copy Channel ID)")?.into(),
+                );
+                people.insert(approver, given(user, "Your user id (right click on your name, Copy User ID)")?.into());
+            }
+        }
+        set("approvers", people.into());
+        section(table)
+    }
+
+    /// Where the secret lies; typed in, it is kept in a file of its own.
+    fn secret_file(&self, given: &Option<PathBuf>) -> Result<PathBuf, String> {
+        if let Some(path) = given {
+            return std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
+        }
+        let text = typed_hidden("Its token")?;
+        let path = self.folder.join(format!("{}.secret", self.name));
+        std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        let done = file.and_then(|mut file| writeln!(file, "{text}"));
+        done.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    }
+}
+
+fn section(table: toml::Table) -> Result<String, String> {
+    let mut whole = toml::Table::new();
+    whole.insert("channel".to_owned(), toml::Value::Array(vec![table.into()]));
+    toml::to_string(&whole).map_err(|error| error.to_string())
+}
+
+fn given(value: &Option<String>, what: &str) -> Result<String, String> {
+    match value {
+        Some(value) => Ok(value.clone()),
+        None => typed(what),
+    }
+}
+
+fn typed(what: &str) -> Result<String, String> {
+    if !std::io::stdin().is_terminal() {
+        return Err(format!("{what}: nobody is here to ask; see guard channel add --help for the option"));
+    }
+    eprint!("{what}: ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
+    let line = line.trim();
+    if line.is_empty() { Err(format!("{what}: nothing was typed")) } else { Ok(line.to_owned()) }
+}
+
+/// The same without an echo.
+fn typed_hidden(what: &str) -> Result<String, String> {
+    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file"))?;
+    let mut quiet = before.clone();
+    quiet.local_flags.remove(LocalFlags::ECHO);
+    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
+    let said = typed(what);
+    let _ = tcsetattr(&stdin, SetArg::TCSAFLUSH, &before);
+    eprintln!();
+    said
+}
+
+/// The chat and the user of whoever writes to the bot first, with the code that is shown.
+async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> {
+    let bot = Telegram::new(name.to_owned(), url, token, 0, BTreeMap::new())?;
+    let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
+    let code = secret::<4>("")?;
+    let who = me["username"].as_str().unwrap_or("the bot");
+    println!("Write to @{who} in Telegram, from the chat where you want to be asked:  {code}");
+    let until = tokio::time::Instant::now() + TAP;
+    let mut offset = 0;
+    while tokio::time::Instant::now() < until {
+        let wanted = json!({ "offset": offset, "timeout": 5, "allowed_updates": ["message"] });
+        let updates = bot.call("getUpdates", &wanted).await.map_err(|failed| failed.to_string())?;
+        for update in updates.as_array().unwrap_or(&Vec::new()) {
+            offset = offset.max(update["update_id"].as_i64().unwrap_or(0) + 1);
+            let message = &update["message"];
+            let said = message["text"].as_str().is_some_and(|text| text.split_whitespace().any(|word| word == code));
+            if let (true, Some(chat), Some(user)) =
+                (said, message["chat"]["id"].as_i64(), message["from"]["id"].as_i64())
+            {
+                // What was heard is not heard again by the gateway.
+                let _ = bot.call("getUpdates", &json!({ "offset": offset, "timeout": 0 })).await;
+                return Ok((chat, user));
+            }
+        }
+    }
+    Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
+}
+
+struct Quiet;
+
+impl Desk for Quiet {
+    fn status(&self, channel: &str, status: Status) {
+        if let Status::Down { why } = status {
+            eprintln!("guard-gateway: {channel}: {why}");
+        }
+    }
+
+    fn position<'a>(&'a self, _: &'a str) -> Doing<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn set_position<'a>(&'a self, _: &'a str, _: String) -> Doing<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// Sends a card of no request, and waits for the tap.
+async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
+    let card = Card {
+        request: "test".to_owned(),
+        command: "echo 'a test of guard'".to_owned(),
+        cwd: "/".to_owned(),
+        why: "Nothing runs, whatever you press.".to_owned(),
+        tier_name: "test".to_owned(),
+        score: "0.0".to_owned(),
+        who: "guard channel test".to_owned(),
+        ..Card::default()
+    };
+    let nonce = secret::<16>("")?;
+    let (inbox, mut taps) = mpsc::channel(8);
+    let listening = channel.clone().receive(inbox, Arc::new(Quiet));
+    let message = channel.send(&card, &nonce).await.map_err(|failed| failed.to_string())?;
+    let Some(listening) = listening else {
+        println!("The test card was taken; answers do not come back this way.");
+        return Ok(0);
+    };
+    println!("The test card was taken: press one of its buttons.");
+    let waiting = async {
+        while let Some(tap) = taps.recv().await {
+            let ours = matches!(&tap.did, Did::Pressed { nonce: pressed, .. } if *pressed == nonce);
+            let known = tap.approver.clone().filter(|_| ours);
+            let _ =
+                tap.reply.send(if known.is_some() { "it works" } else { "this is none of guard's test" }.to_owned());
+            if known.is_some() {
+                return known;
+            }
+            println!("A press by {}, who is no approver here.", tap.from);
+        }
+        None
+    };
+    let listening = tokio::spawn(listening);
+    let pressed = tokio::time::timeout(TAP, waiting).await.ok().flatten();
+    let told = if pressed.is_some() { "it works" } else { "nobody pressed" };
+    let _ = channel.close(&message, &card, told).await;
+    listening.abort();
+    match pressed {
+        Some(approver) => {
+            println!("{approver} pressed: it works.");
+            Ok(0)
+        }
+        None => {
+            println!("Nobody pressed within {} s.", TAP.as_secs());
+            Ok(1)
+        }
+    }
+}
+
+/// A configuration without the section of a channel; comments elsewhere stay. `None`: it has none of this name.
+fn without(text: &str, name: &str) -> Option<String> {
+    let mut sections: Vec<Vec<&str>> = vec![Vec::new()];
+    for line in text.lines() {
+        let trimmed = line.trim();
+        // A part of a channel, `[channel.approvers]`, belongs to it.
+        let begins = trimmed.starts_with('[') && !trimmed.starts_with("[channel.");
+        if begins {
+            sections.push(Vec::new());
+        }
+        if let Some(last) = sections.last_mut() {
+            last.push(line);
+        }
+    }
+    let is_it = |section: &[&str]| {
+        let table: Option<toml::Table> = toml::from_str(&section.join("\n")).ok();
+        let found =
+            table.and_then(|table| table.get("channel")?.as_array()?.first()?.get("name")?.as_str().map(str::to_owned));
+        found.as_deref() == Some(name)
+    };
+    let before = sections.len();
+    sections.retain(|section| !is_it(section));
+    (sections.len() < before)
+        .then(|| sections.iter().map(|section| section.join("\n")).collect::<Vec<_>>().join("\n") + "\n")
+}
+
+/// Writes the configuration beside itself and puts it in place, so that it is whole at every moment.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(told)?;
+    }
+    let draft = path.with_extension("toml.new");
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft);
+    file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all())).map_err(told)?;
+    std::fs::rename(&draft, path).map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_is_taken_out_and_the_rest_stays() {
+        let text = "# mine\nunsigned_tier = 1\n\n[[channel]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"https://x/y\"\n\n\
+                    [[channel]]\nname = \"b\"\nkind = \"telegram\"\nchat = 1\n[channel.token]\nfile = \"/x\"\n\
+                    [channel.approvers]\nada = 5\n\n[[route]]\ntiers = [3]\nchannels = [\"a\"]\n";
+        let kept = without(text, "b").unwrap();
+        assert!(kept.starts_with("# mine\n") && kept.contains("\"a\"") && kept.contains("[[route]]"), "{kept}");
+        assert!(!kept.contains("ada") && !kept.contains("/x\""), "{kept}");
+        assert!(Config::parse(&kept).is_ok());
+        assert_eq!(without(text, "c"), None);
+    }
+}

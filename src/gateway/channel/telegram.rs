@@ -1,0 +1,200 @@
+//! Telegram: buttons below a message, and what is pressed by long polling, so that nothing need be reachable from outside.
+//!
+//! What may not enter: whether a tap counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+
+/// How long one look for updates lasts.
+const POLL: Duration = Duration::from_secs(50);
+
+/// The most characters of a message that are others' words; Telegram takes 4096 in all.
+const MOST: usize = 3400;
+
+/// How long a failing poll rests at most.
+const REST: Duration = Duration::from_secs(30);
+
+/// A bot and the chat it writes to.
+pub struct Telegram {
+    name: String,
+    client: reqwest::Client,
+    /// With the token: never shown.
+    base: String,
+    chat: i64,
+    approvers: BTreeMap<String, i64>,
+    poll: Duration,
+}
+
+impl Telegram {
+    /// A bot by its token.
+    ///
+    /// # Errors
+    /// There is no HTTP client.
+    pub fn new(
+        name: String,
+        url: &str,
+        token: &str,
+        chat: i64,
+        approvers: BTreeMap<String, i64>,
+    ) -> Result<Self, String> {
+        let base = format!("{}/bot{token}", url.trim_end_matches('/'));
+        Ok(Self { name, client: http::client()?, base, chat, approvers, poll: POLL })
+    }
+
+    /// Calls a method; its `result`.
+    ///
+    /// # Errors
+    /// It was not done.
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Failed> {
+        let request = self.client.post(format!("{}/{method}", self.base)).json(body);
+        let request = if method == "getUpdates" { request.timeout(self.poll + http::PATIENCE) } else { request };
+        let (status, value) = http::answer(request.send().await).await?;
+        if status == 200 && value["ok"] == true {
+            return Ok(value["result"].clone());
+        }
+        if let Some(seconds) = value["parameters"]["retry_after"].as_u64() {
+            return Err(Failed::Later(Duration::from_secs(seconds)));
+        }
+        let why = value["description"].as_str().unwrap_or("no reason");
+        Err(Failed::Broken(format!("{method}: {status}: {}", cut(why, 200))))
+    }
+
+    fn keyboard(card: &Card, nonce: &str) -> Value {
+        let button = |text: &str, press: Press| json!({ "text": cut(text, 40), "callback_data": press.with(nonce) });
+        let mut first = Vec::new();
+        if card.bar.is_none() {
+            first.push(button("✅ Approve", Press::Approve));
+        }
+        first.push(button("❌ Deny", Press::Deny));
+        let mut rows = vec![first];
+        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
+            rows.push(vec![button(&format!("❌ {words}"), Press::Reply(at))]);
+        }
+        json!({ "inline_keyboard": rows })
+    }
+
+    /// One update: what was pressed or typed, by whom.
+    async fn take(&self, update: &Value, inbox: &Inbox) {
+        let (from, chat, did, callback) = if let Some(pressed) = update.get("callback_query") {
+            let chat = &pressed["message"]["chat"]["id"];
+            (&pressed["from"]["id"], chat, pressed["data"].as_str().and_then(Press::read), pressed["id"].as_str())
+        } else if let Some(message) = update.get("message") {
+            let did = message["text"].as_str().map(|text| typed(text).unwrap_or(Did::Said));
+            (&message["from"]["id"], &message["chat"]["id"], did, None)
+        } else {
+            return;
+        };
+        let (Some(from), Some(chat)) = (from.as_i64(), chat.as_i64()) else { return };
+        // What is said in passing is nobody's answer.
+        if callback.is_none() && did == Some(Did::Said) {
+            return;
+        }
+        let approver = self.approvers.iter().find(|(_, id)| **id == from && chat == self.chat);
+        let approver = approver.map(|(name, _)| name.clone());
+        let told = match did {
+            None => "this button is none of guard's".to_owned(),
+            Some(did) => {
+                let (reply, told) = oneshot::channel();
+                let tap = Tap { channel: self.name.clone(), approver, from: from.to_string(), did, reply };
+                match inbox.send(tap).await {
+                    Ok(()) => told.await.unwrap_or_else(|_| "guard did not take it: try again".to_owned()),
+                    Err(_) => return,
+                }
+            }
+        };
+        // The one who pressed sees a sign that it arrived; without, their button goes round and round.
+        let _ = match callback {
+            Some(id) => {
+                let body = json!({ "callback_query_id": id, "text": cut(&told, 190), "show_alert": false });
+                self.call("answerCallbackQuery", &body).await
+            }
+            None => self.call("sendMessage", &json!({ "chat_id": chat, "text": cut(&told, 4000) })).await,
+        };
+    }
+
+    async fn poll(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+        let mut offset: i64 =
+            desk.position(&self.name).await.and_then(|position| position.parse().ok()).unwrap_or_default();
+        let mut rest = Duration::from_secs(1);
+        loop {
+            let wanted = json!({
+                "offset": offset, "timeout": self.poll.as_secs(), "allowed_updates": ["callback_query", "message"],
+            });
+            match self.call("getUpdates", &wanted).await {
+                Ok(updates) => {
+                    rest = Duration::from_secs(1);
+                    desk.status(&self.name, Status::Up);
+                    for update in updates.as_array().unwrap_or(&Vec::new()) {
+                        self.take(update, &inbox).await;
+                        // Kept after it was done: what is heard twice is decided once all the same.
+                        if let Some(id) = update["update_id"].as_i64() {
+                            offset = offset.max(id + 1);
+                            desk.set_position(&self.name, offset.to_string()).await;
+                        }
+                    }
+                }
+                Err(failed) => {
+                    let wait = if let Failed::Later(wait) = failed { wait } else { rest };
+                    desk.status(&self.name, Status::Down { why: failed.to_string() });
+                    tokio::time::sleep(wait).await;
+                    rest = (rest * 2).min(REST);
+                }
+            }
+        }
+    }
+}
+
+impl Channel for Telegram {
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let body = json!({
+                "chat_id": self.chat, "text": text::card(card, Medium::Html, MOST), "parse_mode": "HTML",
+                "protect_content": true, "link_preview_options": { "is_disabled": true },
+                "reply_markup": Self::keyboard(card, nonce),
+            });
+            let sent = self.call("sendMessage", &body).await?;
+            let id = sent["message_id"].as_i64();
+            id.map(|id| id.to_string()).ok_or_else(|| Failed::Broken("sendMessage names no message".to_owned()))
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let body = json!({ "chat_id": self.chat, "text": cut(text, 4000) });
+            self.call("sendMessage", &body).await.map(drop)
+        })
+    }
+
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let id: i64 = message.parse().unwrap_or_default();
+            let ended = Medium::Html.escape(&cut(text, 300));
+            let text = format!("{}\n\n<b>{ended}</b>", text::card(&ended_card(card), Medium::Html, MOST - 300));
+            let body = json!({
+                "chat_id": self.chat, "message_id": id, "text": text, "parse_mode": "HTML",
+                "reply_markup": { "inline_keyboard": [] },
+            });
+            match self.call("editMessageText", &body).await {
+                // It says so already.
+                Err(Failed::Broken(why)) if why.contains("not modified") => Ok(()),
+                done => done.map(drop),
+            }
+        })
+    }
+
+    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.poll(inbox, desk).await }))
+    }
+}
+
+/// A card without what is to be done.
+fn ended_card(card: &Card) -> Card {
+    Card { bar: None, link: None, ..card.clone() }
+}

@@ -1,0 +1,115 @@
+//! A webhook, signed as Standard Webhooks has it: for what has no file of its own here.
+//!
+//! What may not enter: answers, which come back over the API.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64ct::{Base64, Encoding as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+use crate::name::secret;
+
+/// After how many seconds a message is tried again.
+const AGAIN: [u64; 3] = [0, 1, 3];
+
+/// A place that messages are posted to.
+pub struct Webhook {
+    client: reqwest::Client,
+    url: String,
+    secret: Vec<u8>,
+}
+
+impl Webhook {
+    /// A place and the secret that is shared with it.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn new(url: &str, secret: &str) -> Result<Self, String> {
+        let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
+        if !url.starts_with("https://") && !local.iter().any(|start| url.starts_with(start)) {
+            return Err("url: https, or http on this machine".to_owned());
+        }
+        let secret = secret.strip_prefix("whsec_").map_or_else(
+            || Ok(secret.as_bytes().to_vec()),
+            |text| Base64::decode_vec(text).map_err(|_| "secret: after whsec_ stands base64".to_owned()),
+        )?;
+        Ok(Self { client: http::client()?, url: url.to_owned(), secret })
+    }
+
+    /// Posts a message; its id.
+    async fn post(&self, body: &Value) -> Result<String, Failed> {
+        let id = secret::<16>("msg_").map_err(Failed::Broken)?;
+        let text = body.to_string();
+        let mut last = Failed::Broken("it was not tried".to_owned());
+        for wait in AGAIN {
+            tokio::time::sleep(Duration::from_secs(wait)).await;
+            let at = Timestamp::now().as_second().to_string();
+            let signature = sign(&self.secret, &id, &at, &text);
+            let request = self.client.post(&self.url).header("content-type", "application/json");
+            let request = request.header("webhook-id", &id).header("webhook-timestamp", &at);
+            let sent = request.header("webhook-signature", signature).body(text.clone()).send().await;
+            match http::answer(sent).await {
+                Ok((200..=299, _)) => return Ok(id),
+                Ok((status, _)) => last = Failed::Broken(format!("the webhook answers {status}")),
+                Err(failed) => last = failed,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// `v1,` and the HMAC of the id, the time and the body.
+#[must_use]
+pub fn sign(secret: &[u8], id: &str, at: &str, body: &str) -> String {
+    // A key of any length will do; this cannot fail.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return String::new() };
+    mac.update(format!("{id}.{at}.{body}").as_bytes());
+    format!("v1,{}", Base64::encode_string(&mac.finalize().into_bytes()))
+}
+
+impl Channel for Webhook {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move { self.post(&json!({ "type": "request.filed", "data": card })).await })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move { self.post(&json!({ "type": "notice", "data": { "text": text } })).await.map(drop) })
+    }
+
+    fn close<'a>(&'a self, _: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let data = json!({ "action_id": card.action_id, "request": card.request, "text": text });
+            self.post(&json!({ "type": "request.ended", "data": data })).await.map(drop)
+        })
+    }
+
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_signed_as_the_standard_has_it() {
+        // The example of the specification's own libraries.
+        let secret = Base64::decode_vec("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let signed = sign(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", "{\"test\": 2432232314}");
+        assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn nothing_is_posted_in_plain_to_elsewhere() {
+        assert!(Webhook::new("http://example.com/x", "s").is_err());
+        assert!(Webhook::new("https://example.com/x", "s").is_ok());
+        assert!(Webhook::new("http://127.0.0.1:1/x", "s").is_ok());
+        assert!(Webhook::new("https://example.com/x", "whsec_???").is_err());
+    }
+}

@@ -1,0 +1,294 @@
+//! `gateway.toml`, beside guard's own configuration: where the gateway listens, who answers through which messenger, and
+//! how far an answer without a signature reaches.
+//!
+//! A file that is wrong in any place is refused whole, with the line; what held before goes on. Secrets do not stand in
+//! it: it names the file or the command that gives them. What may not enter: the environment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+/// The port, where the file names none. Browsers refuse 6000, which older documents name.
+pub const PORT: u16 = 6180;
+
+/// The configuration.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Addresses with ports.
+    pub listen: Vec<SocketAddr>,
+    /// The Unix socket; empty: none.
+    pub socket: Option<PathBuf>,
+    /// Names that it is reached by, beside localhost.
+    pub hosts: Vec<String>,
+    /// The address of the page as phones reach it, for links.
+    pub page: Option<String>,
+    /// A proxy in front of it does TLS: only then may it listen elsewhere than on this machine.
+    pub behind_proxy: bool,
+    /// The highest tier that is approved from afar without a signature.
+    pub unsigned_tier: u8,
+    pub channel: Vec<ChannelConfig>,
+    pub route: Vec<Route>,
+    /// How long a channel may take to accept a message, in seconds.
+    pub accept_secs: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], PORT))],
+            socket: None,
+            hosts: Vec::new(),
+            page: None,
+            behind_proxy: false,
+            unsigned_tier: 2,
+            channel: Vec::new(),
+            route: Vec::new(),
+            accept_secs: 5,
+        }
+    }
+}
+
+/// A messenger.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "toml::Table")]
+pub struct ChannelConfig {
+    pub name: String,
+    pub kind: ChannelKind,
+}
+
+impl TryFrom<toml::Table> for ChannelConfig {
+    type Error = String;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, String> {
+        let name = match table.remove("name") {
+            Some(toml::Value::String(name)) => name,
+            _ => return Err("a channel wants a name".to_owned()),
+        };
+        let kind = toml::Value::Table(table).try_into().map_err(|error| format!("channel {name}: {error}"))?;
+        Ok(Self { name, kind })
+    }
+}
+
+/// What a messenger needs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum ChannelKind {
+    Telegram {
+        token: Secret,
+        #[serde(default = "telegram_url")]
+        url: String,
+        /// Where cards go.
+        chat: i64,
+        /// guard's approvers by their user ids.
+        approvers: BTreeMap<String, i64>,
+    },
+    Discord {
+        token: Secret,
+        #[serde(default = "discord_url")]
+        url: String,
+        /// Where cards go: the id of a channel.
+        chat: String,
+        approvers: BTreeMap<String, String>,
+        /// `!approve ID` and `!deny ID words` count too; the bot needs the intent for the content of messages.
+        #[serde(default)]
+        commands: bool,
+    },
+    Ntfy {
+        /// With the topic, which nobody can guess.
+        url: String,
+        token: Option<Secret>,
+    },
+    Webhook {
+        url: String,
+        secret: Secret,
+    },
+    Program {
+        command: Vec<String>,
+    },
+}
+
+fn telegram_url() -> String {
+    "https://api.telegram.org".to_owned()
+}
+
+fn discord_url() -> String {
+    "https://discord.com/api/v10".to_owned()
+}
+
+/// Where a secret is found. It is read when it is needed, and never shown.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Secret {
+    /// A file that only its owner can read.
+    File(PathBuf),
+    /// What this prints.
+    Command(Vec<String>),
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "Secret({})", path.display()),
+            Self::Command(words) => write!(f, "Secret({})", words.first().map_or("", String::as_str)),
+        }
+    }
+}
+
+impl Secret {
+    /// The secret itself.
+    ///
+    /// # Errors
+    /// It cannot be read, or others can read it too.
+    pub fn read(&self) -> Result<String, String> {
+        use std::os::unix::fs::MetadataExt as _;
+        let text = match self {
+            Self::File(path) => {
+                let told = |error: std::io::Error| format!("{}: {error}", path.display());
+                let mode = std::fs::metadata(path).map_err(told)?.mode();
+                if mode & 0o077 != 0 {
+                    return Err(format!("{} can be read by others: chmod 600 it", path.display()));
+                }
+                std::fs::read_to_string(path).map_err(told)?
+            }
+            Self::Command(words) => {
+                let Some((program, arguments)) = words.split_first() else {
+                    return Err("a secret's command is empty".to_owned());
+                };
+                let output = Command::new(program).args(arguments).output();
+                let output = output.map_err(|error| format!("{program}: {error}"))?;
+                if !output.status.success() {
+                    return Err(format!("{program} failed ({}), and gives no secret", output.status));
+                }
+                String::from_utf8(output.stdout).map_err(|_| format!("{program} prints what is no text"))?
+            }
+        };
+        let text = text.trim();
+        if text.is_empty() { Err("the secret is empty".to_owned()) } else { Ok(text.to_owned()) }
+    }
+}
+
+/// Who is asked, for what matches; the first that matches counts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Route {
+    pub tiers: Vec<u8>,
+    pub origins: Vec<String>,
+    /// A part of the session's name.
+    pub session: Option<String>,
+    /// The folder, and all below it.
+    pub folder: Option<String>,
+    /// The rule of the worst finding.
+    pub rule: Option<String>,
+    /// Names of channels, in order.
+    pub channels: Vec<String>,
+    /// All at once, and not one after the other.
+    pub broadcast: bool,
+    /// Who is told when nobody answered.
+    pub admin: Vec<String>,
+}
+
+impl Config {
+    /// Reads the file; without one, the defaults.
+    ///
+    /// # Errors
+    /// It cannot be read, or says what cannot be: with the line.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text).map_err(|why| format!("{}: {why}", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        }
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if config.unsigned_tier > 3 {
+            return Err("unsigned_tier: what is of tier 4 is answered at a terminal alone, so at most 3".to_owned());
+        }
+        if let Some(open) = config.listen.iter().find(|address| !address.ip().is_loopback())
+            && !config.behind_proxy
+        {
+            return Err(format!(
+                "listen: {open} can be reached from elsewhere, and nothing is said there in plain: put a proxy with TLS \
+                 in front and set behind_proxy = true, or listen on 127.0.0.1"
+            ));
+        }
+        let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
+        for (at, name) in names.iter().enumerate() {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+                return Err(format!("channel: {name:?} is no name: letters, digits and dashes"));
+            }
+            if names.iter().take(at).any(|other| other == name) {
+                return Err(format!("channel: two are called {name}"));
+            }
+        }
+        for name in config.route.iter().flat_map(|route| route.channels.iter().chain(&route.admin)) {
+            if !names.contains(&name.as_str()) {
+                return Err(format!("route: there is no channel {name}"));
+            }
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_this_machine_is_refused_without_tls() {
+        assert!(Config::parse("listen = [\"0.0.0.0:6180\"]").unwrap_err().contains("behind_proxy"));
+        assert!(Config::parse("listen = [\"0.0.0.0:6180\"]\nbehind_proxy = true").is_ok());
+        assert!(Config::parse("listen = [\"127.0.0.1:7000\", \"[::1]:7000\"]").is_ok());
+    }
+
+    #[test]
+    fn tier_4_is_never_left_to_an_answer_from_afar() {
+        assert!(Config::parse("unsigned_tier = 4").is_err());
+        assert!(Config::parse("unsigned_tier = 3").is_ok());
+        assert_eq!(Config::default().unsigned_tier, 2);
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_named_with_its_line() {
+        let why = Config::parse("listen = []\nunsigned_teir = 2\n").unwrap_err();
+        assert!(why.contains("line 2") && why.contains("unsigned_teir"), "{why}");
+        let why = Config::parse("[[route]]\nchannels = [\"phone\"]\n").unwrap_err();
+        assert!(why.contains("there is no channel phone"), "{why}");
+    }
+
+    #[test]
+    fn a_messenger_is_read_and_its_secret_is_not_shown() {
+        let text = "[[channel]]\nname = \"tg\"\nkind = \"telegram\"\ntoken = { file = \"/run/secret\" }\nchat = 5\n\
+                    approvers = { ada = 7 }\n";
+        let config = Config::parse(text).unwrap();
+        assert!(
+            matches!(&config.channel[0].kind, ChannelKind::Telegram { chat: 5, approvers, .. } if approvers["ada"] == 7)
+        );
+        assert!(Config::parse(&text.replace("chat = 5", "chat = 5\nchatt = 6")).is_err());
+        assert!(Config::parse(&format!("{text}{text}")).unwrap_err().contains("two are called tg"));
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_none() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "abc\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(Secret::File(path.clone()).read().unwrap_err().contains("chmod 600"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(Secret::File(path).read().as_deref(), Ok("abc"));
+        assert_eq!(Secret::Command(vec!["echo".into(), "x".into()]).read().as_deref(), Ok("x"));
+        assert!(Secret::Command(vec!["false".into()]).read().is_err());
+    }
+}

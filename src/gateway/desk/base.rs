@@ -1,0 +1,363 @@
+//! What the gateway itself has to remember: tokens, commands that were handed in, and messages that ask somebody.
+//! `gateway.db`, beside the record.
+//!
+//! Losing it loses no answer. What may not enter: answers.
+
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{Offer, Scope, Submission, Token};
+use crate::name::GatewayKey;
+
+/// What has to be done to an empty file, in order. Never edited, only added to.
+const STEPS: [&str; 1] = ["
+  CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+  CREATE TABLE token(
+    name TEXT PRIMARY KEY, hash BLOB NOT NULL, scopes TEXT NOT NULL, folders TEXT NOT NULL, max_tier INTEGER NOT NULL,
+    created INTEGER NOT NULL, used INTEGER
+  ) STRICT;
+  CREATE TABLE submission(
+    action TEXT PRIMARY KEY, request TEXT, client TEXT NOT NULL, body TEXT NOT NULL, idempotency TEXT,
+    body_hash BLOB NOT NULL, created INTEGER NOT NULL, result TEXT, once BLOB, reported INTEGER NOT NULL DEFAULT 0,
+    UNIQUE(client, idempotency)
+  ) STRICT;
+  CREATE TABLE offer(
+    action TEXT NOT NULL, channel TEXT NOT NULL, message TEXT, nonce BLOB NOT NULL UNIQUE,
+    closed INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, PRIMARY KEY(action, channel)
+  ) STRICT;
+"];
+
+/// How many steps this version knows.
+const KNOWN: u32 = 1;
+
+/// How long what was handed in is remembered.
+const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The file.
+#[derive(Debug)]
+pub struct Base {
+    connection: Connection,
+}
+
+fn told(error: rusqlite::Error) -> String {
+    format!("gateway.db: {error}")
+}
+
+impl Base {
+    /// Opens the file, and makes it when there is none.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let made = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+        made.map_err(|error| format!("{}: {error}", path.display()))?;
+        let connection = Connection::open(path).map_err(told)?;
+        connection.busy_timeout(Duration::from_secs(5)).map_err(told)?;
+        let base = Self { connection };
+        base.take_steps().map_err(told)?;
+        Ok(base)
+    }
+
+    fn take_steps(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch("PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA secure_delete=ON")?;
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let seen: u32 = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        for step in STEPS.iter().skip(seen as usize) {
+            self.connection.execute_batch(step)?;
+        }
+        self.connection.pragma_update(None, "user_version", seen.max(KNOWN))?;
+        self.connection.execute_batch("COMMIT")
+    }
+
+    /// The gateway's own key, made when there is none.
+    ///
+    /// # Errors
+    /// It can be neither read nor made.
+    pub fn key(&self) -> Result<GatewayKey, String> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+        let put = "INSERT OR IGNORE INTO own(what, value) VALUES('key', ?1)";
+        self.connection.execute(put, [&bytes[..]]).map_err(told)?;
+        let get = "SELECT value FROM own WHERE what = 'key'";
+        let kept: Vec<u8> = self.connection.query_row(get, [], |row| row.get(0)).map_err(told)?;
+        kept.try_into().map(GatewayKey).map_err(|_| "gateway.db: its key is damaged".to_owned())
+    }
+
+    /// Keeps a token.
+    ///
+    /// # Errors
+    /// The name is taken, or it cannot be kept.
+    pub fn add_token(&self, token: &Token) -> Result<(), String> {
+        let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
+        let folders = serde_json::to_string(&token.folders).map_err(|error| error.to_string())?;
+        let done = self.connection.execute(
+            "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                token.name,
+                &token.hash[..],
+                scopes.join(","),
+                folders,
+                token.max_tier,
+                token.created.as_millisecond()
+            ],
+        );
+        match done.map_err(told)? {
+            1 => Ok(()),
+            _ => Err(format!("there is a token {} already: guard token remove {} first", token.name, token.name)),
+        }
+    }
+
+    /// All tokens, by name.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn tokens(&self) -> Result<Vec<Token>, String> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT name, hash, scopes, folders, max_tier, created, used FROM token ORDER BY name",
+            )?;
+            statement.query_map([], token)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// Revokes a token. False when there is none of this name.
+    ///
+    /// # Errors
+    /// It cannot be revoked.
+    pub fn remove_token(&self, name: &str) -> Result<bool, String> {
+        let done = self.connection.execute("DELETE FROM token WHERE name = ?1", [name]);
+        done.map(|count| count == 1).map_err(told)
+    }
+
+    /// Remembers when a token was last used, to the minute.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn used_token(&self, name: &str, now: Timestamp) -> Result<(), String> {
+        let now = now.as_millisecond();
+        let put = "UPDATE token SET used = ?2 WHERE name = ?1 AND (used IS NULL OR used < ?2 - 60000)";
+        self.connection.execute(put, params![name, now]).map(drop).map_err(told)
+    }
+
+    /// Remembers a command that was handed in; an earlier one of the same key is left, and returned.
+    ///
+    /// # Errors
+    /// It cannot be remembered.
+    pub fn begin(&self, new: &Submission) -> Result<Option<Submission>, String> {
+        let old = "DELETE FROM submission WHERE created < ?1";
+        self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS]).map_err(told)?;
+        let done = self.connection.execute(
+            "INSERT OR IGNORE INTO submission(action, client, body, idempotency, body_hash, created)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                new.action,
+                new.client,
+                new.body,
+                new.idempotency,
+                &new.body_hash[..],
+                new.created.as_millisecond()
+            ],
+        );
+        if done.map_err(told)? == 1 {
+            return Ok(None);
+        }
+        let sql = format!("SELECT {SUBMISSION} FROM submission WHERE client = ?1 AND idempotency = ?2");
+        let found = self.connection.query_row(&sql, params![new.client, new.idempotency], submission).optional();
+        found.map_err(told)?.ok_or_else(|| "gateway.db: two commands of one name".to_owned()).map(Some)
+    }
+
+    /// Its request of the queue.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn waits(&self, action: &str, request: &str) -> Result<(), String> {
+        let put = "UPDATE submission SET request = ?2 WHERE action = ?1";
+        self.connection.execute(put, [action, request]).map(drop).map_err(told)
+    }
+
+    /// What it ended with, and what is kept of its one-time token.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn end(&self, action: &str, result: &str, once: Option<&[u8; 32]>) -> Result<(), String> {
+        let put = "UPDATE submission SET result = ?2, once = ?3 WHERE action = ?1";
+        let once = once.map(|hash| &hash[..]);
+        self.connection.execute(put, params![action, result, once]).map(drop).map_err(told)
+    }
+
+    /// Uses a one-time token up. False when that was done before.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn use_once(&self, action: &str) -> Result<bool, String> {
+        let put = "UPDATE submission SET reported = 1 WHERE action = ?1 AND reported = 0 AND once IS NOT NULL";
+        self.connection.execute(put, [action]).map(|count| count == 1).map_err(told)
+    }
+
+    /// A command that was handed in.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn submission(&self, action: &str) -> Result<Option<Submission>, String> {
+        let sql = format!("SELECT {SUBMISSION} FROM submission WHERE action = ?1");
+        self.connection.query_row(&sql, [action], submission).optional().map_err(told)
+    }
+
+    /// Those that have not ended: after a restart they are waited for anew.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<Submission>, String> {
+        let read = || {
+            let sql = format!("SELECT {SUBMISSION} FROM submission WHERE result IS NULL ORDER BY created");
+            let mut statement = self.connection.prepare(&sql)?;
+            statement.query_map([], submission)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// Keeps a message that is about to be sent. False where this channel asks about this request already.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub fn offer(&self, offer: &Offer, now: Timestamp) -> Result<bool, String> {
+        let done = self.connection.execute(
+            "INSERT OR IGNORE INTO offer(action, channel, nonce, created) VALUES(?1, ?2, ?3, ?4)",
+            params![offer.action, offer.channel, &offer.nonce[..], now.as_millisecond()],
+        );
+        done.map(|count| count == 1).map_err(told)
+    }
+
+    /// The channel's own name for a message that was sent; `None`: it was not, and may be offered again.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn offered(&self, action: &str, channel: &str, message: Option<&str>) -> Result<(), String> {
+        let done = match message {
+            Some(message) => self.connection.execute(
+                "UPDATE offer SET message = ?3 WHERE action = ?1 AND channel = ?2",
+                params![action, channel, message],
+            ),
+            None => self
+                .connection
+                .execute("DELETE FROM offer WHERE action = ?1 AND channel = ?2", params![action, channel]),
+        };
+        done.map(drop).map_err(told)
+    }
+
+    /// The messages about a request, or all that are open.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn offers(&self, action: Option<&str>) -> Result<Vec<Offer>, String> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT action, channel, message, nonce, closed FROM offer
+                 WHERE (?1 IS NULL AND closed = 0) OR action = ?1",
+            )?;
+            statement.query_map([action], offer)?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// The message whose buttons carry this.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn offer_of(&self, nonce: &[u8; 32]) -> Result<Option<Offer>, String> {
+        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE nonce = ?1";
+        self.connection.query_row(sql, [&nonce[..]], offer).optional().map_err(told)
+    }
+
+    /// The message of a channel by the channel's own name for it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn offer_at(&self, channel: &str, message: &str) -> Result<Option<Offer>, String> {
+        let sql = "SELECT action, channel, message, nonce, closed FROM offer WHERE channel = ?1 AND message = ?2";
+        self.connection.query_row(sql, [channel, message], offer).optional().map_err(told)
+    }
+
+    /// A message says that its request has ended.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn close(&self, action: &str, channel: &str) -> Result<(), String> {
+        let put = "UPDATE offer SET closed = 1 WHERE action = ?1 AND channel = ?2";
+        self.connection.execute(put, [action, channel]).map(drop).map_err(told)
+    }
+
+    /// How far a channel has read what it was sent.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn position(&self, channel: &str) -> Result<Option<String>, String> {
+        let get = "SELECT CAST(value AS TEXT) FROM own WHERE what = ?1";
+        self.connection.query_row(get, [format!("position {channel}")], |row| row.get(0)).optional().map_err(told)
+    }
+
+    /// Keeps how far a channel has read.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn set_position(&self, channel: &str, position: &str) -> Result<(), String> {
+        let put = "INSERT OR REPLACE INTO own(what, value) VALUES(?1, ?2)";
+        let values = params![format!("position {channel}"), position.as_bytes()];
+        self.connection.execute(put, values).map(drop).map_err(told)
+    }
+}
+
+const SUBMISSION: &str = "action, request, client, body, idempotency, body_hash, created, result, once, reported";
+
+fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// A hash; one that is none is that of nothing that exists.
+fn hash(bytes: Vec<u8>) -> [u8; 32] {
+    bytes.try_into().unwrap_or([0; 32])
+}
+
+fn submission(row: &Row<'_>) -> rusqlite::Result<Submission> {
+    Ok(Submission {
+        action: row.get(0)?,
+        request: row.get(1)?,
+        client: row.get(2)?,
+        body: row.get(3)?,
+        idempotency: row.get(4)?,
+        body_hash: hash(row.get(5)?),
+        created: time(row.get(6)?),
+        result: row.get(7)?,
+        once: row.get::<_, Option<Vec<u8>>>(8)?.map(hash),
+        reported: row.get(9)?,
+    })
+}
+
+fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
+    let (scopes, folders): (String, String) = (row.get(2)?, row.get(3)?);
+    Ok(Token {
+        name: row.get(0)?,
+        hash: hash(row.get(1)?),
+        scopes: scopes.split(',').filter_map(Scope::named).collect(),
+        // What cannot be read is no folder that there is, and not every folder.
+        folders: serde_json::from_str(&folders).unwrap_or_else(|_| vec![String::new()]),
+        max_tier: row.get(4)?,
+        created: time(row.get(5)?),
+        used: row.get::<_, Option<i64>>(6)?.map(time),
+    })
+}
+
+fn offer(row: &Row<'_>) -> rusqlite::Result<Offer> {
+    Ok(Offer {
+        action: row.get(0)?,
+        channel: row.get(1)?,
+        message: row.get(2)?,
+        nonce: hash(row.get(3)?),
+        closed: row.get(4)?,
+    })
+}

@@ -1,0 +1,299 @@
+//! What is known of the queue right now, and what happens in it: one list for all who look, one stream for all who listen.
+//!
+//! The queue is looked at whenever its file changes. What may not enter: the queue itself, and who may see what.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast;
+
+use crate::name::GatewayKey;
+use crate::store::queue::{Pending, State};
+
+/// How many events are kept for those who come back.
+const KEPT: usize = 10_000;
+
+/// How many events a listener may be behind.
+const BEHIND: usize = 256;
+
+/// The longest text of a command that goes into an event, in characters.
+const REASONING: usize = 2000;
+
+/// A request, with its name towards clients.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    pub action: String,
+    pub pending: Pending,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, Serialize)]
+pub struct Event {
+    pub seq: u64,
+    pub at: Timestamp,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub action_id: String,
+    #[serde(flatten)]
+    pub more: Value,
+    /// Whose request it is: the token it was handed in with.
+    #[serde(skip)]
+    pub request: Option<String>,
+}
+
+#[derive(Default)]
+struct Inner {
+    seq: u64,
+    ring: VecDeque<Arc<Event>>,
+    requests: BTreeMap<String, Shown>,
+    loaded: bool,
+}
+
+/// The list and the stream.
+pub struct Hub {
+    key: GatewayKey,
+    inner: Mutex<Inner>,
+    stream: broadcast::Sender<Arc<Event>>,
+}
+
+/// Where somebody begins to listen: what they missed, and what comes. `None`: they missed more than is kept.
+pub type Heard = (Option<Vec<Arc<Event>>>, broadcast::Receiver<Arc<Event>>);
+
+impl Hub {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(key: GatewayKey) -> Self {
+        Self { key, inner: Mutex::default(), stream: broadcast::Sender::new(BEHIND) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // What is behind it is whole after every line; a panic elsewhere changes nothing about that.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in the queue as it is now, and tells what is new.
+    pub fn look(&self, all: Vec<Pending>, now: Timestamp) {
+        let mut inner = self.inner();
+        let mut next = BTreeMap::new();
+        let mut told = Vec::new();
+        for pending in all {
+            let action = self.key.action(&pending.id, pending.filed);
+            let before = inner.requests.get(&action).map(|shown| &shown.pending);
+            let changed = before.is_none_or(|before| before.state != pending.state);
+            let partly = before.is_some_and(|before| before.approved_by.len() != pending.approved_by.len());
+            let shown = Shown { action: action.clone(), pending };
+            // What ended before this was started is history, and no news.
+            if changed && (inner.loaded || shown.pending.state == State::Waiting) {
+                told.push((kind(before.is_none(), shown.pending.state), shown.clone()));
+                if before.is_none() && shown.pending.state != State::Waiting {
+                    // It was filed and ended between two looks.
+                    told.insert(told.len() - 1, ("request.filed", shown.clone()));
+                }
+            } else if partly {
+                told.push(("request.partly", shown.clone()));
+            }
+            next.insert(action, shown);
+        }
+        inner.requests = next;
+        inner.loaded = true;
+        for (kind, shown) in told {
+            let request = Some(shown.pending.id.clone());
+            if kind == "request.filed" {
+                let compatible = approval_required(&shown, now);
+                self.push(&mut inner, "tier3_approval_required", &shown.action, compatible, request.clone(), now);
+            }
+            let more = json!({ "request": view(&shown, now) });
+            self.push(&mut inner, kind, &shown.action, more, request, now);
+        }
+    }
+
+    /// Tells of something that is not seen in the queue.
+    pub fn tell(&self, kind: &str, action: &str, more: Value, now: Timestamp) {
+        self.push(&mut self.inner(), kind, action, more, None, now);
+    }
+
+    fn push(&self, inner: &mut Inner, kind: &str, action: &str, more: Value, request: Option<String>, now: Timestamp) {
+        inner.seq += 1;
+        let event =
+            Event { seq: inner.seq, at: now, kind: kind.to_owned(), action_id: action.to_owned(), more, request };
+        let event = Arc::new(event);
+        if inner.ring.len() == KEPT {
+            inner.ring.pop_front();
+        }
+        inner.ring.push_back(event.clone());
+        // That nobody listens is no error.
+        let _ = self.stream.send(event);
+    }
+
+    /// All requests, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<Shown> {
+        let mut all: Vec<Shown> = self.inner().requests.values().cloned().collect();
+        all.sort_by(|one, other| (one.pending.filed, &one.pending.id).cmp(&(other.pending.filed, &other.pending.id)));
+        all
+    }
+
+    /// The request of this name.
+    #[must_use]
+    pub fn find(&self, action: &str) -> Option<Shown> {
+        self.inner().requests.get(action).cloned()
+    }
+
+    /// The request that the queue calls so.
+    #[must_use]
+    pub fn find_request(&self, id: &str) -> Option<Shown> {
+        self.inner().requests.values().find(|shown| shown.pending.id == id).cloned()
+    }
+
+    /// Begins to listen after an event.
+    #[must_use]
+    pub fn listen(&self, after: Option<u64>) -> Heard {
+        let inner = self.inner();
+        let missed = match after {
+            None => Some(Vec::new()),
+            // Numbers begin anew with the program.
+            Some(after) if after > inner.seq => None,
+            Some(after) => {
+                let first = inner.ring.front().map_or(inner.seq + 1, |event| event.seq);
+                let whole = after + 1 >= first;
+                whole.then(|| inner.ring.iter().filter(|event| event.seq > after).cloned().collect())
+            }
+        };
+        (missed, self.stream.subscribe())
+    }
+}
+
+fn kind(is_new: bool, state: State) -> &'static str {
+    match state {
+        State::Waiting if is_new => "request.filed",
+        State::Waiting => "request.waits",
+        State::Late => "request.late",
+        State::Approved | State::Denied => "request.answered",
+        State::Used => "request.used",
+        State::Void => "request.void",
+        State::Lapsed => "request.lapsed",
+    }
+}
+
+/// How many seconds are left for an answer.
+#[must_use]
+pub fn seconds_left(pending: &Pending, now: Timestamp) -> i64 {
+    if pending.state == State::Waiting { pending.expires.duration_since(now).as_secs().max(0) } else { 0 }
+}
+
+/// The status towards clients: `pending`, `approved`, `denied`, `expired`, `void`.
+#[must_use]
+pub const fn status(state: State) -> &'static str {
+    match state {
+        State::Waiting => "pending",
+        State::Approved | State::Used => "approved",
+        State::Denied => "denied",
+        State::Late | State::Lapsed => "expired",
+        State::Void => "void",
+    }
+}
+
+/// A request as clients see it: redacted, with what is hidden or odd in the command made visible.
+#[must_use]
+pub fn view(shown: &Shown, now: Timestamp) -> Value {
+    let pending = &shown.pending;
+    let mut value = serde_json::to_value(pending).unwrap_or_default();
+    value["action_id"] = json!(shown.action);
+    value["status"] = json!(status(pending.state));
+    value["timeout_secs"] = json!(seconds_left(pending, now));
+    value["command_shown"] = json!(guard_ui::ui::visible::text(&pending.command));
+    value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
+    value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
+    value["tier_name"] = json!(pending.tier.name());
+    value
+}
+
+/// What clients of other approval gates listen for.
+fn approval_required(shown: &Shown, now: Timestamp) -> Value {
+    let pending = &shown.pending;
+    let text = format!(
+        "{}\nin {}\n{}\ntier {}, score {}",
+        guard_ui::ui::visible::text(&pending.command),
+        guard_ui::ui::visible::text(&pending.cwd),
+        guard_ui::ui::visible::text(&pending.why),
+        pending.tier.number(),
+        pending.score
+    );
+    json!({
+        "tool_name": pending.agent.as_deref().unwrap_or("shell"),
+        "reasoning": guard_ui::ui::pending::cut(&text, REASONING),
+        "timeout_secs": seconds_left(pending, now),
+        "tier": pending.tier,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+
+    fn kinds(heard: &[Arc<Event>]) -> Vec<&str> {
+        heard.iter().map(|event| event.kind.as_str()).collect()
+    }
+
+    #[test]
+    fn each_change_is_told_once_and_can_be_heard_again() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        let now = Timestamp::UNIX_EPOCH;
+        hub.look(vec![pending()], now);
+        hub.look(vec![pending()], now);
+        let denied = changed(pending(), |one| {
+            one.state = State::Denied;
+        });
+        hub.look(vec![denied.clone()], now);
+        let (heard, _) = hub.listen(Some(0));
+        assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
+        let (heard, _) = hub.listen(Some(2));
+        assert_eq!(kinds(&heard.unwrap()), ["request.answered"]);
+        assert!(hub.listen(Some(9)).0.is_none(), "numbers of another run");
+        // Between two looks it was filed and answered.
+        let other = changed(denied, |one| {
+            one.id = "d4f5".to_owned();
+        });
+        hub.look(vec![other], now);
+        let (heard, _) = hub.listen(Some(3));
+        assert_eq!(kinds(&heard.unwrap()), ["tier3_approval_required", "request.filed", "request.answered"]);
+    }
+
+    #[test]
+    fn what_ended_before_the_start_is_no_news() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        hub.look(
+            vec![changed(pending(), |one| {
+                one.state = State::Used;
+            })],
+            Timestamp::UNIX_EPOCH,
+        );
+        assert!(hub.listen(Some(0)).0.unwrap().is_empty());
+        assert_eq!(hub.all().len(), 1);
+    }
+
+    #[test]
+    fn what_is_kept_has_an_end_and_whoever_missed_more_is_told() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        for _ in 0..=KEPT {
+            hub.tell("x", "a", json!({}), Timestamp::UNIX_EPOCH);
+        }
+        assert!(hub.listen(Some(0)).0.is_none());
+        assert_eq!(hub.listen(Some(1)).0.unwrap().len(), KEPT);
+    }
+
+    #[test]
+    fn what_does_not_show_is_made_visible() {
+        let hub = Hub::new(GatewayKey([1; 32]));
+        let odd = changed(pending(), |one| {
+            one.command = "echo \u{202e}x\u{1b}[2J".to_owned();
+        });
+        hub.look(vec![odd], Timestamp::UNIX_EPOCH);
+        let seen = view(&hub.all()[0], Timestamp::UNIX_EPOCH);
+        assert_eq!(seen["command_shown"], "echo ⟨U+202E⟩x⟨ESC⟩[2J");
+    }
+}

@@ -1,0 +1,39 @@
+//! The street door of the gateway: `serve`, `token`, `channel`. guard passes its verbs of these names on to it.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use guard_gateway::{channel, serve, token};
+
+/// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
+#[derive(Debug, Parser)]
+#[command(name = "guard-gateway", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve until it is ended
+    Serve(serve::ServeArgs),
+    /// Make, list and revoke tokens
+    Token(token::TokenArgs),
+    /// Set up, try, list and remove messengers
+    Channel(channel::setup::ChannelArgs),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().verb {
+        Verb::Serve(args) => serve::run(&args),
+        Verb::Token(args) => token::run(&args),
+        Verb::Channel(args) => channel::setup::run(&args),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(why) => {
+            eprintln!("guard-gateway: {why}");
+            ExitCode::from(125)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// The page: asks the API for all that it shows, and hears of changes as they happen. It keeps nothing.
+import { card, past } from "/cards.js";
+
+const $ = (id) => document.getElementById(id);
+let replies = [];
+let bars = new Map();
+let selected = new Set();
+let waiting = [];
+let stream = null;
+let next = null;
+
+async function call(method, path, body) {
+  const response = await fetch(path, {
+    method, credentials: "same-origin",
+    headers: { "x-guard": "1", ...(body ? { "content-type": "application/json" } : {}) },
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  const value = response.status === 204 ? {} : await response.json();
+  if (!response.ok) throw Object.assign(new Error(value.detail ?? response.statusText), { status: response.status });
+  return value;
+}
+
+let quiet;
+function say(text) {
+  $("said").textContent = text;
+  clearTimeout(quiet);
+  quiet = setTimeout(() => { $("said").textContent = ""; }, 6000);
+}
+
+function show(name) {
+  for (const view of ["login", "queue", "history"]) $(view).hidden = view !== name;
+  $("show-queue").setAttribute("aria-pressed", String(name === "queue"));
+  $("show-history").setAttribute("aria-pressed", String(name === "history"));
+}
+
+const does = {
+  approve: (id, words) => answer(id, "approve", words),
+  deny: (id, words) => answer(id, "deny", words),
+  select: (id, on) => { if (on) selected.add(id); else selected.delete(id); drawBatch(); },
+};
+
+async function answer(id, verb, words) {
+  const node = document.getElementById(`card-${id}`);
+  node?.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+  try {
+    const { told } = await call("POST", `/v1/requests/${id}/${verb}`, words ? { words } : {});
+    say(told);
+  } catch (error) {
+    say(error.message);
+    node?.querySelectorAll("button").forEach((button) => { button.disabled = false; });
+    if (error.status === 401) return login();
+  }
+  await refresh();
+}
+
+function drawBatch() {
+  const chosen = waiting.filter((request) => selected.has(request.action_id));
+  $("batch").hidden = waiting.length < 2;
+  const folders = [...new Set(chosen.map((request) => request.cwd))].join(", ");
+  const worst = Math.max(0, ...chosen.map((request) => request.tier));
+  $("batch-text").textContent = chosen.length
+    ? `${chosen.length} selected, in ${folders}; the worst is of tier ${worst}.`
+    : `${waiting.length} wait.`;
+  $("batch-approve").disabled = chosen.length === 0;
+}
+
+function draw() {
+  const cards = $("cards");
+  const known = new Map([...cards.children].map((node) => [node.id, node]));
+  for (const request of waiting) {
+    const id = `card-${request.action_id}`;
+    if (known.has(id)) { known.delete(id); continue; }
+    const bar = bars.get(request.action_id);
+    cards.append(card(request, { bar, replies, selected: selected.has(request.action_id), does }));
+  }
+  for (const node of known.values()) node.remove();
+  selected = new Set([...selected].filter((id) => waiting.some((request) => request.action_id === id)));
+  $("nothing").hidden = waiting.length > 0;
+  document.title = waiting.length ? `(${waiting.length}) guard` : "guard";
+  $("state").textContent = waiting.length === 1 ? "1 waits" : `${waiting.length} wait`;
+  drawBatch();
+}
+
+// What happens while the list is being read may not be in it: it is read once more then.
+let refreshing = null;
+let again = false;
+function refresh() {
+  again = true;
+  refreshing ??= (async () => {
+    while (again) {
+      again = false;
+      await load();
+    }
+  })().finally(() => { refreshing = null; });
+  return refreshing;
+}
+
+async function load() {
+  try {
+    const { requests } = await call("GET", "/v1/requests?status=pending");
+    for (const request of requests) {
+      if (!bars.has(request.action_id)) {
+        const one = await call("GET", `/v1/requests/${request.action_id}`);
+        bars.set(request.action_id, one.approve_bar);
+      }
+    }
+    waiting = requests.reverse();
+    draw();
+  } catch (error) {
+    if (error.status === 401) return login();
+    $("state").textContent = `not connected: ${error.message}`;
+  }
+}
+
+function listen() {
+  stream?.close();
+  stream = new EventSource("/v1/events");
+  stream.onopen = () => refresh();
+  stream.onerror = () => { $("state").textContent = "connection lost, trying again…"; };
+  for (const kind of ["request.filed", "request.answered", "request.used", "request.late", "request.void",
+    "request.lapsed", "request.partly", "reset"]) {
+    stream.addEventListener(kind, () => refresh());
+  }
+}
+
+function login() {
+  stream?.close();
+  $("state").textContent = "not logged in";
+  show("login");
+  $("secret").focus();
+}
+
+async function enter() {
+  show("queue");
+  try {
+    replies = (await call("GET", "/v1/replies")).replies;
+  } catch (error) {
+    if (error.status === 401) return login();
+  }
+  await refresh();
+  listen();
+}
+
+async function history(from) {
+  const words = $("words").value.trim();
+  const query = new URLSearchParams();
+  if (words) query.set("q", words);
+  if (from) query.set("cursor", from);
+  const found = await call("GET", `/v1/requests?${query}`);
+  const lines = found.requests.map(past);
+  if (from) $("past").append(...lines); else $("past").replaceChildren(...lines);
+  next = found.next;
+  $("more").hidden = !next;
+}
+
+async function logIn(secret) {
+  try {
+    await call("POST", "/v1/login", { secret });
+    $("login-error").textContent = "";
+    $("secret").value = "";
+    await enter();
+  } catch (error) {
+    login();
+    $("login-error").textContent = error.message;
+  }
+}
+
+$("login").addEventListener("submit", (event) => { event.preventDefault(); logIn($("secret").value); });
+$("show-queue").addEventListener("click", () => { show("queue"); refresh(); });
+$("show-history").addEventListener("click", () => { show("history"); history().catch((error) => say(error.message)); });
+$("search").addEventListener("submit", (event) => event.preventDefault());
+$("words").addEventListener("input", () => history().catch((error) => say(error.message)));
+$("more").addEventListener("click", () => history(next).catch((error) => say(error.message)));
+$("batch-deny").addEventListener("click", async () => {
+  for (const request of waiting) await call("POST", `/v1/requests/${request.action_id}/deny`, {}).catch((error) => say(error.message));
+  await refresh();
+});
+$("batch-approve").addEventListener("click", async () => {
+  for (const id of [...selected]) await call("POST", `/v1/requests/${id}/approve`, {}).catch((error) => say(error.message));
+  await refresh();
+});
+setInterval(() => {
+  for (const node of document.querySelectorAll(".left")) {
+    const left = Math.max(0, Math.round((Number(node.dataset.until) - Date.now()) / 1000));
+    node.textContent = `${left} s`;
+  }
+}, 1000);
+
+const code = new URLSearchParams(location.hash.slice(1)).get("login");
+if (code) {
+  // Used once, and gone from the address.
+  window.history.replaceState(null, "", "/");
+  logIn(code);
+} else {
+  enter();
+}

@@ -1,0 +1,71 @@
+// How requests look: values in, elements out. All text is set as text, never as markup.
+
+/** An element with attributes and children. */
+export function el(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== null && value !== false) node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** A command, with what does not show marked. */
+export function command(text) {
+  const pre = el("pre", { tabindex: "0", "aria-label": "Command" });
+  for (const part of text.split(/(⟨[^⟩]*⟩)/)) {
+    if (part.startsWith("⟨")) pre.append(el("mark", { title: "made visible" }, part));
+    else pre.append(part);
+  }
+  return pre;
+}
+
+function facts(request) {
+  const list = el("dl");
+  const add = (name, value) => value && list.append(el("dt", {}, name), el("dd", {}, value));
+  add("why", request.why);
+  add("in", request.cwd);
+  add("asks", `${request.agent ?? request.origin} · ${request.session} · ${request.user}`);
+  if (request.redacted) add("hidden", "a secret is hidden in this command");
+  if (request.approvals > 1) add("wants", `${request.approvals} approvers; so far: ${(request.approved_by ?? []).join(", ") || "none"}`);
+  return list;
+}
+
+/** A waiting request. `does` holds what its buttons do. */
+export function card(request, { bar, replies, selected, does }) {
+  const id = request.action_id;
+  const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}` });
+  const left = el("span", { class: "left" }, `${request.timeout_secs} s`);
+  left.dataset.until = Date.parse(request.expires);
+  article.append(
+    el("h2", { id: `title-${id}` }, `${request.tier_name} (tier ${request.tier}, score ${request.score})`, left),
+    command(request.command_shown),
+    facts(request),
+  );
+  if (bar) article.append(el("p", { class: "bar" }, bar));
+  const words = el("input", { id: `words-${id}`, "aria-label": "Words for whoever asked", placeholder: "words (optional)", maxlength: "500" });
+  const buttons = el("div", { class: "does" });
+  if (!bar) {
+    const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
+    pick.checked = selected;
+    if (request.tier <= 2) buttons.append(el("label", { class: "pick" }, pick, "select"));
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "approve", onclick: () => does.approve(id, words.value) }, "Approve"));
+  }
+  buttons.append(el("button", { type: "button", class: "no", "data-do": "deny", onclick: () => does.deny(id, words.value) }, "Deny"));
+  for (const reply of replies) {
+    buttons.append(el("button", { type: "button", "data-do": "reply", onclick: () => does.deny(id, reply) }, `No: ${reply}`));
+  }
+  article.append(words, buttons);
+  return article;
+}
+
+/** One line of the history. */
+export function past(request) {
+  const when = new Date(request.decided ?? request.filed).toLocaleString();
+  const who = request.decided_by ? ` by ${request.decided_by}` : "";
+  const words = request.words ? `: ${request.words}` : "";
+  return el("div", { class: "past" },
+    el("p", {}, el("code", {}, request.command_shown)),
+    el("p", { class: "soft" }, `${request.status}${who}${words} · tier ${request.tier} · ${request.cwd} · ${when}`));
+}

@@ -1,0 +1,471 @@
+//! Who is asked where: a request goes out by its route, an answer comes back by whoever is first, and every message says in
+//! the end how it ended.
+//!
+//! What may not enter: how a messenger speaks, and whether an answer counts.
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::answer::{self, Answerer};
+use crate::api::answers::give;
+use crate::api::lists::usual;
+use crate::api::{App, locked};
+use crate::channel::{self, Card, Channel, Did, Doing, Press, Status, Tap};
+use crate::config::{Config, Route};
+use crate::desk::Offer;
+use crate::hub::{Shown, seconds_left};
+use crate::name::{hash, secret};
+use crate::store::queue::{Pending, State};
+
+/// How many taps may wait.
+const TAPS: usize = 256;
+
+/// From how many waiting requests of one session on a notice stands for the cards.
+const FLOOD: usize = 4;
+
+/// The messengers as they are connected now.
+#[derive(Default)]
+pub struct Wires {
+    open: RwLock<HashMap<String, Arc<dyn Channel>>>,
+}
+
+impl Wires {
+    fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
+        self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
+    }
+}
+
+/// The channels that are asked, in order, and whether all at once.
+#[must_use]
+pub fn route(config: &Config, pending: &Pending) -> Route {
+    let found = config.route.iter().find(|route| matches(route, pending)).cloned();
+    let mut route = found.unwrap_or_else(|| Route {
+        channels: config.channel.iter().map(|channel| channel.name.clone()).collect(),
+        ..Route::default()
+    });
+    // What is of tier 4 is told everywhere at once.
+    route.broadcast |= pending.tier.number() == 4;
+    route
+}
+
+fn matches(route: &Route, pending: &Pending) -> bool {
+    let below = |folder: &str| {
+        let rest = pending.cwd.strip_prefix(folder.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    (route.tiers.is_empty() || route.tiers.contains(&pending.tier.number()))
+        && (route.origins.is_empty() || route.origins.contains(&pending.origin))
+        && route.session.as_deref().is_none_or(|part| pending.session.contains(part))
+        && route.folder.as_deref().is_none_or(below)
+        && route.rule.as_deref().is_none_or(|rule| pending.why.split(':').next() == Some(rule))
+}
+
+/// A request as messengers show it.
+#[must_use]
+pub fn card(app: &App, shown: &Shown) -> Card {
+    let (pending, config) = (&shown.pending, app.config());
+    let visible = |text: &str| guard_ui::ui::visible::text(text).into_owned();
+    let anybody = Answerer { by: String::new(), token: None, max_tier: 3 };
+    let enrolled = app.account.approvers().is_any();
+    let bar = answer::may_say_yes(pending, &anybody, enrolled, config.unsigned_tier).err();
+    let by = pending.agent.as_deref().unwrap_or(&pending.origin);
+    Card {
+        action_id: shown.action.clone(),
+        request: pending.id.clone(),
+        command: visible(&pending.command),
+        cwd: visible(&pending.cwd),
+        why: visible(&pending.why),
+        tier: pending.tier.number(),
+        tier_name: pending.tier.name().to_owned(),
+        score: pending.score.to_string(),
+        who: visible(&format!("{by} · {}", pending.session)),
+        timeout_secs: seconds_left(pending, Timestamp::now()),
+        bar: bar.map(|bar| bar.to_string()),
+        replies: usual(app),
+        link: config.page.as_ref().map(|page| format!("{}/#{}", page.trim_end_matches('/'), shown.action)),
+    }
+}
+
+struct Sink(Arc<App>);
+
+impl channel::Desk for Sink {
+    fn status(&self, channel: &str, status: Status) {
+        let before = locked(&self.0.channels).insert(channel.to_owned(), status.clone());
+        if before.as_ref() != Some(&status) {
+            let kind = if status == Status::Up { "channel.up" } else { "channel.down" };
+            self.0.hub.tell(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
+        }
+    }
+
+    fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {
+        let name = channel.to_owned();
+        Box::pin(async move { self.0.room.at(move |desk| desk.base().position(&name)).await.ok()?.ok()? })
+    }
+
+    fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()> {
+        let name = channel.to_owned();
+        Box::pin(async move {
+            let _ = self.0.room.at(move |desk| desk.base().set_position(&name, &position)).await;
+        })
+    }
+}
+
+/// Connects the messengers of a configuration and carries requests and answers until it is dropped.
+pub struct Carrier {
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Carrier {
+    /// Begins.
+    #[must_use]
+    pub fn begin(app: &Arc<App>) -> Self {
+        let mut tasks = tokio::task::JoinSet::new();
+        let wires = Arc::new(Wires::default());
+        let (inbox, taps) = mpsc::channel(TAPS);
+        for one in &app.config().channel {
+            let open = match channel::open(one) {
+                Ok(open) => open,
+                Err(why) => {
+                    eprintln!("guard-gateway: {why}");
+                    channel::Desk::status(&Sink(app.clone()), &one.name, Status::Down { why });
+                    continue;
+                }
+            };
+            wires
+                .open
+                .write()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .insert(one.name.clone(), open.clone());
+            if let Some(listening) = open.receive(inbox.clone(), Arc::new(Sink(app.clone()))) {
+                tasks.spawn(listening);
+            }
+        }
+        tasks.spawn(hear(app.clone(), taps));
+        tasks.spawn(carry(app.clone(), wires));
+        Self { tasks }
+    }
+
+    /// Ends: what is on its way is left, and done again by whoever begins next.
+    pub async fn end(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+/// Sends out what is filed, and closes what ended.
+async fn carry(app: Arc<App>, wires: Arc<Wires>) {
+    let (_, mut stream) = app.hub.listen(None);
+    let mut all = app.hub.all();
+    let mut sending: tokio::task::JoinSet<()> = tokio::task::JoinSet::new();
+    loop {
+        for shown in all.drain(..) {
+            if shown.pending.state == State::Waiting {
+                sending.spawn(ask(app.clone(), wires.clone(), shown));
+            }
+        }
+        close_ended(&app, &wires).await;
+        loop {
+            match stream.recv().await {
+                Ok(event) if event.kind == "request.filed" => {
+                    if let Some(shown) = app.hub.find(&event.action_id) {
+                        sending.spawn(ask(app.clone(), wires.clone(), shown));
+                    }
+                }
+                Ok(event) if event.kind == "request.late" => {
+                    if let Some(shown) = app.hub.find(&event.action_id) {
+                        sending.spawn(escalate(app.clone(), wires.clone(), shown));
+                    }
+                    close_ended(&app, &wires).await;
+                }
+                Ok(event) if event.kind.starts_with("request.") && event.request.is_some() => {
+                    close_ended(&app, &wires).await;
+                }
+                Ok(_) => {}
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => break,
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            }
+            while sending.try_join_next().is_some() {}
+        }
+        // Some was missed: all is looked at again, and what was offered already is not offered twice.
+        all = app.hub.all();
+    }
+}
+
+/// Asks about a request: one channel after the other until one has taken the card, or all at once.
+async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
+    let config = app.config();
+    let route = route(&config, &shown.pending);
+    let session: Vec<Shown> = app
+        .hub
+        .all()
+        .into_iter()
+        .filter(|other| other.pending.state == State::Waiting && other.pending.root == shown.pending.root)
+        .collect();
+    let flooded = session.len() >= FLOOD && shown.pending.tier.number() < 4;
+    let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
+    let mut failures = 0;
+    for name in &route.channels {
+        let Some(wire) = wires.get(name) else { continue };
+        let sent = if flooded {
+            digest(&app, name, &*wire, &session, &shown, accept).await
+        } else {
+            offer(&app, name, &*wire, &shown, accept).await
+        };
+        if !sent {
+            failures += 1;
+        }
+        // From tier 3 on two that fail are enough: then everybody is asked.
+        let everybody = route.broadcast || (failures >= 2 && shown.pending.tier.number() >= 3);
+        if sent && !everybody {
+            return;
+        }
+    }
+}
+
+/// Puts a card on a channel. True when it was taken, now or before.
+async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept: Duration) -> bool {
+    let Ok(nonce) = secret::<16>("") else { return false };
+    let (action, now) = (shown.action.clone(), Timestamp::now());
+    let new = Offer { action, channel: name.to_owned(), message: None, nonce: hash(&nonce), closed: false };
+    let kept = app
+        .room
+        .at(move |desk| -> Result<Option<bool>, String> {
+            if desk.base().offer(&new, now)? {
+                return Ok(None);
+            }
+            let before = desk.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
+            if before.is_some_and(|before| before.message.is_some()) {
+                return Ok(Some(true));
+            }
+            // It was on its way when the gateway ended: it goes out again, with another nonce.
+            desk.base().offered(&new.action, &new.channel, None)?;
+            Ok(if desk.base().offer(&new, now)? { None } else { Some(false) })
+        })
+        .await;
+    match kept {
+        Ok(Ok(None)) => {}
+        Ok(Ok(Some(sent))) => return sent,
+        Ok(Err(why)) | Err(why) => {
+            eprintln!("guard-gateway: {why}");
+            return false;
+        }
+    }
+    let card = card(app, shown);
+    let sent = match tokio::time::timeout(accept, wire.send(&card, &nonce)).await {
+        Ok(Ok(message)) => Ok(message),
+        Ok(Err(failed)) => Err(failed.to_string()),
+        Err(_) => Err(format!("no answer within {} s", accept.as_secs())),
+    };
+    let (action, channel) = (shown.action.clone(), name.to_owned());
+    let message = sent.as_ref().ok().cloned();
+    let _ = app.room.at(move |desk| desk.base().offered(&action, &channel, message.as_deref())).await;
+    let now = Timestamp::now();
+    match sent {
+        Ok(_) => {
+            locked(&app.channels).insert(name.to_owned(), Status::Up);
+            app.hub.tell("request.offered", &shown.action, json!({ "channel": name }), now);
+            // Whoever answered while it was being sent is told too.
+            app.hub.tell("channel.sent", "", json!({ "channel": name }), now);
+            true
+        }
+        Err(why) => {
+            eprintln!("guard-gateway: channel {name}: {why}");
+            locked(&app.channels).insert(name.to_owned(), Status::Down { why: why.clone() });
+            app.hub.tell("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
+            false
+        }
+    }
+}
+
+/// One notice in the place of many cards; the first time a session asks for so much at once.
+async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], shown: &Shown, accept: Duration) -> bool {
+    let position = format!("digest {name} {}", shown.pending.root);
+    let (at, key) = (Timestamp::now().as_second(), position.clone());
+    let before = app.room.at(move |desk| desk.base().position(&key)).await;
+    let before = before.ok().and_then(Result::ok).flatten().and_then(|text| text.parse::<i64>().ok());
+    if before.is_some_and(|before| at - before < 60) {
+        return true;
+    }
+    let alike = session.iter().filter(|other| other.pending.is_same(&shown.pending)).count();
+    let link = app.config().page.as_ref().map_or_else(|| "guard review".to_owned(), Clone::clone);
+    let text = format!(
+        "{} wait; {alike} alike, the last: {}\nAnswer at {link}",
+        session.len(),
+        guard_ui::ui::visible::text(&shown.pending.command)
+    );
+    let sent = tokio::time::timeout(accept, wire.tell(&text)).await.is_ok_and(|done| done.is_ok());
+    if sent {
+        let _ = app.room.at(move |desk| desk.base().set_position(&position, &at.to_string())).await;
+    }
+    sent
+}
+
+/// Tells those who are to know that nobody answered.
+async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
+    let tier = shown.pending.tier.number();
+    let config = app.config();
+    let route = route(&config, &shown.pending);
+    let names = match tier {
+        0..=2 => return,
+        3 => route.admin,
+        _ => config.channel.iter().map(|channel| channel.name.clone()).collect(),
+    };
+    let late = if tier == 3 { format!("; guard approve {} lets it run once", shown.pending.id) } else { String::new() };
+    let text = format!(
+        "Nobody answered request {} (tier {tier}), and it was refused{late}: {}",
+        shown.pending.id,
+        guard_ui::ui::visible::text(&shown.pending.command)
+    );
+    for name in names {
+        let Some(wire) = wires.get(&name) else { continue };
+        let _ = tokio::time::timeout(Duration::from_secs(10), wire.tell(&text)).await;
+    }
+    app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
+}
+
+/// Says on every message whose request ended how it did.
+async fn close_ended(app: &App, wires: &Wires) {
+    let Ok(Ok(open)) = app.room.at(|desk| desk.base().offers(None)).await else { return };
+    for offer in open {
+        let Some(message) = &offer.message else { continue };
+        let shown = app.hub.find(&offer.action);
+        if shown.as_ref().is_some_and(|shown| shown.pending.state == State::Waiting) {
+            continue;
+        }
+        let ended =
+            shown.as_ref().map_or_else(|| "it was asked anew".to_owned(), |shown| answer::settled(&shown.pending));
+        if let Some(wire) = wires.get(&offer.channel) {
+            let card = shown.map_or_else(Card::default, |shown| card(app, &shown));
+            if let Err(failed) = wire.close(message, &card, &ended).await {
+                eprintln!("guard-gateway: channel {}: {failed}", offer.channel);
+                if matches!(failed, channel::Failed::Later(_)) {
+                    continue;
+                }
+            }
+        }
+        let (action, channel) = (offer.action.clone(), offer.channel.clone());
+        let _ = app.room.at(move |desk| desk.base().close(&action, &channel)).await;
+    }
+}
+
+/// Hears taps, one after the other.
+async fn hear(app: Arc<App>, mut taps: mpsc::Receiver<Tap>) {
+    while let Some(tap) = taps.recv().await {
+        let told = answered(&app, &tap).await;
+        // Whoever pressed may not be waiting for the word any more.
+        let _ = tap.reply.send(told);
+    }
+}
+
+/// What becomes of a tap, in words for whoever made it.
+async fn answered(app: &Arc<App>, tap: &Tap) -> String {
+    let Some(approver) = &tap.approver else {
+        let why = format!("a stranger on {} ({})", tap.channel, tap.from);
+        eprintln!("guard-gateway: refused: {why}");
+        app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
+        let said = why.clone();
+        let _ = app.room.at(move |desk| desk.attempt(&said, Timestamp::now())).await;
+        return "you are none of the approvers of this guard".to_owned();
+    };
+    let (shown, yes, words) = match &tap.did {
+        Did::Said => return "write /approve ID, or /deny ID and why".to_owned(),
+        Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
+        Did::Pressed { nonce, press } => {
+            let wanted = hash(nonce);
+            let found = app.room.at(move |desk| desk.base().offer_of(&wanted)).await;
+            let offer = match found {
+                Ok(Ok(Some(offer))) if offer.channel == tap.channel => offer,
+                Ok(Ok(_)) => return "this button is none of guard's".to_owned(),
+                Ok(Err(why)) | Err(why) => return format!("guard cannot answer now: {why}"),
+            };
+            let words = match press {
+                Press::Approve | Press::Deny => None,
+                Press::Reply(at) => usual(app).get(usize::from(*at)).cloned(),
+            };
+            (app.hub.find(&offer.action), *press == Press::Approve, words)
+        }
+    };
+    let Some(shown) = shown else { return "there is no such request any more".to_owned() };
+    let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
+    match give(app, &shown, &who, yes, words).await {
+        Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
+        Err(problem) => problem.detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+    use crate::judge::risk::Tier;
+
+    fn config() -> Config {
+        let text = "
+            [[channel]]
+            name = \"phone\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[channel]]
+            name = \"team\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[route]]
+            tiers = [3]
+            folder = \"/srv\"
+            channels = [\"team\"]
+            [[route]]
+            rule = \"packages.new\"
+            origins = [\"agent\"]
+            channels = [\"phone\"]
+            broadcast = true
+        ";
+        Config::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_first_route_that_matches_counts() {
+        let config = config();
+        let to = |pending: Pending| route(&config, &pending).channels;
+        assert_eq!(to(pending()), ["phone"]);
+        assert_eq!(
+            to(changed(pending(), |one| {
+                one.origin = "api".to_owned();
+            })),
+            ["phone", "team"],
+            "else all, in order"
+        );
+        let high = |cwd: &str| {
+            changed(pending(), |one| {
+                one.tier = Tier::High;
+                one.why = "x: y".to_owned();
+                one.cwd = cwd.to_owned();
+            })
+        };
+        assert_eq!(to(high("/srv/www")), ["team"]);
+        assert_eq!(to(high("/srv")), ["team"]);
+        assert_eq!(to(high("/srvx")), ["phone", "team"]);
+    }
+
+    #[test]
+    fn tier_4_is_told_everywhere_at_once() {
+        let critical = changed(pending(), |one| {
+            one.tier = Tier::Critical;
+            one.why = String::new();
+        });
+        assert!(route(&config(), &critical).broadcast);
+        assert!(
+            !route(
+                &config(),
+                &changed(pending(), |one| {
+                    one.why = String::new();
+                })
+            )
+            .broadcast
+        );
+        assert!(route(&config(), &pending()).broadcast, "where the route says so");
+    }
+}

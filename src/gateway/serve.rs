@@ -1,0 +1,304 @@
+//! `guard serve`: the gateway as a process. It begins, listens, watches the queue, reads its configuration anew on SIGHUP,
+//! and ends on SIGTERM.
+//!
+//! What may not enter: what is served.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use serde_json::Value;
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+use crate::api::door::Peer;
+use crate::api::{AllLimits, App, locked, router, submit};
+use crate::config::Config;
+use crate::desk::own::{Account, Own};
+use crate::desk::{Desk, Room};
+use crate::hub::Hub;
+use crate::name::{hash, secret};
+use crate::routing::Carrier;
+use crate::submission;
+
+/// How long after a change of the queue's file it is looked at: one look serves many changes.
+const SETTLED: Duration = Duration::from_millis(15);
+
+/// How long may pass without a look.
+const SELDOM: Duration = Duration::from_secs(1);
+
+/// How long the code holds that is printed at the start.
+const LOGIN: Duration = Duration::from_secs(10 * 60);
+
+/// How long connections may go on when the gateway ends.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The unit of systemd, with a place for where the program lies.
+const UNIT: &str = include_str!("guard-gateway.service");
+
+/// The arguments of `guard serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Where to listen, in the place of what gateway.toml says
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Say whether a gateway runs, how its channels are, and how many requests wait
+    #[arg(long)]
+    status: bool,
+    /// Print the systemd unit that runs it for this account
+    #[arg(long, conflicts_with = "status")]
+    unit: bool,
+    /// The configuration; without, gateway.toml beside guard's own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Serves until it is ended.
+///
+/// # Errors
+/// Why it cannot serve.
+pub fn run(args: &ServeArgs) -> Result<u8, String> {
+    if args.unit {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
+        let program = plain.ok_or("the gateway lies at a path that no unit can name: install it elsewhere")?;
+        print!("{}", UNIT.replace("@PROGRAM@", program));
+        return Ok(0);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(async { if args.status { status(args).await } else { serve(args).await } })
+}
+
+/// Where the configuration is, and what it says.
+fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), String> {
+    let path = match &args.config {
+        Some(path) => path.clone(),
+        None => account.config_folder()?.join("gateway.toml"),
+    };
+    let mut config = Config::read(&path)?;
+    if let Some(address) = args.listen {
+        if !address.ip().is_loopback() && !config.behind_proxy {
+            return Err(format!("{address} can be reached from elsewhere, and nothing is said there in plain"));
+        }
+        config.listen = vec![address];
+    }
+    Ok((path, config))
+}
+
+/// The socket: where the configuration says, else in the folder for such things.
+fn socket_path(config: &Config, folder: &Path) -> PathBuf {
+    config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
+}
+
+async fn serve(args: &ServeArgs) -> Result<u8, String> {
+    let account = Account::of_this_process();
+    let (path, config) = configured(args, &account)?;
+    let paths = account.paths()?;
+    let opened = paths.clone();
+    let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Desk>))?;
+    let key = room.at(|desk| desk.base().key()).await??;
+    let socket = socket_path(&config, paths.folder());
+    let app = Arc::new(App {
+        room,
+        hub: Hub::new(key.clone()),
+        key,
+        config: RwLock::new(Arc::new(config.clone())),
+        guard: submission::guard()?,
+        account,
+        limits: Mutex::new(AllLimits::default()),
+        pages: Mutex::default(),
+        logins: Mutex::default(),
+        once: Mutex::default(),
+        judges: Mutex::default(),
+        channels: Mutex::default(),
+        ports: RwLock::default(),
+    });
+    app.look().await?;
+
+    let (end, ended) = watch::channel(false);
+    let mut servers = tokio::task::JoinSet::new();
+    for address in &config.listen {
+        let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
+        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
+        let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
+        let farewell = farewell(ended.clone());
+        servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+        println!("guard-gateway: http://{bound}");
+    }
+    let unix = bind(&socket).await?;
+    let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
+    let goodbye = farewell(ended.clone());
+    servers.spawn(async move { axum::serve(unix, service).with_graceful_shutdown(goodbye).await });
+    println!("guard-gateway: {}", socket.display());
+    invite(&app, &config)?;
+
+    let (changed, changes) = mpsc::channel(1);
+    watch_queue(paths.folder().to_owned(), changed);
+    let looking = tokio::spawn(look(app.clone(), changes));
+    for one in app.room.at(|desk| desk.base().unfinished()).await?? {
+        // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
+        if let Err(why) = submit::begin(&app, one).await {
+            eprintln!("guard-gateway: {why}");
+        }
+    }
+    let mut carrier = Carrier::begin(&app);
+    let told = |error: std::io::Error| error.to_string();
+    let mut hup = signal(SignalKind::hangup()).map_err(told)?;
+    let mut term = signal(SignalKind::terminate()).map_err(told)?;
+    let mut int = signal(SignalKind::interrupt()).map_err(told)?;
+    ready();
+    loop {
+        tokio::select! {
+            _ = term.recv() => break,
+            _ = int.recv() => break,
+            _ = hup.recv() => match configured(args, &app.account) {
+                Ok((_, config)) => {
+                    *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+                    carrier.end().await;
+                    locked(&app.channels).clear();
+                    carrier = Carrier::begin(&app);
+                    println!("guard-gateway: {} is read anew", path.display());
+                }
+                Err(why) => eprintln!("guard-gateway: refused, and what held before goes on: {why}"),
+            },
+        }
+    }
+    carrier.end().await;
+    looking.abort();
+    // Judges hear that nobody wants their answers any more.
+    locked(&app.judges).clear();
+    let _ = end.send(true);
+    let _ = tokio::time::timeout(FAREWELL, async { while servers.join_next().await.is_some() {} }).await;
+    let _ = std::fs::remove_file(&socket);
+    Ok(0)
+}
+
+async fn farewell(mut ended: watch::Receiver<bool>) {
+    let _ = ended.wait_for(|ended| *ended).await;
+}
+
+/// The Unix socket; one that a gateway still listens at is left alone.
+async fn bind(path: &Path) -> Result<UnixListener, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    if tokio::net::UnixStream::connect(path).await.is_ok() {
+        return Err(format!("a gateway listens at {} already: guard serve --status", path.display()));
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path).map_err(told)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(told)?;
+    Ok(listener)
+}
+
+/// Prints, on a terminal, where the page is and a code that logs in once.
+fn invite(app: &App, config: &Config) -> Result<(), String> {
+    use std::io::IsTerminal as _;
+    if !std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    let code = secret::<16>("")?;
+    locked(&app.logins).insert(hash(&code), Instant::now() + LOGIN);
+    let ports = app.ports.read().unwrap_or_else(PoisonError::into_inner);
+    let local = ports.first().map(|port| format!("http://localhost:{port}"));
+    if let Some(page) = local.or_else(|| config.page.clone()) {
+        println!("guard-gateway: open {page}/#login={code}  (once, within ten minutes)");
+    }
+    Ok(())
+}
+
+/// Looks at the queue whenever its file changes, and now and then all the same.
+async fn look(app: Arc<App>, mut changes: mpsc::Receiver<()>) {
+    loop {
+        let _ = tokio::time::timeout(SELDOM, changes.recv()).await;
+        tokio::time::sleep(SETTLED).await;
+        while changes.try_recv().is_ok() {}
+        if let Err(why) = app.look().await {
+            eprintln!("guard-gateway: {why}");
+            tokio::time::sleep(SELDOM).await;
+        }
+    }
+}
+
+/// Tells of each change of the queue's file. Where the system cannot, the clock does alone.
+fn watch_queue(folder: PathBuf, changed: mpsc::Sender<()>) {
+    let watch = move || -> nix::Result<()> {
+        let inotify = Inotify::init(InitFlags::IN_CLOEXEC)?;
+        inotify.add_watch(&folder, AddWatchFlags::IN_MODIFY | AddWatchFlags::IN_CREATE | AddWatchFlags::IN_DELETE)?;
+        loop {
+            let events = inotify.read_events()?;
+            let ours = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("queue.db");
+            if events.iter().any(|event| event.name.as_deref().is_some_and(ours)) {
+                match changed.try_send(()) {
+                    Err(mpsc::error::TrySendError::Closed(())) => return Ok(()),
+                    Ok(()) | Err(mpsc::error::TrySendError::Full(())) => {}
+                }
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().name("watch".into()).spawn(watch);
+}
+
+/// Tells systemd, where that started it, that it serves.
+fn ready() {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    if let Ok(socket) = std::os::unix::net::UnixDatagram::unbound() {
+        let _ = socket.send_to(b"READY=1\n", path);
+    }
+}
+
+/// Asks a gateway how it is, over its socket.
+async fn status(args: &ServeArgs) -> Result<u8, String> {
+    let account = Account::of_this_process();
+    let (_, config) = configured(args, &account)?;
+    let socket = socket_path(&config, account.paths()?.folder());
+    let Ok(value) = ask(&socket, "/v1/status").await else {
+        println!("No gateway listens at {}: guard serve starts it.", socket.display());
+        return Ok(1);
+    };
+    println!("A gateway {} listens at {}", value["version"].as_str().unwrap_or_default(), socket.display());
+    println!("{} waiting", value["waiting"]);
+    let mut all_up = true;
+    for (name, how) in value["channels"].as_object().into_iter().flatten() {
+        match how["why"].as_str() {
+            None => println!("{name}: up"),
+            Some(why) => {
+                all_up = false;
+                println!("{name}: down: {why}");
+            }
+        }
+    }
+    Ok(if all_up { 0 } else { 1 })
+}
+
+/// One question over the socket.
+///
+/// # Errors
+/// There is no answer.
+pub async fn ask(socket: &Path, path: &str) -> Result<Value, String> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let talk = async {
+        let mut stream = tokio::net::UnixStream::connect(socket).await?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.take(1 << 20).read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer =
+        tokio::time::timeout(Duration::from_secs(5), talk).await.map_err(|_| "no answer in time".to_owned())?;
+    let answer = answer.map_err(|error| error.to_string())?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or("the answer is none")?;
+    if !head.starts_with("HTTP/1.1 200") {
+        return Err(head.lines().next().unwrap_or_default().to_owned());
+    }
+    serde_json::from_str(body.trim()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,96 @@
+//! Commands that clients hand in: each is judged by a `guard submit` of its own, which waits in the queue as every guard
+//! does. The process is held by its standard input: when the gateway dies, nobody waits any more, and nothing runs.
+//!
+//! What may not enter: HTTP, and judging.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+/// What `guard submit` reads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wanted<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argv: Option<&'a [String]>,
+    pub cwd: &'a str,
+    pub client: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
+    pub timeout_secs: u32,
+}
+
+/// A judge at work.
+pub struct Judge {
+    child: Child,
+    /// Held open: its end gives the request up.
+    stdin: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+/// The longest line that is believed, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// guard itself: beside the gateway, as it is installed.
+///
+/// # Errors
+/// It is not there.
+pub fn guard() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().and_then(std::fs::canonicalize).map_err(|error| error.to_string())?;
+    let beside = own.parent().unwrap_or(Path::new("/")).join("guard");
+    let places = [beside, "/usr/local/bin/guard".into(), "/usr/bin/guard".into()];
+    let found = places.iter().find(|path| path.is_file()).cloned();
+    found.ok_or_else(|| format!("guard is not beside the gateway ({})", own.display()))
+}
+
+impl Judge {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub async fn start(guard: &Path, body: &str) -> Result<Self, String> {
+        let told = |error: std::io::Error| format!("guard submit: {error}");
+        let mut command = Command::new(guard);
+        command.arg("submit").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(told)?;
+        let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("guard submit has no pipes".to_owned());
+        };
+        stdin.write_all(format!("{body}\n").as_bytes()).await.map_err(told)?;
+        Ok(Self { child, stdin: Some(stdin), lines: BufReader::new(stdout).lines() })
+    }
+
+    /// The next thing it says: that it waits, or how it ended.
+    ///
+    /// # Errors
+    /// It ended without a word: nothing was allowed.
+    pub async fn next(&mut self) -> Result<Value, String> {
+        match self.lines.next_line().await {
+            Ok(Some(line)) if line.len() <= LONGEST => {
+                serde_json::from_str(&line).map_err(|error| format!("guard submit says what is no JSON: {error}"))
+            }
+            Ok(Some(_)) => Err("guard submit says too much".to_owned()),
+            Ok(None) | Err(_) => Err(self.complaint().await),
+        }
+    }
+
+    /// Nobody wants an answer any more.
+    pub fn give_up(&mut self) {
+        self.stdin = None;
+    }
+
+    async fn complaint(&mut self) -> String {
+        use tokio::io::AsyncReadExt as _;
+        let mut said = String::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            let _ = stderr.take(4096).read_to_string(&mut said).await;
+        }
+        let said = said.trim().strip_prefix("guard: ").unwrap_or(said.trim()).to_owned();
+        if said.is_empty() { "guard submit ended without an answer".to_owned() } else { said }
+    }
+}

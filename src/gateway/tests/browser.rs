@@ -1,0 +1,114 @@
+//! The page in a real browser: headless Chromium, by its own protocol over a pipe.
+
+mod chromium;
+
+use serde_json::json;
+
+use crate::house::House;
+use chromium::Browser;
+
+const MEDIUM: &str = "npm install left-pad-of-somebody";
+
+/// A page that is logged in.
+fn logged_in(house: &House) -> Browser {
+    let mut page = Browser::open(&format!("http://127.0.0.1:{}/", house.port));
+    page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
+    page.run(&format!(
+        "document.querySelector('#secret').value = {}; document.querySelector('#login').requestSubmit()",
+        json!(house.person)
+    ));
+    page.until("!document.querySelector('#queue').hidden && document.querySelector('#login').hidden");
+    page
+}
+
+#[test]
+fn a_person_answers_on_the_page() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    assert_eq!(page.run("location.origin"), json!(format!("http://localhost:{}", house.port)), "led to the name");
+    page.until("!document.querySelector('#nothing').hidden");
+    let mut agent = house.agent(MEDIUM);
+    // It comes by itself.
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelector('article pre').textContent"), json!(MEDIUM));
+    assert_eq!(page.run("document.title"), "(1) guard");
+    page.picture("phone");
+    page.run("document.querySelector('article [data-do=approve]').click()");
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    page.until("document.querySelectorAll('article').length === 0");
+
+    let agent = house.agent(MEDIUM);
+    page.until("document.querySelectorAll('article').length === 1");
+    page.run("[...document.querySelectorAll('[data-do=reply]')].find((one) => one.textContent.includes('show me first')).click()");
+    let output = agent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(126) && said.contains("show me first"), "{said}");
+    page.run("document.querySelector('#show-history').click()");
+    page.until("document.querySelectorAll('.past').length >= 2");
+    let past = page.run("document.querySelector('.past').textContent");
+    assert!(past.as_str().unwrap().contains("denied by ada: show me first"), "{past}");
+    page.run("document.querySelector('#words').value = 'nothing like it'; document.querySelector('#words').dispatchEvent(new Event('input'))");
+    page.until("document.querySelectorAll('.past').length === 0");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn what_wants_more_offers_no_yes_and_says_where() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    let mut agent = house.agent("git push --force origin main");
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('[data-do=approve]').length"), 0);
+    let bar = page.run("document.querySelector('.bar').textContent");
+    assert!(bar.as_str().unwrap().contains("answer at a terminal"), "{bar}");
+    page.run("document.querySelector('[data-do=deny]').click()");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+}
+
+#[test]
+fn several_are_answered_at_once_and_their_effect_is_told_together() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    let mut agents = [house.agent(MEDIUM), house.agent("npm install right-pad-of-somebody")];
+    page.until("document.querySelectorAll('article').length === 2");
+    page.run("document.querySelectorAll('article input[type=checkbox]').forEach((one) => one.click())");
+    let text = page.run("document.querySelector('#batch-text').textContent");
+    assert!(text.as_str().unwrap().starts_with("2 selected, in "), "{text}");
+    page.run("document.querySelector('#batch-approve').click()");
+    for agent in &mut agents {
+        assert!(agent.wait().unwrap().success());
+    }
+    assert_eq!(house.ran(), 2);
+}
+
+#[test]
+fn the_text_of_a_command_is_text_on_the_page() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    let odd = "npm install left-pad-of-somebody '<img src=x onerror=document.title=1><script>1</script>\u{202e}'";
+    let mut agent = house.agent(odd);
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('article img, article script').length"), 0);
+    let text = page.run("document.querySelector('article pre').textContent");
+    assert!(text.as_str().unwrap().contains("<img src=x onerror=document.title=1>"), "{text}");
+    assert_eq!(page.run("document.querySelector('article mark').textContent"), "⟨U+202E⟩");
+    page.run("document.querySelector('[data-do=deny]').click()");
+    agent.wait().unwrap();
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn everything_that_is_pressed_has_a_name_for_those_who_listen() {
+    let house = House::new("");
+    let mut page = logged_in(&house);
+    let mut agent = house.agent(MEDIUM);
+    page.until("document.querySelectorAll('article').length === 1");
+    let named = page.accessible(&["button", "textbox", "searchbox", "checkbox"]);
+    assert!(named.len() >= 7, "{named:?}");
+    assert!(named.iter().all(|(_, name)| !name.trim().is_empty()), "{named:?}");
+    // Nothing is wider than a phone.
+    assert_eq!(page.run("document.documentElement.scrollWidth <= 390"), true);
+    page.run("document.querySelector('[data-do=deny]').click()");
+    agent.wait().unwrap();
+}

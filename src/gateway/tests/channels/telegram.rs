@@ -1,0 +1,268 @@
+//! Telegram: the Bot API as it answers, with its faults.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::server::{Asked, Server};
+use crate::house::{House, until};
+
+const MEDIUM: &str = "npm install left-pad-of-somebody";
+
+/// A bot's server: updates that wait, and messages that were sent.
+struct Bot {
+    server: Server,
+    updates: Arc<Mutex<Vec<Value>>>,
+}
+
+const CHAT: i64 = 500;
+const ADA: i64 = 7;
+
+impl Bot {
+    fn new() -> Self {
+        let updates: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (waiting, mut sent) = (updates.clone(), 41);
+        let answer = move |asked: &Asked| {
+            let method = asked.path.rsplit('/').next().unwrap_or_default();
+            assert!(asked.path.starts_with("/bot123:abc/"), "{}", asked.path);
+            let result = match method {
+                "getUpdates" => {
+                    let offset = asked.body["offset"].as_i64().unwrap_or(0);
+                    let fresh = || -> Vec<Value> {
+                        let all = waiting.lock().unwrap();
+                        all.iter().filter(|one| one["update_id"].as_i64().unwrap() >= offset).cloned().collect()
+                    };
+                    let mut found = fresh();
+                    for _ in 0..20 {
+                        if !found.is_empty() {
+                            break;
+                        }
+                        std::thread::sleep(Duration::from_millis(10));
+                        found = fresh();
+                    }
+                    json!(found)
+                }
+                "sendMessage" => {
+                    sent += 1;
+                    json!({ "message_id": sent, "chat": { "id": CHAT }, "date": 0 })
+                }
+                _ => json!(true),
+            };
+            Some((200, json!({ "ok": true, "result": result }).to_string()))
+        };
+        Self { server: Server::new(answer), updates }
+    }
+
+    fn house(&self) -> House {
+        self.house_with("")
+    }
+
+    fn house_with(&self, more: &str) -> House {
+        let folder = tempfile::tempdir().unwrap().keep();
+        let secret = folder.join("token");
+        std::fs::write(&secret, "123:abc\n").unwrap();
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+        House::new(&format!(
+            "{more}\n[[channel]]\nname = \"tg\"\nkind = \"telegram\"\nurl = \"{}\"\nchat = {CHAT}\n\
+             token = {{ file = \"{}\" }}\napprovers = {{ ada = {ADA} }}\n",
+            self.server.url(),
+            secret.display()
+        ))
+    }
+
+    /// The cards that were sent.
+    fn cards(&self) -> Vec<Asked> {
+        let all = self.server.asked("/sendMessage");
+        all.into_iter().filter(|asked| asked.body["reply_markup"].is_object()).collect()
+    }
+
+    /// What the button with these letters in front carries, on the last card.
+    fn button(&self, code: &str) -> String {
+        let mut found = None;
+        until(|| {
+            found = self.cards().last().and_then(|card| {
+                let rows = card.body["reply_markup"]["inline_keyboard"].as_array().unwrap().clone();
+                let all = rows.into_iter().flat_map(|row| row.as_array().unwrap().clone());
+                let mut data = all.filter_map(|one| one["callback_data"].as_str().map(str::to_owned));
+                data.find(|data| data.starts_with(&format!("{code}:")))
+            });
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    /// Somebody presses; what they are told.
+    fn press(&self, from: i64, chat: i64, data: &str) -> String {
+        let before = self.server.asked("/answerCallbackQuery").len();
+        let id = {
+            let mut updates = self.updates.lock().unwrap();
+            let id = 1000 + i64::try_from(updates.len()).unwrap();
+            updates.push(json!({ "update_id": id, "callback_query": {
+                "id": format!("cb{id}"), "from": { "id": from, "is_bot": false }, "data": data,
+                "message": { "message_id": 42, "chat": { "id": chat } },
+            }}));
+            id
+        };
+        until(|| self.server.asked("/answerCallbackQuery").len() > before);
+        let last = self.server.asked("/answerCallbackQuery").pop().unwrap();
+        assert_eq!(last.body["callback_query_id"], format!("cb{id}"));
+        last.body["text"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn a_button_answers_once_and_the_message_says_how_it_ended() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    assert!(yes.len() <= 64, "{yes}");
+    let card = bot.cards().pop().unwrap();
+    assert_eq!((card.body["chat_id"].as_i64(), card.body["parse_mode"].as_str()), (Some(CHAT), Some("HTML")));
+    assert!(card.body["text"].as_str().unwrap().contains(&format!("<pre>{MEDIUM}</pre>")), "{}", card.text);
+    assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
+    assert!(agent.wait_with_output().unwrap().status.success());
+    assert_eq!(house.ran(), 1);
+    until(|| !bot.server.asked("/editMessageText").is_empty());
+    let edit = bot.server.asked("/editMessageText").pop().unwrap();
+    let text = edit.body["text"].as_str().unwrap();
+    assert!(text.contains("approved") && text.contains("by ada (tg)"), "{text}");
+    assert_eq!(edit.body["reply_markup"], json!({ "inline_keyboard": [] }));
+    // Pressed again, and the other one too late: nothing is answered twice.
+    assert!(bot.press(ADA, CHAT, &yes).contains("approved"));
+    let told = bot.press(ADA, CHAT, &yes.replacen('a', "d", 1));
+    assert!(told.contains("approved") && told.contains("ada"), "{told}");
+    let record = rusqlite::Connection::open(house.path("home/.local/share/guard/guard.db")).unwrap();
+    let count = |kind: &str| -> i64 {
+        record.query_row("SELECT count(*) FROM record WHERE kind = ?1", [kind], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("answered"), count("taken")), (1, 1));
+}
+
+#[test]
+fn a_stranger_is_refused_told_and_in_the_record() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    for (from, chat) in [(8, CHAT), (ADA, CHAT + 1)] {
+        assert!(bot.press(from, chat, &yes).contains("none of the approvers"));
+    }
+    assert_eq!(bot.press(ADA, CHAT, "a:aaaaaaaaaaaaaaaaaaaaaaaaaa"), "this button is none of guard's");
+    assert_eq!(bot.press(ADA, CHAT, "nonsense"), "this button is none of guard's");
+    assert!(agent.try_wait().unwrap().is_none(), "it still waits");
+    let log = house.program(crate::house::guard()).args(["log", "--json"]).output().unwrap();
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    assert_eq!(log.matches("a stranger on tg").count(), 2, "{log}");
+    // A no with the words of a button, which the agent reads.
+    let no = bot.button("r1");
+    assert_eq!(bot.press(ADA, CHAT, &no), "denied");
+    let output = agent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(126) && said.contains("show me first"), "{said}");
+}
+
+#[test]
+fn what_is_typed_counts_as_much_as_a_button() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let agent = house.agent(MEDIUM);
+    bot.button("a");
+    let request = house.waiting()["id"].as_str().unwrap().to_owned();
+    bot.updates.lock().unwrap().push(json!({ "update_id": 1000, "message": {
+        "from": { "id": ADA }, "chat": { "id": CHAT }, "text": format!("/deny {} not on a Friday", request.to_uppercase()),
+    }}));
+    let output = agent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(126) && said.contains("not on a Friday"), "{said}");
+}
+
+#[test]
+fn what_wants_more_than_a_button_offers_no_yes() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent("git push --force origin main");
+    let no = bot.button("d");
+    let card = bot.cards().pop().unwrap();
+    assert!(!card.text.contains("\"a:"), "{}", card.text);
+    assert!(card.body["text"].as_str().unwrap().contains("answer at a terminal"), "{}", card.text);
+    // Nor does a button that somebody made up.
+    let told = bot.press(ADA, CHAT, &no.replacen('d', "a", 1));
+    assert!(told.contains("unsigned_tier"), "{told}");
+    assert!(agent.try_wait().unwrap().is_none());
+    assert_eq!(bot.press(ADA, CHAT, &no), "denied");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(house.ran(), 0);
+}
+
+#[test]
+fn faults_of_the_server_lose_nothing() {
+    let bot = Bot::new();
+    bot.server.fail(
+        "/getUpdates",
+        429,
+        "{\"ok\":false,\"error_code\":429,\"description\":\"Too Many Requests\",\"parameters\":{\"retry_after\":1}}",
+    );
+    bot.server.fail("/getUpdates", 200, "{ this is no JSON");
+    let house = bot.house();
+    bot.server.fail(
+        "/getUpdates",
+        409,
+        "{\"ok\":false,\"description\":\"Conflict: terminated by other getUpdates request\"}",
+    );
+    let agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
+    assert!(agent.wait_with_output().unwrap().status.success());
+}
+
+#[test]
+fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_holds() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    until(|| {
+        let base = house.path("home/.local/share/guard/gateway.db");
+        let base = guard_gateway::desk::base::Base::open(&base).unwrap();
+        base.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
+    });
+    house.kill();
+    house.start();
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(bot.cards().len(), 1);
+    assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
+    assert!(agent.wait_with_output().unwrap().status.success());
+}
+
+#[test]
+fn when_a_channel_takes_nothing_the_next_one_is_asked() {
+    let (deaf, bot) = (Bot::new(), Bot::new());
+    deaf.server.fail("/sendMessage", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":30}}");
+    let mut house = deaf.house();
+    let text = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let second = text.replace("\"tg\"", "\"tg2\"").replace(&deaf.server.url(), &bot.server.url());
+    house.write_config(&format!("{text}{second}"));
+    assert!(house.end("-TERM").success());
+    house.start();
+    let agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    assert_eq!(bot.press(ADA, CHAT, &yes), "approved");
+    assert!(agent.wait_with_output().unwrap().status.success());
+    assert_eq!(deaf.cards().len(), 1, "it was tried once");
+}
+
+#[test]
+fn the_text_of_a_command_writes_nothing_of_the_card() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent("npm install left-pad-of-somebody '</pre><b>harmless</b>&\u{202e}'");
+    let no = bot.button("d");
+    let card = bot.cards().pop().unwrap();
+    let text = card.body["text"].as_str().unwrap();
+    assert!(text.contains("&lt;/pre&gt;&lt;b&gt;harmless&lt;/b&gt;&amp;⟨U+202E⟩"), "{text}");
+    bot.press(ADA, CHAT, &no);
+    agent.wait().unwrap();
+}

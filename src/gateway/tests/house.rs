@@ -1,0 +1,232 @@
+//! A home with guard and its gateway in it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// The real guard, built as it is by itself: its features are not joined with the gateway's.
+pub fn guard() -> &'static Path {
+    static GUARD: OnceLock<PathBuf> = OnceLock::new();
+    GUARD.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let gateway = Path::new(env!("CARGO_BIN_EXE_guard-gateway"));
+        let mut built = Command::new(env!("CARGO"));
+        built.args(["build", "--quiet", "-p", "guard", "--bin", "guard"]).current_dir(root);
+        assert!(built.status().unwrap().success());
+        gateway.parent().unwrap().join("guard")
+    })
+}
+
+/// A home, a folder to work in, and a gateway.
+pub struct House {
+    folder: tempfile::TempDir,
+    gateway: Option<Child>,
+    pub port: u16,
+    /// Of a token with all scopes but submit.
+    pub person: String,
+    /// Of a token with submit alone.
+    pub client: String,
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: Value,
+    pub text: String,
+}
+
+impl House {
+    /// With this in `gateway.toml`.
+    pub fn new(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home/.config/guard", "work", "bin"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let mut house = Self { folder, gateway: None, port: 0, person: String::new(), client: String::new() };
+        house.write_config(config);
+        house.stand_in("npm", "echo ran >> \"$HOME/ran\"");
+        house.stand_in("git", "echo ran >> \"$HOME/ran\"");
+        house.person = house.token("ada", "read,decide");
+        house.client = house.token("ci", "submit");
+        house.start();
+        house
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write_config(&self, text: &str) {
+        std::fs::write(self.path("home/.config/guard/gateway.toml"), text).unwrap();
+    }
+
+    fn stand_in(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "cat > \"$0\" && chmod +x \"$0\""]).arg(&path).stdin(Stdio::piped());
+        let mut child = writer.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+    }
+
+    /// A program in this home, with no terminal.
+    pub fn program(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        let path = format!("{}:/usr/bin:/bin", self.path("bin").display());
+        command.env_clear().env("HOME", self.path("home")).env("PATH", path).env("TZ", "UTC");
+        command.current_dir(self.path("work")).stdin(Stdio::null());
+        command
+    }
+
+    pub fn gateway(&self, words: &[&str]) -> Command {
+        let mut command = self.program(Path::new(env!("CARGO_BIN_EXE_guard-gateway")));
+        guard();
+        command.args(words);
+        command
+    }
+
+    pub fn token(&self, name: &str, scopes: &str) -> String {
+        let output = self.gateway(&["token", "add", name, "--scope", scopes]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Starts the gateway, and waits until it listens.
+    pub fn start(&mut self) {
+        let mut command = self.gateway(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+        self.port = port.unwrap_or_else(|| panic!("no port: {line}"));
+        // What it prints later must have somewhere to go.
+        std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+        self.gateway = Some(child);
+        self.until(|| self.get("/readyz", "").status == 200);
+    }
+
+    /// Ends the gateway as nothing can be caught.
+    pub fn kill(&mut self) {
+        let mut child = self.gateway.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.gateway.as_ref().unwrap().id()
+    }
+
+    /// Ends it by a signal; how it ended.
+    pub fn end(&mut self, signal: &str) -> std::process::ExitStatus {
+        let mut child = self.gateway.take().unwrap();
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        child.wait().unwrap()
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub fn until(&self, is_so: impl FnMut() -> bool) {
+        until(is_so);
+    }
+
+    /// How often a stand-in ran.
+    pub fn ran(&self) -> usize {
+        std::fs::read_to_string(self.path("home/ran")).map_or(0, |text| text.lines().count())
+    }
+
+    /// A request with these lines in its head.
+    pub fn send(&self, method: &str, path: &str, head: &[&str], body: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(70))).unwrap();
+        let host = if head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+            String::new()
+        } else {
+            format!("Host: localhost:{}\r\n", self.port)
+        };
+        let head: String = head.iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\r\n")).collect();
+        let length = body.len();
+        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\n{host}{head}{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
+        // A server may refuse before it has read all.
+        let _ = stream.write_all(text.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+        Answer {
+            status,
+            head: head.to_owned(),
+            body: serde_json::from_str(body).unwrap_or(Value::Null),
+            text: body.to_owned(),
+        }
+    }
+
+    pub fn get(&self, path: &str, token: &str) -> Answer {
+        self.send("GET", path, &[&bearer(token)], "")
+    }
+
+    pub fn post(&self, path: &str, token: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[&bearer(token)], &body.to_string())
+    }
+
+    /// Hands a command in.
+    pub fn submit(&self, command: &str) -> Answer {
+        let cwd = self.path("work");
+        self.post("/v1/requests", &self.client, &serde_json::json!({ "command": command, "cwd": cwd }))
+    }
+
+    /// guard as an agent's shell, which waits in the queue for what is asked about.
+    pub fn agent(&self, command: &str) -> Child {
+        use std::os::unix::process::CommandExt as _;
+        let mut agent = self.program(guard());
+        agent.args(["-c", command]).env("GUARD_WAIT", "60").stdout(Stdio::piped()).stderr(Stdio::piped());
+        agent.process_group(0).spawn().unwrap()
+    }
+
+    /// The only request that waits.
+    #[track_caller]
+    pub fn waiting(&self) -> Value {
+        let mut found = Value::Null;
+        until(|| {
+            let list = self.get("/v1/requests?status=pending", &self.person);
+            found = list.body["requests"][0].clone();
+            !found.is_null()
+        });
+        found
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.gateway.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+pub fn bearer(token: &str) -> String {
+    if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}") }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it never came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,359 @@
+//! The API, from hand to mouth.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::house::{House, bearer, guard};
+
+/// Tier 2, asked about from an agent and over the API.
+const MEDIUM: &str = "npm install left-pad-of-somebody";
+
+#[test]
+fn a_safe_command_is_allowed_at_once_with_a_token_that_is_good_once() {
+    let house = House::new("");
+    let told = house.submit("ls -la");
+    assert_eq!((told.status, &told.body["decision"]), (200, &json!("allow")), "{}", told.text);
+    let (id, token) = (told.body["action_id"].as_str().unwrap(), told.body["token"].as_str().unwrap());
+    let result = format!("/v1/requests/{id}/result");
+    let wrong = house.post(&result, &house.client, &json!({ "token": "go_x", "exit": 0, "duration_ms": 5 }));
+    assert_eq!(wrong.status, 403, "{}", wrong.text);
+    let ended = json!({ "token": token, "exit": 3, "duration_ms": 5 });
+    let reported = house.post(&result, &house.client, &ended);
+    assert_eq!(reported.status, 204, "{}", reported.text);
+    assert_eq!(house.post(&result, &house.client, &ended).status, 409, "twice");
+    // The token is not told any more, and others were never told it.
+    assert!(house.get(&format!("/v1/requests/{id}"), &house.client).body["token"].is_null());
+    let log = house.program(guard()).args(["log", "--json"]).output().unwrap();
+    let log = String::from_utf8(log.stdout).unwrap();
+    assert!(log.contains("\"ls -la\"") && log.contains("\"api\""), "{log}");
+    let verified = house.program(guard()).arg("verify").status().unwrap();
+    assert!(verified.success());
+}
+
+#[test]
+fn the_threshold_of_the_api_is_stricter_than_that_of_an_agent() {
+    let house = House::new("");
+    let config = house.path("home/.config/guard/config.toml");
+    // An agent may do what the API may not: only the threshold of the API is left as it is.
+    std::fs::write(config, "[thresholds]\nagent = 3.0\n").unwrap();
+    let told = house.submit(MEDIUM);
+    assert_eq!(told.status, 202, "{}", told.text);
+    let mut agent = house.agent(MEDIUM);
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+}
+
+#[test]
+fn what_is_asked_about_waits_until_a_person_says_yes() {
+    let house = House::new("");
+    let told = house.submit(MEDIUM);
+    assert_eq!((told.status, &told.body["status"]), (202, &json!("pending")), "{}", told.text);
+    let id = told.body["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(id.len(), 26);
+    // Whoever asked does not answer, not even with the right scope.
+    let own = house.post(&format!("/v1/requests/{id}/approve"), &house.client, &json!({}));
+    assert_eq!(own.status, 403, "{}", own.text);
+    let yes = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({}));
+    assert_eq!((yes.status, &yes.body["outcome"]), (200, &json!("done")), "{}", yes.text);
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
+    assert!(seen.body["token"].as_str().unwrap().starts_with("go_"), "{}", seen.text);
+    let others = house.get(&format!("/v1/requests/{id}"), &house.person);
+    assert!(others.body["token"].is_null(), "{}", others.text);
+    // The same answer again is the same; the other one is too late.
+    let again = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({}));
+    assert_eq!(again.status, 200, "{}", again.text);
+    let no = house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    assert_eq!((no.status, &no.body["type"]), (409, &json!("urn:guard:problem:settled")), "{}", no.text);
+}
+
+#[test]
+fn an_agents_command_is_answered_from_afar() {
+    let house = House::new("");
+    let agent = house.agent(MEDIUM);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let no = house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({ "words": "use a branch" }));
+    assert_eq!(no.status, 200, "{}", no.text);
+    let output = agent.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    assert!(said.contains("use a branch"), "{said}");
+    assert_eq!(house.ran(), 0);
+    // The words of denials are offered again.
+    let replies = house.get("/v1/replies", &house.person);
+    assert_eq!(replies.body["replies"][0], "use a branch", "{}", replies.text);
+
+    let agent = house.agent(MEDIUM);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})).status, 200);
+    assert!(agent.wait_with_output().unwrap().status.success());
+    assert_eq!(house.ran(), 1);
+}
+
+#[test]
+fn what_is_of_tier_3_is_not_approved_from_afar_unless_the_configuration_says_so() {
+    let mut house = House::new("");
+    let agent = house.agent("git push --force origin main");
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let yes = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({}));
+    assert_eq!((yes.status, &yes.body["type"]), (403, &json!("urn:guard:problem:not-from-afar")), "{}", yes.text);
+    house.write_config("unsigned_tier = 3\n");
+    assert!(house.end("-TERM").success());
+    house.start();
+    let yes = house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({}));
+    assert_eq!(yes.status, 200, "{}", yes.text);
+    assert!(agent.wait_with_output().unwrap().status.success());
+    assert_eq!(house.ran(), 1);
+}
+
+#[test]
+fn a_client_sees_its_own_alone_and_cancels_it() {
+    let house = House::new("");
+    let other = house.token("other", "submit");
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/requests/{id}");
+    assert_eq!(house.get(&path, &other).status, 404);
+    assert_eq!(house.get("/v1/requests", &other).status, 403);
+    assert_eq!(house.send("DELETE", &path, &[&bearer(&other)], "").status, 404);
+    assert_eq!(house.send("DELETE", &path, &[&bearer(&house.client)], "").status, 204);
+    house.until(|| house.get(&path, &house.client).body["decision"] == "deny");
+    assert_eq!(house.send("DELETE", &path, &[&bearer(&house.client)], "").status, 409);
+}
+
+#[test]
+fn the_same_key_is_the_same_command() {
+    let house = House::new("");
+    let body = json!({ "command": MEDIUM, "cwd": house.path("work") }).to_string();
+    let send = |body: &str| house.send("POST", "/v1/requests", &[&bearer(&house.client), "Idempotency-Key: k1"], body);
+    let first = send(&body);
+    let second = send(&body);
+    assert_eq!((first.status, second.status), (202, 202), "{}", second.text);
+    assert_eq!(first.body["action_id"], second.body["action_id"]);
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    assert_eq!(list.body["requests"].as_array().unwrap().len(), 1, "{}", list.text);
+    let other = send(&body.replace("left-pad", "right-pad"));
+    assert_eq!((other.status, &other.body["type"]), (422, &json!("urn:guard:problem:key-reused")), "{}", other.text);
+}
+
+#[test]
+fn several_at_once_are_answered_in_order() {
+    let house = House::new("");
+    let cwd = house.path("work");
+    let one = |command: &str| json!({ "command": command, "cwd": cwd });
+    let told = house.post("/v1/requests/batch", &house.client, &json!([one("ls"), {"cwd": 5}, one("true")]));
+    assert_eq!(told.status, 207, "{}", told.text);
+    let codes: Vec<&Value> = told.body.as_array().unwrap().iter().map(|one| &one["status_code"]).collect();
+    assert_eq!(codes, [200, 400, 200], "{}", told.text);
+}
+
+#[test]
+fn who_has_no_token_or_another_scope_gets_nothing() {
+    let house = House::new("");
+    for path in ["/v1/requests", "/v1/events", "/v1/ws", "/v1/status", "/v1/requests/abc"] {
+        let told = house.get(path, "");
+        assert_eq!(told.status, 401, "{path}: {}", told.text);
+        assert!(told.head.to_lowercase().contains("content-type: application/problem+json"), "{}", told.head);
+    }
+    let reader = house.token("reader", "read");
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/approve"), &reader, &json!({})).status, 403);
+    assert_eq!(house.post("/v1/requests", &reader, &json!({ "command": "ls", "cwd": "/" })).status, 403);
+    assert_eq!(house.get("/v1/requests", &reader).status, 200);
+    // A token that is revoked is none, at once.
+    assert!(house.gateway(&["token", "remove", "reader"]).status().unwrap().success());
+    assert_eq!(house.get("/v1/requests", &reader).status, 401);
+    // Nothing of a token is kept that it could be made of.
+    let kept = std::fs::read(house.path("home/.local/share/guard/gateway.db")).unwrap();
+    let secret = house.person.as_bytes();
+    assert!(!kept.windows(secret.len()).any(|found| found == secret));
+}
+
+#[test]
+fn who_guesses_tokens_is_slowed_down() {
+    let house = House::new("");
+    let codes: Vec<u16> = (0..8).map(|at| house.get("/v1/requests", &format!("gt_{at}")).status).collect();
+    assert_eq!(codes, [401, 401, 401, 401, 401, 429, 429, 429]);
+    let told = house.get("/v1/requests", "gt_x");
+    assert!(told.head.to_lowercase().contains("retry-after: "), "{}", told.head);
+}
+
+#[test]
+fn too_many_and_too_large_are_refused() {
+    let house = House::new("");
+    let codes: Vec<u16> = (0..12).map(|_| house.submit("true").status).collect();
+    assert_eq!(codes.iter().filter(|code| **code == 200).count(), 10, "{codes:?}");
+    assert_eq!(codes.last(), Some(&429), "{codes:?}");
+    let large = house.post("/v1/requests", &house.person, &json!({ "command": "x".repeat(1 << 20), "cwd": "/" }));
+    assert_eq!(large.status, 413, "{}", large.text);
+}
+
+#[test]
+fn another_site_cannot_use_it() {
+    let house = House::new("");
+    let port = house.port;
+    let with = |lines: &[&str]| {
+        let token = bearer(&house.person);
+        let all = [&[token.as_str()], lines].concat();
+        house.send("GET", "/v1/requests", &all, "").status
+    };
+    // A name that somebody else owns, which leads to this machine.
+    assert_eq!(with(&[&format!("Host: evil.example:{port}")]), 403);
+    assert_eq!(with(&["Host: localhost:1"]), 403);
+    assert_eq!(with(&[&format!("Host: 127.0.0.1:{port}")]), 200);
+    assert_eq!(with(&[&format!("Host: [::1]:{port}")]), 200);
+    assert_eq!(with(&["Origin: https://evil.example"]), 403);
+    assert_eq!(with(&["Origin: null"]), 403);
+    assert_eq!(with(&[&format!("Origin: http://localhost:{}", port - 1)]), 403);
+    assert_eq!(with(&[&format!("Origin: http://localhost:{port}")]), 200);
+    assert_eq!(with(&["Sec-Fetch-Site: cross-site"]), 403);
+    assert_eq!(with(&["Sec-Fetch-Site: same-site"]), 403);
+    assert_eq!(with(&["Sec-Fetch-Site: same-origin"]), 200);
+    // A WebSocket of another site's page.
+    let upgrade = [
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "Origin: https://evil.example",
+    ];
+    let token = bearer(&house.person);
+    let all = [&[token.as_str()][..], &upgrade[..]].concat();
+    assert_eq!(house.send("GET", "/v1/ws", &all, "").status, 403);
+    // A page that shows it in a frame sees nothing of it.
+    let page = house.get("/", "");
+    let head = page.head.to_lowercase();
+    assert_eq!(page.status, 200);
+    assert!(head.contains("frame-ancestors 'none'") && head.contains("x-frame-options: deny"), "{head}");
+    assert!(head.contains("default-src 'none'") && !head.contains("unsafe-inline"), "{head}");
+    assert!(!head.contains("access-control-allow"), "{head}");
+}
+
+#[test]
+fn a_form_of_another_site_does_nothing_with_a_cookie() {
+    let house = House::new("");
+    let login = json!({ "secret": house.person }).to_string();
+    assert_eq!(house.send("POST", "/v1/login", &[], &login).status, 403, "a form sends no header of its own");
+    let told = house.send("POST", "/v1/login", &["X-Guard: 1"], &login);
+    assert_eq!(told.status, 200, "{}", told.text);
+    let set = told.head.lines().find(|line| line.to_lowercase().starts_with("set-cookie:")).unwrap().to_owned();
+    for wanted in ["__Host-guard=", "Secure", "HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(set.contains(wanted), "{set}");
+    }
+    let cookie = format!("Cookie: {}", set.split_once(": ").unwrap().1.split(';').next().unwrap());
+    assert_eq!(house.send("GET", "/v1/requests", &[&cookie], "").status, 200);
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    let approve = format!("/v1/requests/{id}/approve");
+    assert_eq!(house.send("POST", &approve, &[&cookie], "{}").status, 403);
+    let foreign = [cookie.as_str(), "X-Guard: 1", "Origin: https://evil.example"];
+    assert_eq!(house.send("POST", &approve, &foreign, "{}").status, 403);
+    assert_eq!(house.send("POST", &approve, &[&cookie, "X-Guard: 1"], "{}").status, 200);
+    assert_eq!(house.send("POST", "/v1/logout", &[&cookie, "X-Guard: 1"], "").status, 204);
+    assert_eq!(house.send("GET", "/v1/requests", &[&cookie], "").status, 401);
+    // With the token goes what was logged in with it.
+    let told = house.send("POST", "/v1/login", &["X-Guard: 1"], &login);
+    let set = told.head.lines().find(|line| line.to_lowercase().starts_with("set-cookie:")).unwrap().to_owned();
+    let cookie = format!("Cookie: {}", set.split_once(": ").unwrap().1.split(';').next().unwrap());
+    assert!(house.gateway(&["token", "remove", "ada"]).status().unwrap().success());
+    assert_eq!(house.send("GET", "/v1/requests", &[&cookie], "").status, 401);
+}
+
+#[test]
+fn nothing_is_lost_and_nothing_is_approved_when_the_gateway_is_killed() {
+    let mut house = House::new("");
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    let before = house.waiting()["id"].as_str().unwrap().to_owned();
+    house.kill();
+    // The guard that waited hears of it, and gives up.
+    let queue = house.path("home/.local/share/guard");
+    let queue = guard_store::store::queue::Queue::open(&guard_store::store::Paths::new(queue)).unwrap();
+    house.until(|| queue.find(&before).unwrap().unwrap().state == guard_store::store::queue::State::Late);
+    house.start();
+    // It waits again, under the name that the client knows, and under the name that the person knows.
+    house.until(|| house.get(&format!("/v1/requests/{id}"), &house.client).body["status"] == "pending");
+    assert_eq!(house.waiting()["id"], json!(before));
+    assert_eq!(house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})).status, 200);
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    assert_eq!(seen.body["decision"], "allow", "{}", seen.text);
+}
+
+#[test]
+fn a_broken_configuration_is_refused_and_the_old_one_goes_on() {
+    let mut house = House::new("hosts = [\"guard.test\"]\n");
+    let as_host = |house: &House| house.send("GET", "/healthz", &["Host: guard.test"], "").status;
+    assert_eq!(as_host(&house), 200);
+    let hup = |house: &House| Command::new("kill").args(["-HUP", &house.pid().to_string()]).status().unwrap();
+    house.write_config("hosts = [\"other.test\"\n");
+    hup(&house);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(as_host(&house), 200);
+    house.write_config("hosts = [\"other.test\"]\n");
+    hup(&house);
+    house.until(|| as_host(&house) == 403);
+    assert!(house.end("-TERM").success());
+    assert!(!house.path("home/.local/share/guard/gateway.sock").exists());
+}
+
+#[test]
+fn the_socket_takes_commands_and_no_answers() {
+    let house = House::new("");
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    let socket = house.path("home/.local/share/guard/gateway.sock");
+    let curl = |method: &str, path: &str, body: &str| {
+        use std::io::{Read as _, Write as _};
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+    };
+    assert_eq!(curl("GET", "/v1/requests", ""), 200);
+    let body = json!({ "command": "true", "cwd": house.path("work") }).to_string();
+    assert_eq!(curl("POST", "/v1/requests", &body), 200);
+    assert_eq!(curl("POST", &format!("/v1/requests/{id}/approve"), "{}"), 403);
+    let status = house.gateway(&["serve", "--status"]).output().unwrap();
+    let said = String::from_utf8(status.stdout).unwrap();
+    assert!(status.status.success() && said.contains("1 waiting"), "{said}");
+}
+
+#[test]
+fn events_tell_what_happens_and_begin_where_one_left_off() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let house = House::new("");
+    let id = house.submit(MEDIUM).body["action_id"].as_str().unwrap().to_owned();
+    house.waiting();
+    let listen = |last: &str| {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        let text = format!(
+            "GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{}\r\n{last}\r\n",
+            house.port,
+            bearer(&house.person)
+        );
+        stream.write_all(text.as_bytes()).unwrap();
+        BufReader::new(stream).lines().map_while(Result::ok)
+    };
+    let mut events = listen("Last-Event-ID: 0\r\n");
+    let data = events.find(|line| line.starts_with("data: ")).unwrap();
+    let event: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+    assert_eq!(event["type"], "tier3_approval_required", "{event}");
+    for field in ["action_id", "tool_name", "reasoning", "timeout_secs"] {
+        assert!(!event[field].is_null(), "{event}");
+    }
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    assert!(events.any(|line| line == "event: request.answered"));
+    let mut missed = listen("Last-Event-ID: 99999\r\n");
+    assert!(missed.any(|line| line == "event: reset"));
+}
+
+#[test]
+fn the_document_of_the_api_is_served() {
+    let house = House::new("");
+    let told = house.get("/openapi.json", "");
+    assert_eq!(told.body["info"]["title"], "guard-gateway", "{}", told.text);
+    assert!(told.body["paths"]["/v1/requests/{id}/approve"]["post"]["responses"]["403"].is_object());
+}

@@ -1,0 +1,115 @@
+//! `guard token`: tokens of the API, kept as hashes.
+//!
+//! What may not enter: HTTP.
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+
+use crate::desk::base::Base;
+use crate::desk::own::Account;
+use crate::desk::{Scope, Token};
+use crate::name::{hash, secret};
+
+/// The arguments of `guard token`.
+#[derive(Debug, Args)]
+pub struct TokenArgs {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a token; it is shown once
+    Add {
+        /// Letters, digits and dashes: the record calls it so
+        name: String,
+        /// What it is for: submit, read, decide; several with commas
+        #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
+        scope: Vec<Scope>,
+        /// Commands are handed in for this folder and what lies below; again for more, without for every folder
+        #[arg(long, value_name = "FOLDER")]
+        folder: Vec<String>,
+        /// The highest tier that it approves
+        #[arg(long, value_name = "TIER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+        max_tier: u8,
+    },
+    /// List the tokens
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a token, at once
+    Remove { name: String },
+}
+
+fn scope(word: &str) -> Result<Scope, String> {
+    Scope::named(word).ok_or_else(|| "there are submit, read and decide".to_owned())
+}
+
+/// The gateway's own file, for verbs that need nothing else.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn base() -> Result<Base, String> {
+    let paths = Account::of_this_process().paths()?;
+    std::fs::create_dir_all(paths.folder()).map_err(|error| format!("{}: {error}", paths.folder().display()))?;
+    Base::open(&paths.folder().join("gateway.db"))
+}
+
+/// Makes, lists or revokes.
+///
+/// # Errors
+/// Why it is not done.
+pub fn run(args: &TokenArgs) -> Result<u8, String> {
+    let base = base()?;
+    match &args.verb {
+        Verb::Add { name, scope, folder, max_tier } => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+                return Err(format!("{name:?} is no name for a token: letters, digits and dashes, at most 64"));
+            }
+            if name.starts_with("uid-") || name == "page" {
+                return Err(format!("{name} stands for something else: choose another name"));
+            }
+            if let Some(folder) = folder.iter().find(|folder| !folder.starts_with('/')) {
+                return Err(format!("{folder}: a folder is named from the root"));
+            }
+            let given = secret::<32>("gt_")?;
+            base.add_token(&Token {
+                name: name.clone(),
+                scopes: scope.clone(),
+                folders: folder.clone(),
+                max_tier: *max_tier,
+                created: Timestamp::now(),
+                used: None,
+                hash: hash(&given),
+            })?;
+            println!("{given}");
+            eprintln!("guard: this is the only time that it is shown; guard token remove {name} revokes it");
+        }
+        Verb::List { json: true } => {
+            println!("{}", serde_json::to_string(&base.tokens()?).map_err(|error| error.to_string())?);
+        }
+        Verb::List { json: false } => {
+            let tokens = base.tokens()?;
+            if tokens.is_empty() {
+                println!("There are no tokens: guard token add NAME --scope submit");
+            }
+            for token in tokens {
+                let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
+                let used = token.used.map_or("never used".to_owned(), |at| format!("used {}", at.strftime("%F %R")));
+                let folders =
+                    if token.folders.is_empty() { String::new() } else { format!("  {}", token.folders.join(" ")) };
+                println!("{:<16} {:<20} {used}{folders}", token.name, scopes.join(","));
+            }
+        }
+        Verb::Remove { name } => {
+            if !base.remove_token(name)? {
+                return Err(format!("there is no token {name}: guard token list"));
+            }
+            println!("{name} is revoked.");
+        }
+    }
+    Ok(0)
+}
