@@ -25,6 +25,9 @@ _guard() {
             guard,approver)
                 cmd="guard__subcmd__approver"
                 ;;
+            guard,channel)
+                cmd="guard__subcmd__channel"
+                ;;
             guard,check)
                 cmd="guard__subcmd__check"
                 ;;
@@ -102,6 +105,12 @@ _guard() {
                 ;;
             guard,status)
                 cmd="guard__subcmd__status"
+                ;;
+            guard,submit)
+                cmd="guard__subcmd__submit"
+                ;;
+            guard,token)
+                cmd="guard__subcmd__token"
                 ;;
             guard,trust)
                 cmd="guard__subcmd__trust"
@@ -211,6 +220,9 @@ _guard() {
             guard__subcmd__help,approver)
                 cmd="guard__subcmd__help__subcmd__approver"
                 ;;
+            guard__subcmd__help,channel)
+                cmd="guard__subcmd__help__subcmd__channel"
+                ;;
             guard__subcmd__help,check)
                 cmd="guard__subcmd__help__subcmd__check"
                 ;;
@@ -288,6 +300,12 @@ _guard() {
                 ;;
             guard__subcmd__help,status)
                 cmd="guard__subcmd__help__subcmd__status"
+                ;;
+            guard__subcmd__help,submit)
+                cmd="guard__subcmd__help__subcmd__submit"
+                ;;
+            guard__subcmd__help,token)
+                cmd="guard__subcmd__help__subcmd__token"
                 ;;
             guard__subcmd__help,trust)
                 cmd="guard__subcmd__help__subcmd__trust"
@@ -743,6 +761,20 @@ _guard() {
         guard__subcmd__approver__subcmd__remove)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__channel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1255,6 +1287,20 @@ _guard() {
         guard__subcmd__help__subcmd__approver__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__channel)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1841,6 +1887,34 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__status)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__submit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__token)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2457,7 +2531,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__serve)
-            opts="-h --system --folder --socket --unit --help"
+            opts="-h --system --folder --socket --unit --status --listen --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2468,6 +2542,10 @@ _guard() {
                     return 0
                     ;;
                 --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --listen)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2634,6 +2712,34 @@ _guard() {
             ;;
         guard__subcmd__status)
             opts="-h --json --prompt --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__submit)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__token)
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -56,7 +56,10 @@ complete -c guard -n "__fish_guard_needs_command" -a "hook" -d 'Answer an agent 
 complete -c guard -n "__fish_guard_needs_command" -a "mcp" -d 'Stand between an MCP client and its server, and judge each call of a tool'
 complete -c guard -n "__fish_guard_needs_command" -a "replay" -d 'Judge what was run before: how often guard would have asked, and why'
 complete -c guard -n "__fish_guard_needs_command" -a "doctor" -d 'Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works'
-complete -c guard -n "__fish_guard_needs_command" -a "serve" -d 'Keep the record and the queue of a machine under an account of their own'
+complete -c guard -n "__fish_guard_needs_command" -a "serve" -d 'Carry what waits to a person anywhere, or keep the record and the queue of a machine (--system)'
+complete -c guard -n "__fish_guard_needs_command" -a "token" -d 'Make, list and revoke the tokens of the gateway\'s API'
+complete -c guard -n "__fish_guard_needs_command" -a "channel" -d 'Set up, try, list and remove the messengers that the gateway asks people through'
+complete -c guard -n "__fish_guard_needs_command" -a "submit" -d 'Judge a command for the gateway, and wait for the answer'
 complete -c guard -n "__fish_guard_needs_command" -a "demo" -d 'Show the main job on real commands, in a scratch project that is made for it'
 complete -c guard -n "__fish_guard_needs_command" -a "completions" -d 'Print the completions of a shell'
 complete -c guard -n "__fish_guard_needs_command" -a "man" -d 'Print a manual page, or the list of them'
@@ -272,9 +275,12 @@ complete -c guard -n "__fish_guard_using_subcommand doctor" -l json -d 'Print on
 complete -c guard -n "__fish_guard_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand serve" -l folder -d 'Where they lie' -r -F
 complete -c guard -n "__fish_guard_using_subcommand serve" -l socket -d 'Where to listen; without, where the configuration says' -r -F
+complete -c guard -n "__fish_guard_using_subcommand serve" -l listen -d 'Where the gateway listens, in the place of what its configuration says' -r
 complete -c guard -n "__fish_guard_using_subcommand serve" -l system -d 'Keep the record and the queue of this machine, for the accounts and approvers of [service] in /etc/guard/config.toml'
 complete -c guard -n "__fish_guard_using_subcommand serve" -l unit -d 'Print the systemd unit that runs it'
+complete -c guard -n "__fish_guard_using_subcommand serve" -l status -d 'Say whether a gateway runs, where it listens and which channels answer'
 complete -c guard -n "__fish_guard_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c guard -n "__fish_guard_using_subcommand submit" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c guard -n "__fish_guard_using_subcommand man" -s h -l help -d 'Print help'
