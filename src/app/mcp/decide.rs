@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::app::ask::Asked;
-use crate::app::queue::{self, Wait};
+use crate::app::queue::{self, Tells, Wait};
 use crate::app::road::{Judged, Road};
 use crate::app::settle;
 use crate::judge::approved::Approved;
@@ -98,7 +98,7 @@ fn ask(
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&road.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
-    let wait = Wait { time, elsewhere: false, tells: false, why };
+    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why };
     let by = match queue::ask(road, invocation, judgment, prompt, &wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
