@@ -144,3 +144,6 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
 fn is_of_system(path: &str) -> bool {
     SYSTEM.iter().any(|place| path.starts_with(place))
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use super::expand::Field;
 use super::frame::Frame;
 use super::leads::fetched::UNNAMED;
 use super::leads::unpacked::is_unread;
+use super::naming::is_secret_name;
 use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::shells::dialect;
@@ -28,7 +29,15 @@ impl Walker<'_> {
             .then(|| std::mem::replace(&mut state.positional, rest.iter().map(|field| field.value.clone()).collect()));
         let file = Operand { value: file.value.clone(), span: file.span };
         let frame = within(frame, "source");
+        let secret = self.is_secret(state, &file.value);
         self.script_file(state, &frame, &file, span, None);
+        // What a file of secrets sets under such a name is one.
+        let named: Vec<String> =
+            state.variables.keys().filter(|name| secret && is_secret_name(name)).cloned().collect();
+        for name in named {
+            let hidden = Unknown { why: UnknownReason::Variable(name.clone()), taint: Taint::NAMED };
+            state.set_scalar(&name, Value::of(vec![Piece::Unknown(hidden)]));
+        }
         if let Some(outer) = outer {
             state.positional = outer;
         }

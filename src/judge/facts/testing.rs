@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::act::{Act, Facts, Input, Verb};
-use super::question::{Answer, Answers, FileFacts, Inquiry, PathFacts, PathKind, Question};
+use super::question::{Answer, Answers, FileFacts, Inquiry, PathFacts, PathKind, ProgramFacts, Question};
 use super::work_out;
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use crate::judge::rules::catalog::{Catalog, Layer, PatternFile};
@@ -205,6 +205,20 @@ pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Fac
                     bytes: 0,
                     since_session: false,
                 }),
+                Question::Resolve { name, dirs } => {
+                    let paths = dirs.iter().map(|dir| format!("{dir}/{name}"));
+                    let found = paths.into_iter().find(|path| files.iter().any(|(name, _)| name == path));
+                    Answer::Resolve(found.map(|path| ProgramFacts {
+                        canonical: path.clone(),
+                        path,
+                        device: 0,
+                        inode: 0,
+                        bytes: 0,
+                        changed: 0,
+                        digest: None,
+                        since_session: false,
+                    }))
+                }
                 _ => Answer::Unavailable,
             };
             answers.insert(question, answer);

@@ -151,14 +151,14 @@ fn parts(line: &str) -> Vec<String> {
         Some((key, _)) if SAID.contains(&key.trim().trim_matches(['"', '\''])) => {}
         Some((_, value)) => {
             let value = value.trim().trim_end_matches(',');
-            let value = value.strip_prefix('{').map_or(value, |inner| {
-                let inner = inner.trim_end_matches('}');
-                inner.split_once('=').map_or(inner, |(_, value)| value).trim()
-            });
             // Lists and objects of one line.
             if value.starts_with(['{', '[']) || value.contains("[\"") {
                 all.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
             }
+            let value = value.strip_prefix('{').map_or(value, |inner| {
+                let inner = inner.trim_end_matches('}');
+                inner.split_once('=').map_or(inner, |(_, value)| value).trim()
+            });
             let inside = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
             all.push(inside.unwrap_or(value).to_owned());
         }

@@ -165,13 +165,29 @@ impl Walker<'_> {
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
         let remote = named.clone().unwrap_or_else(|| "origin".to_owned());
-        let set = |key: &str| self.set_before(&|name| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}")));
+        let given = |wanted: &dyn Fn(&str) -> bool| {
+            let texts = reading.flags.iter().filter(|flag| flag.name == "-c").filter_map(|flag| flag.value.as_ref());
+            texts.filter_map(Value::known_text).find_map(|text| {
+                let (name, value) = text.split_once('=')?;
+                wanted(name).then(|| (name.to_owned(), value.to_owned()))
+            })
+        };
+        let set = |key: &str| {
+            let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
+            given(&is_key).map(|(_, value)| value).or_else(|| self.set_before(&is_key))
+        };
+        // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
+        let stands = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
+        };
+        let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
         let added = self.facts.acts.iter().rev().find_map(|act| {
             let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
             let [name, url] = act.operands.as_slice() else { return None };
             (is_it && name.value.is(&remote)).then(|| url.value.clone())
         });
-        let url = set("pushurl").or_else(|| set("url")).map(Value::text).or(added);
+        let url = set("pushurl").or_else(|| set("url")).or(base).map(Value::text).or(added);
         let refs = set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
         if url.is_none() && refs.is_none() {
             return;
