@@ -38,6 +38,8 @@ mod init;
 mod install;
 #[path = "promises/killing.rs"]
 mod killing;
+#[path = "promises/ledger.rs"]
+mod ledger;
 #[path = "promises/looking.rs"]
 mod looking;
 #[path = "promises/many.rs"]

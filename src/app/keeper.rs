@@ -13,6 +13,7 @@ pub use self::requests::Requests;
 use super::serve::client::Client;
 use super::serve::message::{Ask, Row, SettledBy, Stands, Text};
 use crate::judge::approved::{Grant, Receipt};
+use crate::judge::ledger::Ledger;
 use crate::judge::policy::Standing;
 use crate::judge::risk::Tier;
 use crate::store::{End, Handed, IntentRow, NewGrant, Outcome, Retention, Settled, Store, StoreError};
@@ -116,6 +117,17 @@ impl Keeper {
             Self::Service(client) => {
                 client.ask(Ask::Standing { root: root.to_owned(), parent: parent.map(str::to_owned) })
             }
+        }
+    }
+
+    /// As [`Store::ledger`].
+    ///
+    /// # Errors
+    /// The record cannot be read, or was altered; then nothing is the session's own.
+    pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
+        match self {
+            Self::Own(store) => store.ledger(session, user),
+            Self::Service(client) => client.ask(Ask::Ledger { session: session.to_owned() }),
         }
     }
 
@@ -247,6 +259,7 @@ fn written(
         parent: row.parent.map(str::to_owned),
         waits: row.process.is_some(),
         shape: row.shape.map(str::to_owned),
+        deeds: row.deeds.clone(),
     })))?;
     Ok(number.map(Receipt::Recorded))
 }

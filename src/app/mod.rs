@@ -7,6 +7,7 @@ pub mod ask;
 pub mod check;
 pub mod completions;
 pub mod config;
+mod deeds;
 pub mod demo;
 pub mod desk;
 pub mod doctor;

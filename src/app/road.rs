@@ -19,8 +19,9 @@ use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
 use crate::config::{self, Loaded, Roots};
 use crate::judge::approved::{Grant, Rejudged};
 use crate::judge::facts::lookup::Named;
-use crate::judge::facts::question::{Answers, Question};
+use crate::judge::facts::question::{Answer, Answers, Question};
 use crate::judge::invocation::{Invocation, Line, Request};
+use crate::judge::ledger::Ledger;
 use crate::judge::policy::{Decision, Policy, Standing, decide};
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
@@ -200,10 +201,11 @@ impl Road {
     /// broken, be it one that does not speak of the command.
     #[must_use]
     pub fn work_out(&self, invocation: &Invocation) -> Judgment {
-        let judgment = judge_here(invocation, &self.catalog, self.policy());
+        let ledger = || self.ledger(invocation);
+        let judgment = judge_with(invocation, &self.catalog, self.policy(), &ledger);
         let is_flagged = judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD;
         if self.patterns.get().is_none() && is_flagged && !self.broken().is_empty() {
-            return judge_here(invocation, &self.catalog, self.policy());
+            return judge_with(invocation, &self.catalog, self.policy(), &ledger);
         }
         judgment
     }
@@ -273,10 +275,20 @@ fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
     (catalog, unreadable)
 }
 
-/// Judges with the world's answers: round by round, until nothing is asked or the rounds are used up. What is
-/// still open then keeps its stricter reading.
+/// Judges with the world's answers and no record: of a session that has done nothing yet.
 #[must_use]
 pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -> Judgment {
+    judge_with(invocation, catalog, policy, &|| Some(Ledger::default()))
+}
+
+/// Judges with the world's answers and those of the record: round by round, until nothing is asked or the rounds are used
+/// up. What is still open then keeps its stricter reading.
+fn judge_with(
+    invocation: &Invocation,
+    catalog: &Catalog,
+    policy: &Policy,
+    ledger: &dyn Fn() -> Option<Ledger>,
+) -> Judgment {
     let mut answers = Answers::none();
     let mut judgment = judge(invocation, catalog, policy, &answers);
     let mut world = None;
@@ -286,7 +298,10 @@ pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -
         }
         let world = world.get_or_insert_with(|| World::new(invocation));
         for question in judgment.questions.drain(..) {
-            let answer = world.answer(&question);
+            let answer = match question {
+                Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
+                _ => world.answer(&question),
+            };
             answers.insert(question, answer);
         }
         judgment = judge(invocation, catalog, policy, &answers);

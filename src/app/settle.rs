@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::approver::sign;
 use super::ask::{self, Asked};
+use super::deeds;
 use super::exit;
 use super::export::deliver;
 use super::hook;
@@ -19,6 +20,7 @@ use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Request};
+use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
 use crate::store::{Handed, IntentRow, Retention, Settled, StoreError};
@@ -107,13 +109,11 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
     let folder = hook::physical(&invocation.cwd);
     let handed = Handed { text: &line.text, cwd: &folder, root: &invocation.session.root };
     let approved = Approved::in_advance(invocation.clone(), judgment, Advance::Host);
-    let row = IntentRow::plain(
-        Timestamp::now(),
-        invocation,
-        approved.digest(),
-        &judgment.risk,
-        Settled::Allowed(&Basis::Host),
-    );
+    let (settled, deeds) = (Settled::Allowed(&Basis::Host), deeds::of(road, invocation, judgment));
+    let row = IntentRow {
+        deeds: &deeds,
+        ..IntentRow::plain(Timestamp::now(), invocation, approved.digest(), &judgment.risk, settled)
+    };
     let receipt = road.store().ok()?.intent_of_handed(&row, &handed).ok()??;
     Some(Ready { approved, receipt, asked: false })
 }
@@ -222,7 +222,12 @@ fn record(
     process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
     let parent = road.parent();
+    let deeds = match settled {
+        Settled::Refused(_) => Deeds::default(),
+        Settled::Allowed(_) | Settled::Asked => deeds::of(road, invocation, judgment),
+    };
     let row = IntentRow {
+        deeds: &deeds,
         answer_ms: answer.map(milliseconds),
         words,
         parent: parent.as_deref(),

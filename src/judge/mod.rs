@@ -28,6 +28,7 @@ pub mod document;
 pub mod envelope;
 pub mod facts;
 pub mod invocation;
+pub mod ledger;
 pub mod order;
 pub mod policy;
 pub mod reserved;
@@ -150,6 +151,8 @@ fn describe(question: &Question) -> String {
         Question::Repository(path) => format!("the repository of {path}"),
         Question::File(path) => format!("the content of {path}"),
         Question::Program(name) | Question::Resolve { name, .. } => format!("the program that {name} leads to"),
+        Question::Look(path) => format!("when {path} was changed"),
+        Question::Ledger => "what this session made".to_owned(),
     }
 }
 
@@ -171,6 +174,8 @@ fn binding(answer: &Answer) -> String {
             let facts::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
+        // What they lead to is a finding that counts or does not, and that is compared.
+        Answer::Look(_) | Answer::Ledger(_) => String::new(),
         Answer::Unavailable => "unavailable".to_owned(),
     }
 }

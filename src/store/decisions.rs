@@ -18,9 +18,11 @@ use super::chain::{self, Draft};
 use super::error::StoreError;
 use super::grants;
 use super::key::Key;
+use super::ledger;
 use super::redact::redact;
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Above, Basis, Refusal};
 use crate::judge::risk::{Risk, Tier};
 
@@ -45,7 +47,12 @@ pub struct IntentRow<'a> {
     pub process: Option<&'a str>,
     /// What a grant for commands like it would cover. Kept where a person answered, to learn what they always allow.
     pub shape: Option<&'a str>,
+    /// What it does to files.
+    pub deeds: &'a Deeds,
 }
+
+/// A command that does nothing to files.
+static NO_DEEDS: Deeds = Deeds { done: Vec::new(), ran: false, brought: Vec::new() };
 
 impl<'a> IntentRow<'a> {
     /// A decision, and nothing that may go with one.
@@ -68,6 +75,7 @@ impl<'a> IntentRow<'a> {
             parent: None,
             process: None,
             shape: None,
+            deeds: &NO_DEEDS,
         }
     }
 }
@@ -140,6 +148,7 @@ impl Store {
         let key = Key::read_or_make(&self.paths.key())?;
         let digest = key.seal("digest", &row.digest.0);
         let mut draft = draft(kind, row, &digest);
+        draft.deeds(row, &key);
         draft.text("scope", row.process.map(waiting));
         self.append_decision(row, &draft)
     }
@@ -153,6 +162,16 @@ impl Store {
         let durable = row.risk.tier >= Tier::High;
         let row = if durable { self.write_durably(append) } else { self.write_alone(append) }?;
         Ok(Receipt::Recorded(row))
+    }
+}
+
+impl Draft<'_> {
+    /// Adds what the command does to files.
+    pub(super) fn deeds(&mut self, row: &IntentRow<'_>, key: &Key) {
+        if let Some((made, brings)) = ledger::part(row, key) {
+            self.text("made", Some(made));
+            self.integer("kept", brings.then_some(1));
+        }
     }
 }
 

@@ -58,6 +58,11 @@ const STEPS: &[&str] = &[
     "ALTER TABLE record ADD COLUMN given INTEGER",
     // Of approvers under a yes, as JSON.
     "ALTER TABLE record ADD COLUMN signatures TEXT",
+    // What a command does to files, and whether it brings something to where things are thrown away.
+    "ALTER TABLE record ADD COLUMN made TEXT;
+     ALTER TABLE record ADD COLUMN kept INTEGER;
+     CREATE INDEX making ON record(session) WHERE made IS NOT NULL;
+     CREATE INDEX keeping ON record(kept) WHERE kept IS NOT NULL;",
 ];
 
 /// How many steps this version knows.

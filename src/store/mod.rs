@@ -43,6 +43,7 @@ mod find;
 mod grants;
 mod key;
 mod learn;
+mod ledger;
 mod migrations;
 mod open;
 mod paths;

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod git;
 pub mod identity;
 pub mod ignore;
+mod looks;
 pub mod names;
 pub mod paths;
 pub mod peer;
@@ -24,13 +25,11 @@ mod system;
 #[path = "macos.rs"]
 mod system;
 
-use std::cell::OnceCell;
 use std::path::Path;
-use std::time::SystemTime;
 
-use self::identity::Caller;
 use crate::judge::facts::question::{Answer, Question};
-use crate::judge::invocation::{Invocation, Session};
+use crate::judge::invocation::Invocation;
+use crate::judge::ledger::Ledger;
 
 /// It was asked and could not be answered: no permission, a limit, something that is no ordinary file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +51,6 @@ impl From<std::io::Error> for Unanswered {
 pub struct World {
     search: programs::Search,
     git: git::Git,
-    session: Session,
-    /// When the agent began whose session this is, once that was looked up.
-    began: OnceCell<Option<SystemTime>>,
 }
 
 impl World {
@@ -65,8 +61,6 @@ impl World {
         Self {
             search: programs::Search::new(&invocation.env, &invocation.cwd),
             git: git::Git::new(&invocation.env, &invocation.cwd),
-            session: invocation.session.clone(),
-            began: OnceCell::new(),
         }
     }
 
@@ -74,9 +68,10 @@ impl World {
     #[must_use]
     pub fn answer(&self, question: &Question) -> Answer {
         let answered = match question {
-            Question::Path(path) => {
-                absolute(path).and_then(|path| paths::facts(path, || self.began())).map(Answer::Path)
-            }
+            Question::Path(path) => absolute(path).and_then(paths::facts).map(Answer::Path),
+            Question::Look(path) => absolute(path).and_then(looks::look).map(Answer::Look),
+            // The record tells, where there is one.
+            Question::Ledger => Ok(Answer::Ledger(Ledger::default())),
             Question::Git(path) => absolute(path).and_then(|path| self.git.facts(path)).map(Answer::Git),
             Question::Repository(dir) => absolute(dir).and_then(|dir| self.git.repository(dir)).map(Answer::Repository),
             Question::File(path) => absolute(path).map(scripts::read).map(Answer::File),
@@ -84,12 +79,6 @@ impl World {
             Question::Resolve { name, dirs } => programs::resolve(name, dirs, || self.began()).map(Answer::Resolve),
         };
         answered.unwrap_or(Answer::Unavailable)
-    }
-
-    /// Of no other session: a terminal is older than most of what its owner does there.
-    fn began(&self) -> Option<SystemTime> {
-        let of_agent = || self.session.agent.is_some().then(|| Caller::began(&self.session.root)).flatten();
-        *self.began.get_or_init(of_agent)
     }
 }
 

@@ -7,7 +7,6 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
-use std::time::SystemTime;
 
 use super::{Known, Unanswered};
 use crate::judge::facts::question::{PathFacts, PathKind};
@@ -30,7 +29,7 @@ pub(super) struct Resolved {
     pub metadata: Option<Metadata>,
 }
 
-/// What is at `path`, for a session that began then.
+/// What is at `path`.
 ///
 /// A symbolic link is described by what it leads to; one that leads nowhere is [`PathKind::Other`], since the link
 /// itself is there.
@@ -38,7 +37,7 @@ pub(super) struct Resolved {
 /// # Errors
 ///
 /// A directory on the way may not be searched, the links go in circles, or the result is no UTF-8.
-pub fn facts(path: &Path, began: impl FnOnce() -> Option<SystemTime>) -> Known<PathFacts> {
+pub fn facts(path: &Path) -> Known<PathFacts> {
     let symlink = match path.symlink_metadata() {
         Ok(metadata) => metadata.file_type().is_symlink(),
         Err(error) if is_absent(&error) => false,
@@ -51,11 +50,8 @@ pub fn facts(path: &Path, began: impl FnOnce() -> Option<SystemTime>) -> Known<P
         Some(metadata) => kind(metadata),
     };
     let bytes = resolved.metadata.as_ref().filter(|metadata| metadata.is_file()).map_or(0, Metadata::len);
-    // File systems that keep no time of birth tell nothing.
-    let born = resolved.metadata.as_ref().filter(|metadata| metadata.is_file()).and_then(|data| data.created().ok());
-    let since_session = born.is_some_and(|born| began().is_some_and(|began| born > began));
     let canonical = resolved.canonical.into_os_string().into_string().map_err(|_| Unanswered)?;
-    Ok(PathFacts { kind, canonical, symlink, bytes, since_session })
+    Ok(PathFacts { kind, canonical, symlink, bytes })
 }
 
 fn kind(metadata: &Metadata) -> PathKind {

@@ -22,4 +22,4 @@ mod traps;
 #[path = "hooks/waiting.rs"]
 mod waiting;
 
-pub use stage::fed;
+pub use stage::{fed, hook};

@@ -17,7 +17,7 @@ mod paths {
         symlink("real", scene.path("link")).unwrap();
         let facts = scene.at("link/file");
         let canonical = scene.text("real/file");
-        let expected = PathFacts { kind: PathKind::File, canonical, symlink: false, bytes: 5, since_session: false };
+        let expected = PathFacts { kind: PathKind::File, canonical, symlink: false, bytes: 5 };
         assert_eq!(facts, expected);
         let link = scene.at("link");
         assert_eq!((link.kind, link.symlink, link.canonical), (PathKind::Directory, true, scene.text("real")));

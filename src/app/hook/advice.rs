@@ -15,14 +15,16 @@ use super::parting::Parting;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
+use crate::app::deeds;
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::road::{Judged, Road, RoadError};
 use crate::app::settle;
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request, ToolCall};
+use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
-use crate::judge::risk::{Risk, Tier};
+use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Dialect;
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::{verdict, visible};
@@ -56,7 +58,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let folder = super::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
-    let note = Note { road: &road, invocation: &invocation, risk, digest };
+    let note = Note { road: &road, invocation: &invocation, judgment: &judgment, digest };
     let allow = || {
         let grants = road.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
         if grants { Answer::Allow } else { Answer::NoOpinion }
@@ -221,7 +223,7 @@ fn is_handed(road: &Road, handed: &Handed<'_>, tier: Tier) -> bool {
 struct Note<'a> {
     road: &'a Road,
     invocation: &'a Invocation,
-    risk: &'a Risk,
+    judgment: &'a Judgment,
     digest: Digest,
 }
 
@@ -237,11 +239,16 @@ impl Note<'_> {
         words: Option<&str>,
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
-        let Self { road, invocation, risk, digest } = *self;
+        let Self { road, invocation, judgment, digest } = *self;
+        let deeds = match settled {
+            Settled::Refused(_) => Deeds::default(),
+            Settled::Allowed(_) | Settled::Asked => deeds::of(road, invocation, judgment),
+        };
         let row = IntentRow {
+            deeds: &deeds,
             answer_ms: answered.map(settle::milliseconds),
             words,
-            ..IntentRow::plain(Timestamp::now(), invocation, digest, risk, settled)
+            ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
         };
         settle::write_down(road, &row, |keeper| keeper.advised(&row, handed)).map(drop)
     }

@@ -12,6 +12,7 @@ use crate::judge::facts::question::{
     Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts,
 };
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use crate::judge::ledger::Ledger;
 use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::{Judgment, MAX_ROUNDS, judge};
@@ -111,6 +112,8 @@ fn answer(question: &Question) -> Answer {
         Question::File(path) => Answer::File(file_facts(path)),
         Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
         Question::Resolve { .. } => Answer::Resolve(None),
+        Question::Look(_) => Answer::Look(None),
+        Question::Ledger => Answer::Ledger(Ledger::default()),
     }
 }
 
@@ -138,7 +141,7 @@ fn path_facts(path: &str) -> PathFacts {
         PathKind::Directory
     };
     let bytes = if name.starts_with("notes") { 100 } else { 0 };
-    PathFacts { kind, canonical: path.to_owned(), symlink: false, bytes, since_session: false }
+    PathFacts { kind, canonical: path.to_owned(), symlink: false, bytes }
 }
 
 fn git_facts(path: &str) -> GitFacts {

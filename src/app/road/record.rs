@@ -11,6 +11,7 @@ use crate::app::serve::client::Client;
 use crate::config::{self, Roots, Service};
 use crate::judge::approved::Grant;
 use crate::judge::invocation::{Environment, Invocation};
+use crate::judge::ledger::Ledger;
 use crate::judge::policy::{Refusal, Standing};
 use crate::store::queue::Queue;
 use crate::store::{Paths, Store, StoreError};
@@ -98,6 +99,18 @@ impl Road {
             Ok(row) => row.map(|row| Refusal::Edited { row }),
             Err(error) => Some(Refusal::Unrecorded { why: error.to_string() }),
         }
+    }
+
+    /// What the invocation's session did to files. Without a record it did nothing; `None` where the record does not tell.
+    pub(super) fn ledger(&self, invocation: &Invocation) -> Option<Ledger> {
+        let Some(store) = self.past() else { return Some(Ledger::default()) };
+        let mut ledger = store.ledger(&invocation.session.id, &invocation.user).ok()?;
+        // Another's file may have taken its place since, and what is gone again was taken away by somebody who was asked.
+        ledger.brought.retain(|brought| {
+            let lies = |path: &str| std::fs::symlink_metadata(path).is_ok();
+            lies(&brought.to) && (brought.moved || !lies(&brought.from))
+        });
+        Some(ledger)
     }
 
     /// The grants in force: of the configuration, then of the record. Without a record there are none of its.

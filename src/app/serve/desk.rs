@@ -119,6 +119,7 @@ impl<'a> Talk<'a> {
         let writes = !matches!(
             ask,
             Ask::Standing { .. }
+                | Ask::Ledger { .. }
                 | Ask::Grants { .. }
                 | Ask::IsHanded { .. }
                 | Ask::List
@@ -132,6 +133,7 @@ impl<'a> Talk<'a> {
             return reply::<()>(Err(why));
         }
         match ask {
+            Ask::Ledger { session } => reply(self.ledger(&session)),
             Ask::Standing { root, parent } => reply(self.standing(&root, parent.as_deref())),
             Ask::Grants { session, command } => reply(self.grants(&session, &command)),
             Ask::Row(row) => reply(self.row(*row)),

@@ -12,6 +12,7 @@ use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
+use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Refusal, Standing};
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
 use crate::store::queue::Told;
@@ -46,6 +47,10 @@ pub enum Reply<T> {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
     /// How the session stands, and what a person let run above: [`Standing`].
+    /// What a session did to files.
+    Ledger {
+        session: String,
+    },
     Standing {
         root: String,
         parent: Option<String>,
@@ -209,6 +214,9 @@ pub struct Row {
     /// The speaker will wait for the command.
     pub waits: bool,
     pub shape: Option<String>,
+    /// What the command does to files.
+    #[serde(default)]
+    pub deeds: Deeds,
 }
 
 /// A command that is to wait for a person.

@@ -21,7 +21,7 @@ use super::act::{Piece, Value};
 use super::question::Inquiry;
 use super::value::is_hole;
 use crate::judge::invocation::Invocation;
-use crate::judge::rules::catalog::Catalog;
+use crate::judge::rules::catalog::{Catalog, covers};
 
 /// Where an invocation stands: what paths are classed against. Made once for each.
 #[derive(Debug)]
@@ -197,6 +197,13 @@ impl Placer {
             let _ = self.project.set(project.clone());
         }
         project
+    }
+
+    /// Whether a glob as path lists have it covers an absolute, normal path.
+    #[must_use]
+    pub fn is_covered(&self, glob: &str, path: &str) -> bool {
+        let homes: Vec<&str> = self.homes.iter().map(String::as_str).collect();
+        covers(glob, path, &homes)
     }
 
     /// The first working directory, lexically normal.

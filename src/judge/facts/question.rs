@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::judge::ledger::{Ledger, Look};
 use crate::judge::reserved;
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
@@ -24,6 +25,10 @@ pub enum Question {
     /// Which file does this name run, looked for in these directories in this order? A name that is a path is looked for
     /// in none.
     Resolve { name: String, dirs: Vec<String> },
+    /// When was what lies at this path made and last changed, with all that a directory holds?
+    Look(String),
+    /// What has this session done to files, and what was brought where?
+    Ledger,
 }
 
 /// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
@@ -46,6 +51,8 @@ pub enum Answer {
     File(FileFacts),
     Program(Option<String>),
     Resolve(Option<ProgramFacts>),
+    Look(Option<Look>),
+    Ledger(Ledger),
     /// It was asked and could not be answered (no permission, a limit).
     Unavailable,
 }
@@ -78,8 +85,6 @@ pub struct PathFacts {
     /// The path itself is a symbolic link.
     pub symlink: bool,
     pub bytes: u64,
-    /// It is a file that was made since the agent began whose session this is. `false` where that cannot be told.
-    pub since_session: bool,
 }
 
 /// Kinds of file.
@@ -308,6 +313,22 @@ impl<'a> Inquiry<'a> {
     pub fn resolve(&self, name: &str, dirs: &[String]) -> Option<&'a ProgramFacts> {
         match self.ask(Question::Resolve { name: name.into(), dirs: dirs.to_vec() }) {
             Some(Answer::Resolve(facts)) => facts.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// When was what lies at `path` made and last changed? `None` also when nothing is there.
+    pub fn look(&self, path: &str) -> Option<&'a Look> {
+        match self.ask(Question::Look(path.into())) {
+            Some(Answer::Look(look)) => look.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// What has this session done to files?
+    pub fn ledger(&self) -> Option<&'a Ledger> {
+        match self.ask(Question::Ledger) {
+            Some(Answer::Ledger(ledger)) => Some(ledger),
             _ => None,
         }
     }

@@ -203,7 +203,6 @@ pub(super) fn facts_with(invocation: &Invocation, files: &[(&str, &str)]) -> Fac
                     canonical: path.clone(),
                     symlink: false,
                     bytes: 0,
-                    since_session: false,
                 }),
                 Question::Resolve { name, dirs } => {
                     let paths = dirs.iter().map(|dir| format!("{dir}/{name}"));

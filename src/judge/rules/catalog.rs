@@ -19,7 +19,7 @@ use std::rc::Rc;
 mod lists;
 mod shelf;
 
-pub use self::lists::{Hosts, Packages, Paths};
+pub use self::lists::{Hosts, Packages, Paths, covers};
 pub use self::shelf::{Layer, PatternFile};
 use self::shelf::{Packed, Shelf};
 pub use super::blob::Features;

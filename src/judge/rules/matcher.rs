@@ -4,6 +4,7 @@
 //! asks for them and kept for the act. What may not enter: what any one program does (that is data), I/O.
 
 mod conditions;
+mod deeds;
 mod lowering;
 mod scene;
 
@@ -14,7 +15,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
 use super::catalog::Catalog;
-use super::model::Rule;
+use super::model::{Note, Rule};
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, Verb};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::paths::Placer;
@@ -23,6 +24,7 @@ use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
+pub use deeds::{Aim, Aims, aims};
 pub use scene::shown;
 use scene::{Scene, View};
 
@@ -134,6 +136,10 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.tier = Tier::Low;
             finding.weight = Weight::of_tier(Tier::Low);
             finding.approvals = 1;
+            // To keep notes is no change of what it is told.
+            if reasons == [lowering::OWN_NOTE] {
+                finding.notes.retain(|note| !matches!(note, Note::OwnInstructions | Note::OtherAgent));
+            }
             finding.lowered = Some(reasons.join("; "));
             finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
         }

@@ -256,8 +256,10 @@ pub enum Lowering {
     Tracked,
     /// The act is about the directory worked in, and that lies under the temp directory.
     Scratch,
-    /// A file that was made since the agent began whose session this is.
+    /// The session's own work: what its commands and tools made, or they alone changed, and is still as they left it.
     Session,
+    /// A note of the agent whose session this is, as the description of its program says.
+    Notes,
 }
 
 /// What a finding adds to what is known of a session.

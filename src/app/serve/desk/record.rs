@@ -22,6 +22,10 @@ impl Talk<'_> {
         Ok(standing)
     }
 
+    pub(super) fn ledger(&self, session: &str) -> Or<crate::judge::ledger::Ledger> {
+        told(self.store()?.ledger(session, self.user()))
+    }
+
     pub(super) fn grants(&mut self, session: &str, command: &str) -> Or<Vec<crate::judge::approved::Grant>> {
         let found = told(self.store()?.grants_of(Some(self.user()), session, command, Timestamp::now()))?;
         self.granted.extend(found.iter().filter_map(|grant| match grant.id {
@@ -88,6 +92,7 @@ impl Talk<'_> {
             parent,
             process: process.as_deref().filter(|_| row.waits),
             shape: row.shape.as_deref(),
+            deeds: &row.deeds,
         };
         let handed = row.handed.as_ref().map(both_of).transpose()?;
         let handed = handed.as_ref().map(|(text, cwd)| Handed { text, cwd, root: &root });

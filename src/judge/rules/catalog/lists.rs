@@ -40,7 +40,7 @@ impl Paths<'_> {
 }
 
 /// Whether a path glob of a pattern file covers `path`.
-fn covers(pattern: &str, path: &str, homes: &[&str]) -> bool {
+pub fn covers(pattern: &str, path: &str, homes: &[&str]) -> bool {
     if let Some(pattern) = pattern.strip_prefix("~/") {
         return below_home(path, homes).any(|rest| glob::path(pattern, rest));
     }

@@ -7,6 +7,7 @@ mod before;
 mod made;
 
 use before::{copied_into, creates, earlier, ignored_otherwise, is_opaque, linked, may_make, moved_into, untouched};
+pub(super) use before::{is_quiet, makes};
 pub(super) use made::made;
 
 use super::scene::{Scene, Seen, View};
@@ -15,6 +16,7 @@ use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::paths::{NormalPath, Relation, Start};
 use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
+use crate::judge::ledger::Own;
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
@@ -48,7 +50,8 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Missing => is_missing(view, path).then_some("there is nothing there"),
         Lowering::Created => is_created(view, path).then_some("this command itself makes it"),
         Lowering::Tracked => is_tracked(view, path).then_some("it is in the last commit as it is"),
-        Lowering::Session => is_of_session(view, path).then_some("it was made in this session"),
+        Lowering::Session => own_work(view, seen, path),
+        Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
         Lowering::Scratch => None,
     })
 }
@@ -223,9 +226,56 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
 }
 
-fn is_of_session(view: &View<'_>, path: &NormalPath) -> bool {
-    let facts = place(path).and_then(|text| view.scene.inquiry.path(&text));
-    facts.is_some_and(|facts| facts.since_session && !facts.symlink) && !moved_into(view, path) && !linked(view, path)
+/// Why an agent's notes do not count.
+pub(super) const OWN_NOTE: &str = "it is a note that the agent keeps for itself";
+
+/// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
+fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
+    let scene = view.scene;
+    let known = || scene.catalog.program(scene.invocation.session.agent.as_deref()?).map(|agent| &agent.notes);
+    let (Some(text), Some(notes)) = (place(path), known()) else { return false };
+    if notes.is_empty() || view.act.recursive || path.globbed || path.everything {
+        return false;
+    }
+    let covered = |text: &str| notes.iter().any(|glob| scene.placer.is_covered(glob, text));
+    let Some(facts) = scene.inquiry.path(&text).filter(|_| covered(&text)) else { return false };
+    let leads_there = facts.canonical == text || covered(&facts.canonical);
+    leads_there && !facts.symlink && facts.kind != PathKind::Directory && !linked(view, path)
+}
+
+/// Why what is at the path is this session's own work, when it is: its commands and tools made it, or they alone changed
+/// what git has, and it is still as they left it.
+fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'static str> {
+    /// What a session makes for others than itself to run or to know.
+    const NEVER: [PathClass; 9] = [
+        PathClass::Root,
+        PathClass::System,
+        PathClass::Secret,
+        PathClass::Startup,
+        PathClass::Persistence,
+        PathClass::Guard,
+        PathClass::Agent,
+        PathClass::Home,
+        PathClass::Device,
+    ];
+    let (inquiry, recursive) = (view.scene.inquiry, view.act.recursive);
+    if path.globbed || seen.classes(view).has_any(&NEVER) {
+        return None;
+    }
+    let facts = inquiry.path(&place(path)?)?;
+    if facts.symlink || !matches!(facts.kind, PathKind::File | PathKind::Directory) {
+        return None;
+    }
+    let (look, ledger) = (inquiry.look(&facts.canonical), inquiry.ledger());
+    let own = ledger?.owns(&facts.canonical, look?)?;
+    if moved_into(view, path) || linked(view, path) {
+        return None;
+    }
+    match own {
+        Own::Made => Some("this session made it"),
+        Own::Edited if recursive => None,
+        Own::Edited => Some("this session alone changed it since the last commit"),
+    }
 }
 
 fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {

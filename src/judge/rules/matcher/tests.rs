@@ -7,6 +7,7 @@ use crate::judge::facts::act::{
 };
 use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
+use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Entry, Kind, Ledger, Look, Stat};
 use crate::judge::rules::catalog::{Layer, PatternFile};
 
 mod lowering;
@@ -128,7 +129,12 @@ fn line(acts: Vec<Act>) -> Facts {
 }
 
 fn found_with(catalog: &Catalog, facts: &Facts, answers: &Answers) -> Vec<Finding> {
-    let inquiry = Inquiry::new(answers);
+    // A session that has done nothing, unless something else is said of it.
+    let mut answers = answers.clone();
+    if answers.get(&Question::Ledger).is_none() {
+        answers.insert(Question::Ledger, Answer::Ledger(Ledger::default()));
+    }
+    let inquiry = Inquiry::new(&answers);
     let mut findings = find(&invocation("zap a b"), facts, catalog, &Policy::default(), &inquiry);
     findings.retain(|finding| finding.rule.starts_with("t.") || finding.rule.starts_with("opaque."));
     findings

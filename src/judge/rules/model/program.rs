@@ -48,6 +48,8 @@ pub struct Program {
     pub makes: bool,
     /// Flags with which a subcommand goes on with what an earlier run began, or ends it (`git rebase --abort`).
     pub resumes: Vec<FlagTest>,
+    /// Of an agent: where its host keeps its plans, lists and memory, as globs. They are the agent's own to write.
+    pub notes: Vec<String>,
     /// Options that give what runs in a container places of this machine.
     pub mounts: Vec<String>,
     /// What it does to a work tree that it keeps.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::body::Body;
 use super::shape::{LoadShape, ProgramShape, TreeShape, WorksInShape};
-use super::spelling::all_spellings;
+use super::spelling::{all_spellings, expand_braces};
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
@@ -28,6 +28,9 @@ pub fn describe(
         };
         if shape.tier == Some(Tier::Safe) {
             fault("tier", "a project's pattern file may only tighten", "leave it out");
+        }
+        if !shape.notes.is_empty() {
+            fault("notes", "a project's pattern file may only tighten, and this loosens", "leave it out");
         }
         let clean = |output: &At<OutputTaint>| matches!(output.get_ref(), OutputTaint::Own | OutputTaint::Code);
         let outputs = shape.sub.iter().map(|sub| sub.get_ref().output.as_ref()).chain([shape.output.as_ref()]);
@@ -139,6 +142,7 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     let spelled = |given: &[At<String>]| all_spellings(given.iter().flat_map(|name| name.get_ref().split('|')), &scope);
     program.chdir.extend(spelled(&shape.chdir));
     program.mounts.extend(spelled(&shape.mounts));
+    program.notes.extend(shape.notes.iter().flat_map(|glob| expand_braces(glob)));
     program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
     program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
     program.bins.extend(shape.bins.iter().cloned());

@@ -50,6 +50,11 @@ pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
     !is_opaque(view) && !earlier(view).any(|(id, act)| may_make(view.scene, id, act, path))
 }
 
+/// Whether a builtin touches no file.
+pub(in crate::judge::rules::matcher) fn is_quiet(name: &str) -> bool {
+    QUIET.contains(&name)
+}
+
 /// Builtins that touch no file.
 const QUIET: [&str; 16] = [
     "cd", "pushd", "popd", "export", "declare", "typeset", "local", "readonly", "set", "unset", "shopt", "alias",
@@ -76,7 +81,7 @@ pub(super) fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPat
 }
 
 /// Whether a program is described to make what its operands name, and to change nothing else.
-fn makes(scene: &Scene<'_>, act: &Act) -> bool {
+pub(in crate::judge::rules::matcher) fn makes(scene: &Scene<'_>, act: &Act) -> bool {
     let Some(program) = scene.program(act) else { return false };
     program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
 }
@@ -94,8 +99,24 @@ pub(super) fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
         })
 }
 
-/// Whether an earlier act moved something to the path, into it, or put something else in its place.
+/// Whether an earlier act, or an earlier command of any session, moved something to the path, into it, or put something
+/// else in its place.
 pub(super) fn moved_into(view: &View<'_>, path: &NormalPath) -> bool {
+    moved_in_line(view, path) || brought_before(view, path)
+}
+
+/// Whether an earlier command brought something there that is nowhere else.
+fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
+    // What has just been made has a name that nobody knew.
+    if path.start != Start::Root {
+        return false;
+    }
+    let known = path.components.iter().take_while(|component| component.glob.is_none() && !component.unknown).count();
+    let above = NormalPath { components: path.components.iter().take(known).cloned().collect(), ..path.clone() };
+    view.scene.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.text()))
+}
+
+fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
     // What lay in the temp directory is no more when it is moved within it.
     let scratch = |act: &Act| {
         act.operands.iter().all(|operand| {

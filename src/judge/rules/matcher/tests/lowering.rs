@@ -5,7 +5,7 @@ use super::*;
 const LOWERED: &str = "program = \":delete\"\noperand = { which = \"any\" }\nlower = [\"generated\", \"temp\", \"created\", \"missing\", \"tracked\"]";
 
 fn path_answer(kind: PathKind, canonical: &str, symlink: bool) -> Answer {
-    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0, since_session: false })
+    Answer::Path(PathFacts { kind, canonical: canonical.into(), symlink, bytes: 0 })
 }
 
 fn ignored() -> GitFacts {
@@ -243,7 +243,7 @@ fn overwriting(acts: Vec<Act>, path: &str, facts: PathFacts, git: Option<GitFact
 }
 
 fn file(path: &str) -> PathFacts {
-    PathFacts { kind: PathKind::File, canonical: path.into(), symlink: false, bytes: 5, since_session: false }
+    PathFacts { kind: PathKind::File, canonical: path.into(), symlink: false, bytes: 5 }
 }
 
 const NOTES: &str = "/home/me/project/notes";
@@ -294,16 +294,52 @@ fn to_edit_is_not_to_write_over() {
     assert_eq!(overwriting(both, NOTES, file(NOTES), untracked()).len(), 1);
 }
 
+/// What is looked up of a file that a session made at noon, and again in the afternoon.
+const NOON: i64 = 1_800_000_000_000;
+
+fn of_session(path: &str, changed: i64) -> [(Question, Answer); 2] {
+    let deed = Deed { path: path.into(), done: Done::Made(Before::Nothing) };
+    let entry = Entry { at: NOON, until: None, deeds: Deeds { done: vec![deed], ..Deeds::default() } };
+    let look = Look { stat: Stat { kind: Kind::File, born: Some(NOON), changed }, below: Some(Vec::new()) };
+    let ledger = Ledger { entries: vec![entry], ..Ledger::default() };
+    [(Question::Ledger, Answer::Ledger(ledger)), (Question::Look(path.into()), Answer::Look(Some(look)))]
+}
+
 #[test]
-fn what_this_session_made_may_be_written_over() {
-    let young = PathFacts { since_session: true, ..file(NOTES) };
-    let lowered = |acts, facts: PathFacts| {
-        overwriting(acts, NOTES, facts, untracked()).iter().all(|finding| finding.lowered.is_some())
+fn what_this_session_made_may_be_written_over_while_it_is_as_it_left_it() {
+    let lowered = |acts, facts: PathFacts, changed| {
+        let mut answers = Answers::none();
+        let root = RepositoryFacts { root: CWD.into(), ..RepositoryFacts::default() };
+        answers.insert(Question::Repository(CWD.into()), Answer::Repository(Some(root)));
+        answers.insert(Question::Path(NOTES.into()), Answer::Path(facts));
+        answers.insert(Question::Git(NOTES.into()), untracked().map_or(Answer::Unavailable, Answer::Git));
+        of_session(NOTES, changed).into_iter().for_each(|(question, answer)| answers.insert(question, answer));
+        let found = found_with(&catalog(&[("one", OVERWRITES)]), &line(acts), &answers);
+        assert!(!found.is_empty());
+        found.iter().all(|finding| finding.lowered.is_some())
     };
-    assert!(lowered(writing(), young.clone()));
-    assert!(!lowered(writing(), PathFacts { symlink: true, ..young.clone() }));
+    assert!(lowered(writing(), file(NOTES), NOON + 5));
+    assert!(!lowered(writing(), file(NOTES), NOON + 60_000));
+    assert!(!lowered(writing(), PathFacts { symlink: true, ..file(NOTES) }, NOON + 5));
+    assert!(!lowered(writing(), PathFacts { canonical: "/home/me/other".into(), ..file(NOTES) }, NOON + 5));
     let moved = vec![effect(Effect::Move, &["a"]), effect(Effect::Write, &["notes"])];
-    assert!(!lowered(moved, young));
+    assert!(!lowered(moved, file(NOTES), NOON + 5));
+}
+
+#[test]
+fn where_a_person_s_work_was_brought_nothing_is_generated() {
+    let with = |to: &str, unknown: bool| {
+        let brought = Brought { to: to.into(), from: "/home/me/notes".into(), moved: true };
+        let ledger = Ledger { brought: vec![brought], unknown, ..Ledger::default() };
+        let mut answers = generated();
+        answers.insert(Question::Ledger, Answer::Ledger(ledger));
+        lowered(vec![removing(&["out-dir"])], &answers)
+    };
+    assert!(!with("/home/me/project/out-dir/notes", false));
+    assert!(!with("/home/me/project/out-dir", false));
+    assert!(!with("/home/me/project", false));
+    assert!(with("/home/me/project/out-dir-2/notes", false));
+    assert!(!with("/home/me/project/out-dir-2/notes", true));
 }
 
 #[test]

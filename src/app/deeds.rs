@@ -1,0 +1,101 @@
+//! What a command that is let go will have done to files, with what is there before it does: for the ledger.
+//!
+//! What may not enter: judging, and reading the ledger.
+
+use std::path::Path;
+
+use crate::judge::Judgment;
+use crate::judge::facts::question::{Answer, PathFacts, PathKind, Question};
+use crate::judge::invocation::Invocation;
+use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Kind, Look, Stat};
+use crate::judge::rules::matcher::{Aim, Aims, aims};
+use crate::world::World;
+
+use super::road::Road;
+
+/// The deeds of a judged command. Of a person's own commands only what they bring somewhere is remembered: what a person
+/// makes is theirs.
+#[must_use]
+pub fn of(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Deeds {
+    let Aims { named, ran } = aims(invocation, &judgment.facts, &road.catalog, road.policy());
+    let is_guarded = invocation.origin != crate::judge::invocation::Origin::Cli;
+    if !is_guarded && !named.iter().any(|aim| matches!(aim, Aim::Bring { thrown_away: true, .. })) {
+        return Deeds::default();
+    }
+    let world = World::new(invocation);
+    let mut deeds = Deeds { ran: ran && is_guarded, ..Deeds::default() };
+    for aim in named {
+        match aim {
+            Aim::Make { path } if is_guarded => deeds.done.extend(made(&world, &path)),
+            Aim::Take { path } if is_guarded => deeds.done.extend(gone(&world, &path)),
+            Aim::Make { .. } | Aim::Take { .. } => {}
+            Aim::Bring { from, to, moved, thrown_away } => {
+                let Some((from, to)) = ends(&world, &from, &to) else { continue };
+                let was = look(&world, &from).map(|look| look.stat);
+                if thrown_away && was.is_some() {
+                    deeds.brought.push(Brought { to: to.clone(), from: from.clone(), moved });
+                }
+                if let Some(was) = was.filter(|_| moved && is_guarded) {
+                    deeds.done.retain(|deed| deed.path != to);
+                    deeds.done.push(Deed { path: to, done: Done::Moved { from, was } });
+                }
+            }
+        }
+    }
+    deeds
+}
+
+fn path(world: &World, path: &str) -> Option<PathFacts> {
+    match world.answer(&Question::Path(path.to_owned())) {
+        Answer::Path(facts) => Some(facts),
+        _ => None,
+    }
+}
+
+fn look(world: &World, path: &str) -> Option<Look> {
+    match world.answer(&Question::Look(path.to_owned())) {
+        Answer::Look(look) => look,
+        _ => None,
+    }
+}
+
+fn made(world: &World, named: &str) -> Option<Deed> {
+    let facts = path(world, named)?;
+    let before = match facts.kind {
+        PathKind::Missing => Before::Nothing,
+        // A directory that is there is not made.
+        PathKind::Directory | PathKind::Device => return None,
+        PathKind::File | PathKind::Other => before(world, &facts)?,
+    };
+    Some(Deed { path: facts.canonical, done: Done::Made(before) })
+}
+
+fn before(world: &World, facts: &PathFacts) -> Option<Before> {
+    let stat = look(world, &facts.canonical)?.stat;
+    if stat.kind != Kind::File {
+        return Some(Before::Kept(stat));
+    }
+    Some(match world.answer(&Question::Git(facts.canonical.clone())) {
+        Answer::Git(git) if git.tracked && git.clean => Before::Clean,
+        _ => Before::Kept(Stat { ..stat }),
+    })
+}
+
+fn gone(world: &World, named: &str) -> Option<Deed> {
+    let facts = path(world, named).filter(|facts| !facts.symlink)?;
+    Some(Deed { path: facts.canonical, done: Done::Gone })
+}
+
+/// Where something comes from and where it comes to lie: in a directory, under its own name.
+fn ends(world: &World, from: &str, to: &str) -> Option<(String, String)> {
+    let (source, target) = (path(world, from)?, path(world, to)?);
+    let name = Path::new(from).file_name()?.to_str()?;
+    // What a glob stands for has names that are not known.
+    let to = match target.kind {
+        PathKind::Directory if source.kind != PathKind::Directory => {
+            format!("{}/{name}", target.canonical.trim_end_matches('/'))
+        }
+        _ => target.canonical,
+    };
+    Some((source.canonical, to))
+}

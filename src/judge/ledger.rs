@@ -1,0 +1,331 @@
+//! What a session has done to files: which paths its commands and file tools made, changed, moved and took away, when,
+//! and what was there before. From it judgment tells the session's own work from a person's.
+//!
+//! A deed is what a command was about to do; whether it did is told by the file. The kernel keeps two times that no
+//! program sets: of birth, and of the last change of anything about the file, its name and its mode included. A file is
+//! the session's own while it was born and last changed within the windows in which the session's commands ran, so a
+//! file that a person edits, or puts in its place, is theirs again, whatever its other times say.
+//!
+//! What may not enter: I/O, the clock, and how deeds are worked out of a command.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+/// For how long after it was let go a command is taken to have run where nothing tells when it ended: as long as it
+/// takes to write a file, and shorter than a person needs to open one.
+pub const UNSEEN_MS: i64 = 2_000;
+
+/// The longest time that a command's end makes of a window.
+pub const LONGEST_MS: i64 = 600_000;
+
+/// The kernel's clock for files lags behind the one that guard reads, by no more than this.
+const LAG_MS: i64 = 20;
+
+/// The most deeds that are kept of one command.
+pub const MAX_DEEDS: usize = 64;
+
+/// The most entries of a directory that are looked at.
+pub const MAX_BELOW: usize = 4096;
+
+/// What the kernel says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    #[serde(rename = "k")]
+    pub kind: Kind,
+    /// Its birth, in milliseconds since 1970; `None` where the file system does not keep it.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<i64>,
+    /// The last change of its content, name, links, owner or mode, in milliseconds since 1970.
+    #[serde(rename = "c")]
+    pub changed: i64,
+}
+
+/// Kinds of what lies at a path, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    File,
+    Directory,
+    Link,
+    Other,
+}
+
+/// What lies at a path now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub stat: Stat,
+    /// What a directory holds, all the way down, by absolute path; `None` when it holds more than [`MAX_BELOW`] or could
+    /// not be read.
+    pub below: Option<Vec<(String, Stat)>>,
+}
+
+/// What was at a path before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Before {
+    Nothing,
+    /// A file that git tracks, as it is in HEAD.
+    Clean,
+    /// Something else.
+    Kept(Stat),
+}
+
+/// One thing that a command was about to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deed {
+    /// Absolute, every link followed.
+    #[serde(rename = "p")]
+    pub path: String,
+    #[serde(rename = "d")]
+    pub done: Done,
+}
+
+/// The kinds of [`Deed`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Done {
+    /// Made anew, written or edited.
+    Made(Before),
+    /// Deleted or moved away.
+    Gone,
+    /// Moved here from another path, where this lay.
+    Moved { from: String, was: Stat },
+}
+
+/// What was brought to a place where things are made again or thrown away, or made of what lay elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brought {
+    pub to: String,
+    pub from: String,
+    /// It is no longer where it was. Of a copy, a link or an archive nothing is lost while the first is there.
+    pub moved: bool,
+}
+
+/// What one command of a session did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deeds {
+    #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Deed>,
+    /// It ran code or programs that may have made and changed any file.
+    #[serde(rename = "r", default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran: bool,
+    #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<Brought>,
+}
+
+impl Deeds {
+    /// Whether there is nothing to remember.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.done.is_empty() && !self.ran && self.brought.is_empty()
+    }
+}
+
+/// A command of the session, as it was written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When it was let go, in milliseconds since 1970.
+    pub at: i64,
+    /// When it had ended, where that is known.
+    pub until: Option<i64>,
+    pub deeds: Deeds,
+}
+
+impl Entry {
+    const fn window(&self) -> Window {
+        let until = match self.until {
+            Some(until) if until - self.at > LONGEST_MS => self.at + LONGEST_MS,
+            Some(until) => until,
+            None => self.at + UNSEEN_MS,
+        };
+        Window { from: self.at - LAG_MS, until }
+    }
+}
+
+/// A time in which a command of the session ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Window {
+    from: i64,
+    until: i64,
+}
+
+/// Whether a time lies in one of these windows.
+fn holds(windows: &[Window], time: i64) -> bool {
+    windows.iter().any(|window| (window.from..=window.until).contains(&time))
+}
+
+/// Whose a path is, by the deeds so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// No deed tells.
+    Untold,
+    /// The session made it.
+    Own,
+    /// The session changed what git has.
+    Edited,
+    /// It was there before.
+    Theirs,
+}
+
+/// How the session stands to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// It made it.
+    Made,
+    /// It was in the last commit as it was, and the session alone changed it since.
+    Edited,
+}
+
+/// The deeds of a session, and what was brought anywhere by any session of the account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Of this session, in the order of time.
+    pub entries: Vec<Entry>,
+    /// Of the account, as far as it is there still.
+    pub brought: Vec<Brought>,
+    /// What was brought is not known to its end: it may be anywhere.
+    pub unknown: bool,
+}
+
+impl Ledger {
+    /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
+    #[must_use]
+    pub fn owns(&self, path: &str, look: &Look) -> Option<Own> {
+        let books = Books::of(self);
+        match look.stat.kind {
+            Kind::File | Kind::Link => books.file(path, &look.stat),
+            Kind::Directory => {
+                let below = look.below.as_ref()?;
+                let own = |(path, stat): &(String, Stat)| match stat.kind {
+                    Kind::Directory => books.directory(path, stat),
+                    Kind::File | Kind::Link => books.file(path, stat) == Some(Own::Made),
+                    Kind::Other => false,
+                };
+                (books.directory(path, &look.stat) && below.iter().all(own)).then_some(Own::Made)
+            }
+            Kind::Other => None,
+        }
+    }
+
+    /// Whether something that may be a person's only copy was brought to the path, above it or below it.
+    #[must_use]
+    pub fn holds_what_was_brought(&self, path: &str) -> bool {
+        let books = std::cell::OnceCell::new();
+        let own =
+            |brought: &Brought| brought.moved && books.get_or_init(|| Books::of(self)).whose(&brought.to) == Whose::Own;
+        self.unknown
+            || self
+                .brought
+                .iter()
+                .any(|brought| (is_within(&brought.to, path) || is_within(path, &brought.to)) && !own(brought))
+    }
+}
+
+/// Whether a path is another one or lies below it.
+fn is_within(path: &str, directory: &str) -> bool {
+    let directory = directory.trim_end_matches('/');
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A ledger, added up.
+struct Books<'a> {
+    paths: HashMap<&'a str, Page>,
+    /// When anything may have been made.
+    ran: Vec<Window>,
+    /// When any command ran that did anything.
+    all: Vec<Window>,
+    /// When something was made at or below a path, by path.
+    made: HashMap<&'a str, Vec<Window>>,
+}
+
+struct Page {
+    whose: Whose,
+    windows: Vec<Window>,
+}
+
+impl<'a> Books<'a> {
+    fn of(ledger: &'a Ledger) -> Self {
+        let ran = ledger.entries.iter().filter(|entry| entry.deeds.ran).map(Entry::window).collect();
+        let all = ledger.entries.iter().map(Entry::window).collect();
+        let mut books = Self { paths: HashMap::new(), ran, all, made: HashMap::new() };
+        for entry in &ledger.entries {
+            // What is moved is looked up where it was before it is gone there.
+            let (moved, others): (Vec<_>, Vec<_>) =
+                entry.deeds.done.iter().partition(|deed| matches!(deed.done, Done::Moved { .. }));
+            for deed in moved.into_iter().chain(others) {
+                books.add(deed, entry.window());
+            }
+        }
+        books
+    }
+
+    fn add(&mut self, deed: &'a Deed, window: Window) {
+        let before = self.whose(&deed.path);
+        let whose = match &deed.done {
+            Done::Gone => Whose::Untold,
+            Done::Made(Before::Nothing) => Whose::Own,
+            Done::Made(Before::Clean) => Whose::Edited,
+            Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&deed.path, stat.changed)) {
+                (Whose::Own | Whose::Edited, true) => before,
+                (Whose::Untold, true) if is_born_in(&self.ran, stat) => Whose::Own,
+                _ => Whose::Theirs,
+            },
+            Done::Moved { from, was } => match self.file(from, was) {
+                Some(Own::Made) => Whose::Own,
+                _ => Whose::Theirs,
+            },
+        };
+        // What was made before is gone, or is written over: its time tells nothing of what is there now.
+        let page = self.paths.entry(&deed.path).or_insert_with(|| Page { whose, windows: Vec::new() });
+        page.whose = whose;
+        page.windows.push(window);
+        if deed.done == Done::Made(Before::Nothing) {
+            let mut above = deed.path.as_str();
+            loop {
+                self.made.entry(above).or_default().push(window);
+                match above.rfind('/') {
+                    Some(at) if at > 0 => above = &above[..at],
+                    _ => break,
+                }
+            }
+        }
+    }
+
+    fn whose(&self, path: &str) -> Whose {
+        self.paths.get(path).map_or(Whose::Untold, |page| page.whose)
+    }
+
+    /// Whether a change at that time was a command of the session.
+    fn is_in_time(&self, path: &str, changed: i64) -> bool {
+        self.paths.get(path).is_some_and(|page| holds(&page.windows, changed)) || holds(&self.ran, changed)
+    }
+
+    fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
+        if !self.is_in_time(path, stat.changed) {
+            return None;
+        }
+        match self.whose(path) {
+            // Another name for a file that was there before is as old as that.
+            Whose::Own => (stat.born.is_none() || is_born_in(&self.all, stat)).then_some(Own::Made),
+            Whose::Edited => Some(Own::Edited),
+            Whose::Untold => is_born_in(&self.ran, stat).then_some(Own::Made),
+            Whose::Theirs => None,
+        }
+    }
+
+    /// A directory changes with each name in it, so only its birth tells.
+    fn directory(&self, path: &str, stat: &Stat) -> bool {
+        let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
+        stat.kind == Kind::Directory
+            && self.whose(path) != Whose::Theirs
+            && (is_born_in(made, stat) || is_born_in(&self.ran, stat))
+    }
+}
+
+fn is_born_in(windows: &[Window], stat: &Stat) -> bool {
+    stat.born.is_some_and(|born| holds(windows, born))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! Promises of the ledger: what a session made is its own only while nobody else changed it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const NOON: i64 = 1_800_000_000_000;
+
+fn at(seconds: i64, done: Vec<(&str, Done)>) -> Entry {
+    let done = done.into_iter().map(|(path, done)| Deed { path: path.to_owned(), done }).collect();
+    Entry { at: NOON + seconds * 1000, until: None, deeds: Deeds { done, ..Deeds::default() } }
+}
+
+fn ran(seconds: i64) -> Entry {
+    Entry { deeds: Deeds { ran: true, ..Deeds::default() }, ..at(seconds, Vec::new()) }
+}
+
+const MADE: Done = Done::Made(Before::Nothing);
+
+/// A file that was born and last changed so many seconds after noon.
+fn stat(born: i64, changed: i64) -> Stat {
+    Stat { kind: Kind::File, born: Some(NOON + born * 1000), changed: NOON + changed * 1000 }
+}
+
+fn kept(born: i64, changed: i64) -> Done {
+    Done::Made(Before::Kept(stat(born, changed)))
+}
+
+fn folder(born: i64) -> Stat {
+    Stat { kind: Kind::Directory, ..stat(born, 500) }
+}
+
+fn ledger(entries: Vec<Entry>) -> Ledger {
+    Ledger { entries, ..Ledger::default() }
+}
+
+fn owns(entries: Vec<Entry>, path: &str, stat: Stat) -> Option<Own> {
+    ledger(entries).owns(path, &Look { stat, below: Some(Vec::new()) })
+}
+
+#[test]
+fn what_it_made_is_its_own_until_somebody_changes_it() {
+    let made = || vec![at(0, vec![("/p/a", MADE)])];
+    assert_eq!(owns(made(), "/p/a", stat(0, 0)), Some(Own::Made));
+    assert_eq!(owns(made(), "/p/a", stat(0, 2)), Some(Own::Made));
+    assert_eq!(owns(made(), "/p/a", stat(0, 3)), None);
+    assert_eq!(owns(made(), "/p/a", stat(0, -1)), None);
+    assert_eq!(owns(made(), "/p/b", stat(0, 0)), None);
+    assert_eq!(owns(made(), "/p", stat(0, 0)), None);
+}
+
+#[test]
+fn a_command_whose_end_is_known_may_take_longer_but_not_for_ever() {
+    let until = |seconds: i64| Entry { until: Some(NOON + seconds * 1000), ..at(0, vec![("/p/a", MADE)]) };
+    assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 50)), Some(Own::Made));
+    assert_eq!(owns(vec![until(60)], "/p/a", stat(0, 61)), None);
+    assert_eq!(owns(vec![until(1)], "/p/a", stat(0, 2)), None);
+    assert_eq!(owns(vec![until(100_000)], "/p/a", stat(0, 600)), Some(Own::Made));
+    assert_eq!(owns(vec![until(100_000)], "/p/a", stat(0, 601)), None);
+}
+
+#[test]
+fn another_name_for_an_older_file_is_not_its_own() {
+    assert_eq!(owns(vec![at(0, vec![("/p/a", MADE)])], "/p/a", stat(-500, 0)), None);
+    let unknown = Stat { born: None, ..stat(0, 0) };
+    assert_eq!(owns(vec![at(0, vec![("/p/a", MADE)])], "/p/a", unknown), Some(Own::Made));
+}
+
+#[test]
+fn what_was_there_before_stays_a_persons() {
+    let over = |before: Done| vec![at(0, vec![("/p/a", before)])];
+    assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(-900, 0)), None);
+    // As a tool does that writes a new file and puts it in the place of the old one.
+    assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(0, 0)), None);
+    assert_eq!(owns(over(kept(-900, -900)), "/p/a", stat(0, 1)), None);
+}
+
+#[test]
+fn its_own_file_stays_its_own_when_it_writes_it_again() {
+    let again = |changed| vec![at(0, vec![("/p/a", MADE)]), at(100, vec![("/p/a", kept(0, changed))])];
+    assert_eq!(owns(again(0), "/p/a", stat(0, 100)), Some(Own::Made));
+    // A person changed it in between.
+    assert_eq!(owns(again(50), "/p/a", stat(0, 100)), None);
+}
+
+#[test]
+fn its_edits_of_a_clean_file_may_be_taken_back_until_somebody_else_edits_it() {
+    let clean = Done::Made(Before::Clean);
+    assert_eq!(owns(vec![at(0, vec![("/p/a", clean.clone())])], "/p/a", stat(-900, 0)), Some(Own::Edited));
+    assert_eq!(owns(vec![at(0, vec![("/p/a", clean.clone())])], "/p/a", stat(-900, 30)), None);
+    let again = |changed| vec![at(0, vec![("/p/a", clean.clone())]), at(9, vec![("/p/a", kept(-900, changed))])];
+    assert_eq!(owns(again(1), "/p/a", stat(-900, 9)), Some(Own::Edited));
+    assert_eq!(owns(again(5), "/p/a", stat(-900, 9)), None);
+}
+
+#[test]
+fn what_its_programs_made_is_its_own_by_its_birth() {
+    assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 1)), Some(Own::Made));
+    assert_eq!(owns(vec![ran(0)], "/p/a", stat(-5, 1)), None);
+    assert_eq!(owns(vec![ran(0)], "/p/a", stat(0, 5)), None);
+    assert_eq!(owns(vec![ran(0)], "/p/a", Stat { born: None, ..stat(0, 1) }), None);
+    // What made one file makes no other.
+    assert_eq!(owns(vec![at(0, vec![("/p/b", MADE)])], "/p/a", stat(0, 0)), None);
+    let edited = vec![ran(0), at(10, vec![("/p/a", kept(0, 1))])];
+    assert_eq!(owns(edited, "/p/a", stat(0, 10)), Some(Own::Made));
+    let theirs = vec![ran(0), at(10, vec![("/p/a", kept(-5, 1))])];
+    assert_eq!(owns(theirs, "/p/a", stat(-5, 10)), None);
+}
+
+#[test]
+fn what_a_program_of_its_own_changed_in_its_file_is_no_persons_change() {
+    let formatted = vec![at(0, vec![("/p/a", MADE)]), ran(30)];
+    assert_eq!(owns(formatted, "/p/a", stat(0, 31)), Some(Own::Made));
+}
+
+#[test]
+fn what_it_took_away_and_is_there_again_is_another_file() {
+    let gone = vec![at(0, vec![("/p/a", MADE)]), at(5, vec![("/p/a", Done::Gone)])];
+    assert_eq!(owns(gone, "/p/a", stat(1, 1)), None);
+}
+
+#[test]
+fn what_is_moved_is_whose_it_was() {
+    let moved = |was| Done::Moved { from: "/p/a".to_owned(), was };
+    let own = vec![at(0, vec![("/p/a", MADE)]), at(10, vec![("/p/a", Done::Gone), ("/p/b", moved(stat(0, 0)))])];
+    assert_eq!(owns(own, "/p/b", stat(0, 10)), Some(Own::Made));
+    let changed = vec![at(0, vec![("/p/a", MADE)]), at(10, vec![("/p/b", moved(stat(0, 7)))])];
+    assert_eq!(owns(changed, "/p/b", stat(0, 10)), None);
+    let theirs = vec![at(10, vec![("/p/b", moved(stat(-9, -9)))])];
+    assert_eq!(owns(theirs, "/p/b", stat(-9, 10)), None);
+}
+
+#[test]
+fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
+    let entries = || vec![at(0, vec![("/p/d/e/a", MADE)]), ran(50)];
+    let look = |below: Vec<(&str, Stat)>| Look {
+        stat: folder(0),
+        below: Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect()),
+    };
+    let own = |below| ledger(entries()).owns("/p/d", &look(below));
+    let base = || vec![("/p/d/e", folder(0)), ("/p/d/e/a", stat(0, 0))];
+    assert_eq!(own(base()), Some(Own::Made));
+    let with = |path: &'static str, stat| base().into_iter().chain([(path, stat)]).collect::<Vec<_>>();
+    assert_eq!(own(with("/p/d/built", stat(50, 51))), Some(Own::Made));
+    assert_eq!(own(with("/p/d/notes", stat(20, 20))), None);
+    assert_eq!(own(with("/p/d/old", stat(-90, 51))), None);
+    assert_eq!(own(with("/p/d/folder", folder(20))), None);
+    assert_eq!(own(with("/p/d/link", Stat { kind: Kind::Link, ..stat(50, 50) })), Some(Own::Made));
+    assert_eq!(own(with("/p/d/socket", Stat { kind: Kind::Other, ..stat(50, 50) })), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(-90), below: Some(Vec::new()) }), None);
+    assert_eq!(ledger(entries()).owns("/p/d", &Look { stat: folder(0), below: None }), None);
+    // A directory beside it was made by nobody here.
+    assert_eq!(ledger(entries()).owns("/p/other", &Look { stat: folder(0), below: Some(Vec::new()) }), None);
+}
+
+#[test]
+fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
+    let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", Done::Made(Before::Clean))])];
+    let look = Look { stat: folder(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };
+    assert_eq!(ledger(entries).owns("/p/d", &look), None);
+}
+
+#[test]
+fn what_was_brought_counts_where_it_lies_above_and_below() {
+    let one = |moved| Brought { to: "/p/build/n".to_owned(), from: "/p/n".to_owned(), moved };
+    let with = |moved| Ledger { brought: vec![one(moved)], ..Ledger::default() };
+    for path in ["/p/build", "/p/build/n", "/p/build/n/deep", "/p", "/p/build/"] {
+        assert!(with(true).holds_what_was_brought(path), "{path}");
+        assert!(with(false).holds_what_was_brought(path), "{path}");
+    }
+    for path in ["/p/build/m", "/p/bui", "/q", "/p/buildings"] {
+        assert!(!with(true).holds_what_was_brought(path), "{path}");
+    }
+    assert!(!Ledger::default().holds_what_was_brought("/p"));
+    assert!(Ledger { unknown: true, ..Ledger::default() }.holds_what_was_brought("/p"));
+    // Its own file it may move and lose.
+    let moved = Done::Moved { from: "/p/n".to_owned(), was: stat(0, 0) };
+    let entries = vec![at(0, vec![("/p/n", MADE)]), at(3, vec![("/p/build/n", moved)])];
+    assert!(!Ledger { entries: entries.clone(), ..with(true) }.holds_what_was_brought("/p/build"));
+    assert!(Ledger { entries, ..with(false) }.holds_what_was_brought("/p/build"));
+}
+
+#[test]
+fn what_is_kept_reads_back_as_it_was() {
+    let deeds = Deeds {
+        done: vec![
+            Deed { path: "/a".into(), done: MADE },
+            Deed { path: "/b".into(), done: Done::Made(Before::Clean) },
+            Deed { path: "/c".into(), done: kept(1, 2) },
+            Deed { path: "/d".into(), done: Done::Gone },
+            Deed { path: "/e".into(), done: Done::Moved { from: "/a".into(), was: folder(3) } },
+        ],
+        ran: true,
+        brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],
+    };
+    let text = serde_json::to_string(&deeds).unwrap();
+    assert_eq!(serde_json::from_str::<Deeds>(&text).unwrap(), deeds);
+    assert_eq!(serde_json::to_string(&Deeds::default()).unwrap(), "{}");
+    assert!(Deeds::default().is_empty() && !deeds.is_empty());
+}
+
+proptest! {
+    /// Whatever a session does elsewhere and at whatever time, a file that was born before it and that no command named
+    /// stays a person's, and so does one that was changed while none of its commands ran.
+    #[test]
+    fn nothing_that_it_did_not_make_is_its_own(
+        times in prop::collection::vec((0_i64..1000, 0_u8..4), 0..30),
+        born in -1000_i64..0,
+        changed in -1000_i64..2000,
+    ) {
+        let mut entries: Vec<Entry> = times.iter().map(|(time, kind)| match kind {
+            0 => ran(*time),
+            1 => at(*time, vec![("/p/mine", MADE)]),
+            2 => at(*time, vec![("/p/theirs", Done::Gone)]),
+            _ => at(*time, vec![("/p/mine", kept(born, changed))]),
+        }).collect();
+        entries.sort_by_key(|entry| entry.at);
+        prop_assert_eq!(owns(entries.clone(), "/p/theirs", stat(born - 1, changed)), None);
+        let ends: Vec<i64> = entries.iter().map(|entry| entry.at).collect();
+        let moment = NOON + changed * 1000;
+        if !ends.iter().any(|at| (at - 20..=at + UNSEEN_MS).contains(&moment)) {
+            prop_assert_eq!(owns(entries, "/p/mine", stat(0, changed)), None);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What the acts of a command may do to files, as far as they name them: what a ledger is to remember of it.
+//!
+//! What may not enter: what is at those places now, which is looked up when the command is written down.
+
+use std::cell::{OnceCell, RefCell};
+
+use super::lowering::place;
+use super::scene::Scene;
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Operand, Verb};
+use crate::judge::facts::class::PathClass;
+use crate::judge::facts::paths::Placer;
+use crate::judge::facts::question::{Answers, Inquiry};
+use crate::judge::invocation::Invocation;
+use crate::judge::ledger::MAX_DEEDS;
+use crate::judge::policy::Policy;
+use crate::judge::risk::Tier;
+use crate::judge::rules::catalog::Catalog;
+
+/// What one command may do to one path. Paths are absolute and lexically normal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Made, written or edited.
+    Make { path: String },
+    /// Deleted, or moved to where nothing says.
+    Take { path: String },
+    /// Brought from elsewhere, into the path where that is a directory.
+    Bring {
+        from: String,
+        to: String,
+        /// It is taken away where it was.
+        moved: bool,
+        /// What lies there is made again or thrown away.
+        thrown_away: bool,
+    },
+}
+
+/// All that a command may do to files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aims {
+    pub named: Vec<Aim>,
+    /// It runs code or programs that may make and change any file.
+    pub ran: bool,
+}
+
+/// What the acts of an invocation may do to files of this machine.
+#[must_use]
+pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> Aims {
+    let answers = Answers::none();
+    let inquiry = Inquiry::new(&answers);
+    let scene = Scene {
+        invocation,
+        facts,
+        catalog,
+        policy,
+        inquiry: &inquiry,
+        placer: Placer::new(invocation),
+        text: OnceCell::new(),
+        effects: OnceCell::new(),
+        raw: RefCell::default(),
+    };
+    let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };
+    for (id, act) in facts.acts.iter().enumerate() {
+        if act.remote.is_some() || act.dry_run || aims.named.len() >= MAX_DEEDS {
+            continue;
+        }
+        of_act(&scene, id, act, &mut aims);
+    }
+    aims.named.truncate(MAX_DEEDS);
+    aims
+}
+
+fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, aims: &mut Aims) {
+    match &act.verb {
+        Verb::Effect(effect) if effect.writes() => {
+            let sources = act.parent.map(|parent| sources(scene, parent)).unwrap_or_default();
+            for target in act.operands.iter().filter_map(|operand| named(scene, act, operand)) {
+                aims.named.push(Aim::Make { path: target.clone() });
+                for (from, moved) in &sources {
+                    let thrown_away = is_thrown_away(scene, &target);
+                    // What is copied to where it stays is a new file like any other.
+                    if *moved || thrown_away {
+                        let (from, to) = (from.clone(), target.clone());
+                        aims.named.push(Aim::Bring { from, to, moved: *moved, thrown_away });
+                    }
+                }
+            }
+        }
+        Verb::Effect(Effect::Delete | Effect::Move) => {
+            let taken = act.operands.iter().filter_map(|operand| named(scene, act, operand));
+            aims.named.extend(taken.map(|path| Aim::Take { path }));
+        }
+        Verb::Effect(Effect::Execute) => aims.ran = true,
+        Verb::Effect(_) => {}
+        Verb::Program { name, .. } => {
+            if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
+                return;
+            }
+            if super::lowering::makes(scene, act) {
+                let made = act.operands.iter().filter_map(|operand| named(scene, act, operand));
+                aims.named.extend(made.map(|path| Aim::Make { path }));
+            } else if act.code.is_some() || scene.effects_of(id).next().is_none() {
+                aims.ran = true;
+            }
+        }
+    }
+}
+
+fn named(scene: &Scene<'_>, act: &Act, operand: &Operand) -> Option<String> {
+    place(&scene.placer.path(&operand.value, act.cwd.as_deref())?)
+}
+
+/// What a program takes what it writes from, and whether it is taken away there. What a glob stands for lies in its
+/// directory.
+fn sources(scene: &Scene<'_>, parent: ActId) -> Vec<(String, bool)> {
+    let from = |act: &Act, operand: &Operand| {
+        let mut path = scene.placer.path(&operand.value, act.cwd.as_deref())?;
+        let first = path.components.iter().position(|component| component.glob.is_some() || component.unknown);
+        path.components.truncate(first.unwrap_or(path.components.len()));
+        place(&path)
+    };
+    scene
+        .effects_of(parent)
+        .filter(|(_, effect)| matches!(effect, Effect::Move | Effect::Show | Effect::Load | Effect::Link))
+        .flat_map(|(act, effect)| act.operands.iter().map(move |operand| (act, operand, effect == Effect::Move)))
+        .filter_map(|(act, operand, moved)| Some((from(act, operand)?, moved)))
+        .filter(|(from, _)| !is_thrown_away(scene, from))
+        .collect()
+}
+
+/// Whether what lies there is made again or thrown away: named as generated, or in the temp directory.
+fn is_thrown_away(scene: &Scene<'_>, path: &str) -> bool {
+    let Some(path) = crate::judge::facts::paths::NormalPath::absolute(path) else { return false };
+    let classes = scene.placer.of(&path, scene.catalog, scene.inquiry);
+    classes.has_any(&[PathClass::Generated, PathClass::Temp])
+}

@@ -1,0 +1,124 @@
+//! What sessions did to files, in the rows of the commands that did it, and read back as a [`Ledger`].
+//!
+//! Each row's part is sealed under the local key together with the session and the time, so that a row that is put in or
+//! altered by hand lowers nothing: a ledger with such a part is none. That a row was taken out shows in the chain.
+//! Nothing is read here unless judgment asks.
+
+use rusqlite::{Connection, Row, params};
+
+use super::Store;
+use super::decisions::{IntentRow, Settled};
+use super::error::StoreError;
+use super::key::Key;
+use super::redact::redact;
+use crate::judge::ledger::{Brought, Deed, Deeds, Done, Entry, Ledger};
+
+/// How many of a session's commands are looked back on.
+const COMMANDS: i64 = 2000;
+
+/// How many rows are looked at for what was brought somewhere; if there are more, it may be anywhere.
+const BRINGING: i64 = 4096;
+
+/// How many bytes of rows are read.
+const MOST: usize = 4 << 20;
+
+/// The commands of a session that did anything to files, with when they ended where that is known; the newest first.
+pub(super) const OF_SESSION: &str = "SELECT at, made, session, user,
+      (SELECT max(ended.at) FROM record AS ended WHERE ended.about = record.id AND ended.kind = 'result')
+    FROM record WHERE session = ?1 AND made IS NOT NULL ORDER BY id DESC LIMIT ?2";
+
+/// All commands that brought something to where things are thrown away; the newest first.
+pub(super) const BROUGHT: &str =
+    "SELECT at, made, session, user, NULL FROM record INDEXED BY keeping WHERE kept = 1 ORDER BY id DESC LIMIT ?1";
+
+/// The part of a row that says what a command does to files: its text, and whether it brings something. Nothing where the
+/// command does not run, where it does nothing, or of names that the record must not show.
+pub(super) fn part(row: &IntentRow<'_>, key: &Key) -> Option<(String, bool)> {
+    if matches!(row.settled, Settled::Refused(_)) || row.deeds.is_empty() {
+        return None;
+    }
+    let shown = |text: &str| !redact(text).1;
+    let may_show = |deed: &Deed| match &deed.done {
+        Done::Moved { from, .. } => shown(&deed.path) && shown(from),
+        Done::Made(_) | Done::Gone => shown(&deed.path),
+    };
+    let deeds = Deeds {
+        done: row.deeds.done.iter().filter(|deed| may_show(deed)).cloned().collect(),
+        ran: row.deeds.ran,
+        brought: row.deeds.brought.clone(),
+    };
+    let text = serde_json::to_string(&deeds).ok()?;
+    let invocation = row.invocation;
+    let seal = seal(key, &invocation.session.id, &invocation.user, row.at.as_millisecond(), &text);
+    Some((seal + &text, !deeds.brought.is_empty()))
+}
+
+/// In hexadecimal digits.
+fn seal(key: &Key, session: &str, user: &str, at: i64, text: &str) -> String {
+    let mut bytes = at.to_le_bytes().to_vec();
+    for field in [session, user, text] {
+        bytes.extend_from_slice(&(field.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(field.as_bytes());
+    }
+    key.seal("deeds", &bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The digits of a seal.
+const SEAL: usize = 64;
+
+impl Store {
+    /// What a session of an account did to files, and what any session of the account brought anywhere.
+    ///
+    /// # Errors
+    /// The record cannot be read, or what it says of this was not written by guard.
+    pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
+        let key = Key::read_or_make(&self.paths.key())?;
+        let (own, brought) = self.persist(|connection| {
+            let own = read(connection, OF_SESSION, params![session, COMMANDS], &key, user)?;
+            Ok((own, read(connection, BROUGHT, params![BRINGING], &key, user)?))
+        })?;
+        let altered = || StoreError::Refused { why: "what the record says of files was altered by hand".to_owned() };
+        let (mut entries, _) = own.ok_or_else(altered)?;
+        let (bringing, rows) = brought.ok_or_else(altered)?;
+        entries.reverse();
+        let brought = bringing.into_iter().flat_map(|entry| entry.deeds.brought).collect::<Vec<Brought>>();
+        Ok(Ledger { entries, brought, unknown: rows >= BRINGING })
+    }
+}
+
+/// Rows in the order of the query, and how many there were; `None` when one is not what guard wrote.
+fn read(
+    connection: &Connection,
+    query: &str,
+    with: impl rusqlite::Params,
+    key: &Key,
+    user: &str,
+) -> rusqlite::Result<Option<(Vec<Entry>, i64)>> {
+    let mut statement = connection.prepare(query)?;
+    let mut rows = statement.query(with)?;
+    let (mut entries, mut bytes, mut count) = (Vec::new(), 0, 0);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        let of: Option<String> = row.get(3)?;
+        if of.as_deref() != Some(user) {
+            continue;
+        }
+        let Some((entry, length)) = entry(row, key, user)? else { return Ok(None) };
+        bytes += length;
+        if bytes > MOST {
+            break;
+        }
+        entries.push(entry);
+    }
+    Ok(Some((entries, count)))
+}
+
+fn entry(row: &Row<'_>, key: &Key, user: &str) -> rusqlite::Result<Option<(Entry, usize)>> {
+    let (at, made, session): (i64, String, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let Some((written, text)) = made.split_at_checked(SEAL) else { return Ok(None) };
+    if seal(key, &session.unwrap_or_default(), user, at, text) != written {
+        return Ok(None);
+    }
+    let Ok(deeds) = serde_json::from_str(text) else { return Ok(None) };
+    Ok(Some((Entry { at, until: row.get(4)?, deeds }, made.len())))
+}

@@ -1,0 +1,58 @@
+//! When files were made and last changed, by the times that no program sets.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use super::{Known, Unanswered, paths};
+use crate::judge::ledger::{Kind, Look, MAX_BELOW, Stat};
+
+/// What lies at a path, links not followed; `None` when nothing does.
+///
+/// # Errors
+///
+/// A directory on the way may not be searched.
+pub(super) fn look(path: &Path) -> Known<Option<Look>> {
+    let metadata = match path.symlink_metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if paths::is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = Vec::new();
+    let whole = !metadata.is_dir() || below(path, &mut found).is_ok();
+    Ok(Some(Look { stat: stat(&metadata), below: whole.then_some(found) }))
+}
+
+/// Adds what a directory holds, all the way down.
+fn below(directory: &Path, found: &mut Vec<(String, Stat)>) -> Known<()> {
+    let mut todo = vec![directory.to_owned()];
+    while let Some(directory) = todo.pop() {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if found.len() >= MAX_BELOW {
+                return Err(Unanswered);
+            }
+            let metadata = entry.metadata()?;
+            let path = entry.path();
+            found.push((path.to_str().ok_or(Unanswered)?.to_owned(), stat(&metadata)));
+            if metadata.is_dir() {
+                todo.push(path);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stat(metadata: &Metadata) -> Stat {
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() => Kind::Link,
+        _ => Kind::Other,
+    };
+    let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    let born = born.and_then(|born| i64::try_from(born.as_millis()).ok());
+    let changed = metadata.ctime().saturating_mul(1000).saturating_add(metadata.ctime_nsec() / 1_000_000);
+    Stat { kind, born, changed }
+}

@@ -1,0 +1,261 @@
+//! What a session made is its own, through the real hook and with real files: it may take it back without being asked, and
+//! nothing else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::harness::home::Home;
+use crate::hooks::hook;
+
+/// A project with a repository in it, in which agents work.
+struct Scene {
+    home: Home,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self { home: Home::new() };
+        scene.write(".gitignore", "build/\n");
+        scene.write("kept.py", "kept\n");
+        scene.git(&["init", "-q"]);
+        scene.git(&["add", "-A"]);
+        scene.git(&["commit", "-qm", "first"]);
+        scene
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(words);
+        assert!(git.current_dir(self.home.path("work")).status().unwrap().success(), "git {words:?}");
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.home.path("work").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn call(&self, session: &str, tool: &str, input: &serde_json::Value) -> bool {
+        let call = serde_json::json!({
+            "session_id": session, "transcript_path": "/t", "cwd": self.home.path("work"),
+            "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
+        });
+        let output = hook(&self.home, "claude", &call.to_string());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() || output.status.code() == Some(2));
+        output.status.success() && !said.contains("\"ask\"")
+    }
+
+    /// Whether a session's command runs unasked.
+    fn runs(&self, session: &str, command: &str) -> bool {
+        self.call(session, "Bash", &serde_json::json!({ "command": command }))
+    }
+
+    /// A session's command, which is then run.
+    fn does(&self, session: &str, command: &str) {
+        assert!(self.runs(session, command), "{command}");
+        self.really(command);
+    }
+
+    fn really(&self, command: &str) {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", command]).current_dir(self.home.path("work"));
+        assert!(shell.status().unwrap().success(), "{command}");
+    }
+
+    /// A session's file tool, which then writes.
+    fn writes(&self, session: &str, name: &str) {
+        let input = serde_json::json!({ "file_path": self.home.path("work").join(name), "content": "x\n" });
+        assert!(self.call(session, "Write", &input), "{name}");
+        self.write(name, "x\n");
+    }
+}
+
+/// Longer than a command whose end nobody saw is taken to run.
+fn later() {
+    std::thread::sleep(Duration::from_millis(2100));
+}
+
+#[test]
+fn what_a_session_made_it_may_delete_and_write_again() {
+    let scene = Scene::new();
+    scene.does("s", "echo 1 > a.txt");
+    scene.writes("s", "b.txt");
+    scene.does("s", "mkdir -p d/e && echo 1 > d/e/c.txt");
+    scene.does("s", "echo 2 > a.txt");
+    scene.writes("s", "a.txt");
+    assert!(scene.runs("s", "rm a.txt b.txt"));
+    assert!(scene.runs("s", "rm -rf d"));
+    assert!(scene.runs("s", "mv a.txt c.txt"));
+}
+
+#[test]
+fn another_session_is_asked_about_it() {
+    let scene = Scene::new();
+    scene.does("s", "echo 1 > a.txt");
+    assert!(!scene.runs("t", "rm a.txt"));
+    assert!(!scene.runs("t", "echo 2 > a.txt"));
+}
+
+#[test]
+fn what_lay_there_before_is_a_persons() {
+    let scene = Scene::new();
+    scene.write("notes.txt", "mine\n");
+    assert!(!scene.runs("s", "echo 2 > notes.txt"));
+    scene.really("echo 2 > notes.txt");
+    assert!(!scene.runs("s", "rm notes.txt"));
+    scene.does("s", "mkdir d");
+    scene.does("s", "mv notes.txt d/");
+    assert!(!scene.runs("s", "rm -rf d"));
+    assert!(!scene.runs("s", "rm d/notes.txt"));
+}
+
+#[test]
+fn a_persons_change_in_between_ends_it() {
+    let scene = Scene::new();
+    scene.does("s", "echo 1 > a.txt; mkdir d; echo 1 > d/a.txt");
+    scene.does("s", "echo 2 >> kept.py");
+    assert!(scene.runs("s", "rm a.txt; rm -rf d; git checkout kept.py"));
+    later();
+    scene.write("a.txt", "a person's\n");
+    scene.write("d/notes.txt", "a person's\n");
+    scene.write("kept.py", "a person's\n");
+    assert!(!scene.runs("s", "rm a.txt"));
+    assert!(!scene.runs("s", "rm -rf d"));
+    assert!(!scene.runs("s", "git checkout kept.py"));
+    // Its own change after that brings nothing back.
+    scene.really("echo 3 >> kept.py");
+    assert!(!scene.runs("s", "git checkout kept.py"));
+}
+
+#[test]
+fn another_file_in_its_place_is_another_file_whatever_time_it_bears() {
+    let scene = Scene::new();
+    scene.does("s", "echo 1 > a.txt");
+    scene.write("b.txt", "a person's\n");
+    later();
+    scene.really("touch -r a.txt b.txt && mv b.txt a.txt");
+    assert!(!scene.runs("s", "rm a.txt"));
+}
+
+#[test]
+fn a_link_in_its_place_or_on_the_way_leads_to_what_is_not_its_own() {
+    let scene = Scene::new();
+    scene.write("person/a.txt", "a person's\n");
+    scene.does("s", "mkdir d; echo 1 > d/a.txt; echo 1 > a.txt");
+    let at = |name: &str| scene.home.path("work").join(name);
+    fs::rename(at("d"), at("e")).unwrap();
+    symlink("person", at("d")).unwrap();
+    fs::remove_file(at("a.txt")).unwrap();
+    symlink("person/a.txt", at("a.txt")).unwrap();
+    assert!(!scene.runs("s", "rm d/a.txt"));
+    assert!(!scene.runs("s", "rm -rf d/"));
+    assert!(!scene.runs("s", "echo 2 > a.txt"));
+}
+
+#[test]
+fn another_name_for_a_persons_file_does_not_make_it_its_own() {
+    let scene = Scene::new();
+    scene.write("notes.txt", "a person's\n");
+    later();
+    scene.does("s", "ln notes.txt mine.txt");
+    assert!(!scene.runs("s", "echo 2 > mine.txt"));
+}
+
+#[test]
+fn what_its_programs_made_is_its_own() {
+    let scene = Scene::new();
+    scene.does("s", "echo 'open(\"out.txt\", \"w\").write(\"x\")' > run.py");
+    later();
+    scene.does("s", "python3 run.py");
+    assert!(scene.runs("s", "rm out.txt run.py"));
+    later();
+    scene.write("other.txt", "a person's\n");
+    assert!(!scene.runs("s", "rm other.txt"));
+}
+
+#[test]
+fn its_secrets_and_what_others_run_stay_asked_about() {
+    let scene = Scene::new();
+    scene.does("s", "mkdir -p d");
+    for name in [".env", ".github/workflows/ci.yml", "d/AGENTS.md"] {
+        scene.write(name, "x\n");
+        assert!(!scene.runs("s", &format!("rm {name}")), "{name}");
+    }
+}
+
+#[test]
+fn where_a_persons_work_was_brought_nothing_is_thrown_away() {
+    let scene = Scene::new();
+    scene.write("build/made.o", "x");
+    scene.write("notes.txt", "a person's\n");
+    assert!(scene.runs("s", "rm -rf build"));
+    scene.does("s", "mv notes.txt build/n");
+    assert!(!scene.runs("s", "rm -rf build"));
+    // Another session of the account knows it too.
+    assert!(!scene.runs("t", "rm -rf build"));
+    scene.does("t", "mv build/n notes.txt");
+    assert!(scene.runs("s", "rm -rf build"));
+}
+
+#[test]
+fn a_copy_that_became_the_only_one_is_kept_and_so_are_archives_and_links() {
+    let keeps = ["cp notes.txt build/n", "tar czf build/n.tgz notes.txt", "ln notes.txt build/n"];
+    for keep in keeps {
+        let scene = Scene::new();
+        scene.write("build/made.o", "x");
+        scene.write("notes.txt", "a person's\n");
+        scene.does("s", keep);
+        assert!(scene.runs("s", "rm -rf build"), "{keep}");
+        assert!(!scene.runs("s", "rm notes.txt"), "{keep}");
+        scene.really("rm notes.txt");
+        assert!(!scene.runs("s", "rm -rf build"), "{keep}");
+        assert!(!scene.runs("u", "rm -rf build/*"), "{keep}");
+    }
+}
+
+#[test]
+fn a_record_that_was_altered_by_hand_lowers_nothing() {
+    let scene = Scene::new();
+    scene.does("s", "echo 1 > a.txt");
+    scene.write("notes.txt", "a person's\n");
+    assert!(scene.runs("s", "rm a.txt"));
+    let database = rusqlite::Connection::open(scene.home.path("home/.local/share/guard/guard.db")).unwrap();
+    let notes = scene.home.path("work/notes.txt").canonicalize().unwrap();
+    let own = scene.home.path("work/a.txt").canonicalize().unwrap();
+    let (own, notes) = (own.to_str().unwrap(), notes.to_str().unwrap());
+    let changed = database.execute("UPDATE record SET made = replace(made, ?1, ?2)", [own, notes]).unwrap();
+    assert!(changed > 0);
+    drop(database);
+    assert!(!scene.runs("s", "rm notes.txt"));
+    assert!(!scene.runs("s", "rm a.txt"));
+}
+
+#[test]
+fn an_agents_notes_are_its_own_and_its_settings_are_not() {
+    let scene = Scene::new();
+    let write = |path: &str| {
+        let input = serde_json::json!({ "file_path": scene.home.path("home").join(path), "content": "x\n" });
+        scene.call("s", "Write", &input)
+    };
+    for own in [".claude/plans/a.md", ".claude/projects/-home-me-work/memory/MEMORY.md", ".claude/todos/a.json"] {
+        assert!(write(own), "{own}");
+    }
+    for other in [
+        ".claude/settings.json",
+        ".claude/CLAUDE.md",
+        ".claude/skills/x/SKILL.md",
+        ".claude/agents/x.md",
+        ".claude/projects/-home-me-work/memory/../settings.json",
+        ".claude/projects/-home-me-work/s.jsonl",
+        ".codex/memories/a.md",
+        ".codex/config.toml",
+    ] {
+        assert!(!write(other), "{other}");
+    }
+    fs::create_dir_all(scene.home.path("home/.claude/plans")).unwrap();
+    symlink("../settings.json", scene.home.path("home/.claude/plans/b.md")).unwrap();
+    assert!(!write(".claude/plans/b.md"));
+}
