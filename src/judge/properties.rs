@@ -83,7 +83,7 @@ fn answer(question: &Question, letter: &str) -> Answer {
                 canonical.push('/');
             }
             let symlink = path.rsplit('/').next().is_some_and(|name| name.contains(letter));
-            Answer::Path(PathFacts { kind: PathKind::Directory, canonical, symlink, bytes: 0, since_session: false })
+            Answer::Path(PathFacts { kind: PathKind::Directory, canonical, symlink, bytes: 0 })
         }
         Question::Git(_) => Answer::Git(GitFacts { root: Some("/home/dev/project".into()), ..GitFacts::default() }),
         Question::Repository(_) => Answer::Repository(Some(RepositoryFacts {
@@ -102,6 +102,8 @@ fn answer(question: &Question, letter: &str) -> Answer {
         Question::File(_) => Answer::File(FileFacts::Missing),
         Question::Program(name) => Answer::Program(Some(format!("/usr/bin/{name}"))),
         Question::Resolve { .. } => Answer::Resolve(None),
+        Question::Look(_) => Answer::Look(None),
+        Question::Ledger => Answer::Ledger(crate::judge::ledger::Ledger::default()),
     }
 }
 

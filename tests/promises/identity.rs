@@ -217,26 +217,3 @@ fn an_account_that_nobody_lists_runs_commands_too() {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "without {unset}: {output:?}");
     }
 }
-
-#[test]
-fn an_agent_may_write_over_what_was_made_since_it_began_and_nothing_older() {
-    let home = crate::harness::home::Home::new();
-    let made = home.program("/usr/bin/git").args(["init", "-q"]).status().unwrap();
-    assert!(made.success());
-    std::fs::write(home.path("work/notes"), "an hour of thought\n").unwrap();
-    // What tells when a process began counts in hundredths of a second.
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    crate::harness::program::copy("/bin/bash", &home.path("claude"));
-    let script =
-        "sleep 0.05; echo x > own; for file in notes own; do \"$0\" check \"sort data > $file\"; echo $?; done; exit";
-    let agent = home
-        .program(home.path("claude").to_str().unwrap())
-        .args(["-c", script, env!("CARGO_BIN_EXE_guard")])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&agent.stdout);
-    assert!(said.contains("effects.overwrite") && said.contains("\n1\n") && said.ends_with("\n0\n"), "{said}");
-    // Of a terminal, or of nothing known, nothing is young.
-    let alone = home.guard(&["check", "sort data > own"]).status().unwrap();
-    assert_eq!(alone.code(), Some(1));
-}

@@ -126,7 +126,7 @@ fn a_persons_change_in_between_ends_it() {
     assert!(!scene.runs("s", "rm -rf d"));
     assert!(!scene.runs("s", "git checkout kept.py"));
     // Its own change after that brings nothing back.
-    scene.really("echo 3 >> kept.py");
+    scene.does("s", "echo 3 >> kept.py");
     assert!(!scene.runs("s", "git checkout kept.py"));
 }
 

@@ -127,7 +127,8 @@ fn of_name(name: &str, catalog: &Catalog, known: &[String]) -> HostClass {
     }
     match catalog.hosts().class(name) {
         Some(class) => class,
-        None if known.iter().any(|known| covers(known, name)) || is_near(name) => HostClass::Known,
+        None if known.iter().any(|known| covers(known, name)) => HostClass::Known,
+        None if is_near(name) => HostClass::Near,
         None => HostClass::Unknown,
     }
 }
@@ -283,10 +284,10 @@ mod tests {
 
     #[test]
     fn the_network_around_is_known() {
-        assert_eq!(net("http://10.0.0.5/x"), HostClass::Known);
-        assert_eq!(net("http://192.168.1.10:8080"), HostClass::Known);
-        assert_eq!(net("http://web:3000/health"), HostClass::Known);
-        assert_eq!(net("http://nas.local/"), HostClass::Known);
+        assert_eq!(net("http://10.0.0.5/x"), HostClass::Near);
+        assert_eq!(net("http://192.168.1.10:8080"), HostClass::Near);
+        assert_eq!(net("http://web:3000/health"), HostClass::Near);
+        assert_eq!(net("http://nas.local/"), HostClass::Near);
         assert_eq!(net(":3000/health"), HostClass::Local);
         assert_eq!(net("http://3405803785/"), HostClass::Unknown);
         assert_eq!(net("http://0xcb007109/"), HostClass::Unknown);

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::judge::ledger::{Ledger, Look};
+use crate::judge::ledger::{Brought, Ledger, Look};
 use crate::judge::reserved;
 
 /// One thing to know of the world. Paths are absolute and lexically normal.
@@ -163,6 +163,8 @@ impl Question {
                 let dirs = dirs.iter().map(out).collect::<Option<_>>()?;
                 return Some(Self::Resolve { name: out(name)?, dirs });
             }
+            Self::Look(path) => (path, Self::Look),
+            Self::Ledger => return Some(self),
         };
         match reserved::given_out(about)? {
             Cow::Borrowed(_) => Some(self),
@@ -205,7 +207,12 @@ impl Answer {
                 canonical: plain(&facts.canonical),
                 ..facts.clone()
             })),
-            Self::File(_) | Self::Unavailable => self.clone(),
+            // Of deeds a name that is spelled otherwise is no reason to lower anything; what was brought is found by it.
+            Self::Ledger(ledger) => {
+                let plainly = |brought: &Brought| Brought { to: plain(&brought.to), ..brought.clone() };
+                Self::Ledger(Ledger { brought: ledger.brought.iter().map(plainly).collect(), ..ledger.clone() })
+            }
+            Self::File(_) | Self::Look(_) | Self::Unavailable => self.clone(),
         }
     }
 }

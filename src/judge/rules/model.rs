@@ -220,11 +220,15 @@ pub enum HostClass {
     Drop,
     /// The text is no URL and names no host.
     None,
+    /// A name or address of the network that this machine stands in (`db`, `192.168.1.5`). A rule that means known hosts
+    /// means these too.
+    Near,
 }
 
 impl HostClass {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 6] = [Self::Local, Self::Known, Self::Unknown, Self::Metadata, Self::Drop, Self::None];
+    pub const ALL: [Self; 7] =
+        [Self::Local, Self::Known, Self::Unknown, Self::Metadata, Self::Drop, Self::None, Self::Near];
 
     /// As pattern files write it.
     #[must_use]
@@ -236,6 +240,7 @@ impl HostClass {
             Self::Metadata => "metadata",
             Self::Drop => "drop",
             Self::None => "none",
+            Self::Near => "near",
         }
     }
 }

@@ -291,7 +291,7 @@ fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Resul
 fn hosts(place: Place<'_>, list: &shape::HostsShape, known: &dyn Known) -> Result<HostList, Vec<Problem>> {
     let class = *list.class.get_ref();
     let mut problems = Vec::new();
-    if matches!(class, HostClass::Local | HostClass::Known) && !known.may_loosen() {
+    if matches!(class, HostClass::Local | HostClass::Known | HostClass::Near) && !known.may_loosen() {
         problems.push(place.problem(
             &list.class.span(),
             "hosts: class",

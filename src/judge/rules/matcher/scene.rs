@@ -235,6 +235,12 @@ impl<'a> Seen<'a> {
         Some(GRAVE.into_iter().filter(|class| behind.has(*class)).fold(PathClasses::NONE, PathClasses::with))
     }
 
+    /// Whether its host is of one of these classes.
+    fn is_on(&self, classes: &[HostClass], view: &View<'_>) -> bool {
+        let class = self.host(view);
+        classes.contains(&class) || class == HostClass::Near && classes.contains(&HostClass::Known)
+    }
+
     fn host(&self, view: &View<'_>) -> HostClass {
         *self.host.get_or_init(|| {
             let scene = view.scene;
@@ -247,7 +253,7 @@ impl<'a> Seen<'a> {
         self.passes_patterns(test, view)
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
-            && (test.host.is_empty() || test.host.contains(&self.host(view)))
+            && (test.host.is_empty() || self.is_on(&test.host, view))
             && test.content.as_deref().is_none_or(|regex| self.says(regex, view))
             && (!test.only_copy || self.is_only_copy(view))
             && (test.package.is_empty() || self.is_new_package(&test.package, view))
