@@ -210,7 +210,7 @@ complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subco
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l rule -d 'Cover whatever only this rule finds, instead of a command' -r
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l folder -d 'Hold in this folder and below' -r -F
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l until -d 'Hold until this time, in every session: 2h, 3d, 2026-11-21' -r
-complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l shape -d 'Cover its programs, subcommands and flags, with any operands'
+complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l shape -d 'Cover its programs, subcommands and flags, with operands in the folder alone'
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l anywhere -d 'Hold in every folder'
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -l always -d 'Hold until it is revoked, in every session'
 complete -c guard -n "__fish_guard_using_subcommand allow; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'

@@ -65,7 +65,7 @@ struct AddArgs {
     /// The command string
     #[arg(required_unless_present = "rule", allow_hyphen_values = true)]
     command: Option<OsString>,
-    /// Cover its programs, subcommands and flags, with any operands
+    /// Cover its programs, subcommands and flags, with operands in the folder alone
     #[arg(long, conflicts_with = "rule")]
     shape: bool,
     /// Cover whatever only this rule finds, instead of a command
@@ -203,7 +203,14 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         (None, false) => Until::Session { id: caller.session.id.clone() },
     };
     let words = words(&what, &place, &until, now);
-    let shown = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    let mut shown = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    if let What::Shape { shape } = &what {
+        let folder = match &place {
+            Place::Folder { path } => path,
+            Place::Anywhere => "the folder that it is run in",
+        };
+        shown.push_str(&examples(shape, folder));
+    }
     if !confirm(&shown, "Give this grant?")? {
         return refuse("not given");
     }
@@ -258,16 +265,35 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
         return Ok(Ok(What::Exact { command: invocation.display() }));
     }
     Ok(judgment
-        .shape
+        .shape_to_grant()
         .map(|shape| What::Shape { shape })
         .ok_or_else(|| "this command has no shape of its own".to_owned()))
+}
+
+/// What a grant of a shape covers, and what it does not.
+pub(super) fn shaped(shape: &str) -> String {
+    let (program, rules) = shape
+        .split_once(" [")
+        .map_or((shape, ""), |(program, rules)| (program, rules.strip_suffix(']').unwrap_or(rules)));
+    let rules =
+        if rules.is_empty() { "no rule finds anything".to_owned() } else { format!("only {rules} finds anything") };
+    format!("`{program}` with no other flags and with operands in that folder alone, where {rules}")
+}
+
+/// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
+pub(super) fn examples(shape: &str, folder: &str) -> String {
+    let program = shape.split(" [").next().unwrap_or(shape);
+    let with = |operand: &str| format!("  {}\n", visible::text(&format!("{program} {operand}")));
+    let inside: String = ["notes.txt", "src/main.c", "a/folder"].into_iter().map(with).collect();
+    let folder = visible::text(folder);
+    format!("It would let run, for example, in {folder}:\n{inside}It would still ask about:\n{}", with("/etc/hosts"))
 }
 
 /// What a grant covers, as a sentence goes on.
 fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
     let what = match what {
         What::Exact { command } => format!("exactly `{command}`"),
-        What::Shape { shape } => format!("`{shape}` with any operands and no other flags"),
+        What::Shape { shape } => shaped(shape),
         What::UpTo { tier } => format!("whatever is of tier {} and below", tier.number()),
         What::Rule { rule } => format!("any command of which only the rule {rule} has anything to say"),
     };

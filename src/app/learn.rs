@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::allow::{examples, shaped};
 use super::approver::sign;
 use super::desk::Desk;
 use super::failure::Failure;
@@ -45,6 +46,15 @@ const DAYS: i64 = 30;
 struct Offer {
     habit: Habit,
     folder: String,
+    what: What,
+}
+
+/// The least that covers what was allowed: one command that was repeated, else commands of the shape.
+fn narrowest(habit: &Habit) -> What {
+    match &habit.command {
+        Some(command) => What::Exact { command: command.clone() },
+        None => What::Shape { shape: habit.shape.clone() },
+    }
 }
 
 /// Lists offers or gives one, and returns the exit code.
@@ -72,21 +82,21 @@ fn offers(road: &Road) -> Result<Vec<Offer>, StoreError> {
         // Where most of them were: what is elsewhere is still asked about.
         let Some((folder, _)) = habit.folders.iter().max_by_key(|(_, count)| **count) else { continue };
         let folder = folder.clone();
-        let covers = |grant: &crate::judge::approved::Grant| {
-            matches!(&grant.what, What::Shape { shape } if *shape == habit.shape) && grant.place.holds(&folder)
-        };
+        let what = narrowest(&habit);
+        let covers = |grant: &crate::judge::approved::Grant| grant.what == what && grant.place.holds(&folder);
         if !granted.iter().any(|listed| listed.ended.is_none() && covers(&listed.grant)) {
-            offers.push(Offer { habit, folder });
+            offers.push(Offer { habit, folder, what });
         }
     }
     Ok(offers)
 }
 
 fn words(offer: &Offer) -> String {
-    format!(
-        "`{}` with any operands and no other flags, in {} and below, until it is revoked",
-        offer.habit.shape, offer.folder
-    )
+    let what = match &offer.what {
+        What::Exact { command } => format!("exactly `{command}`"),
+        _ => shaped(&offer.habit.shape),
+    };
+    format!("{what}, in {} and below, until it is revoked", offer.folder)
 }
 
 fn list() -> Result<u8, Failure> {
@@ -130,11 +140,15 @@ fn accept(number: usize) -> Result<u8, Failure> {
         return refused("a standing grant is signed by an approver: guard allow add --shape");
     }
     let words = words(offer);
-    if !confirm(&format!("Without asking, guard would let run {}.\n", visible::text(&words)), "Give this grant?")? {
+    let mut said = format!("Without asking, guard would let run {}.\n", visible::text(&words));
+    if let What::Shape { shape } = &offer.what {
+        said.push_str(&examples(shape, &offer.folder));
+    }
+    if !confirm(&said, "Give this grant?")? {
         return refused("not given");
     }
     let grant = NewGrant {
-        what: &What::Shape { shape: offer.habit.shape.clone() },
+        what: &offer.what,
         place: &Place::Folder { path: offer.folder.clone() },
         until: &Until::Revoked,
         words: &words,

@@ -222,6 +222,7 @@ fn record(
     process: Option<&str>,
 ) -> Result<Receipt, Refusal> {
     let parent = road.parent();
+    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
     let deeds = match settled {
         Settled::Refused(_) => Deeds::default(),
         Settled::Allowed(_) | Settled::Asked => deeds::of(road, invocation, judgment),
@@ -232,7 +233,7 @@ fn record(
         words,
         parent: parent.as_deref(),
         process,
-        shape: judgment.shape.as_deref().filter(|_| judgment.may_grant),
+        shape: shape.as_deref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };
     write_down(road, &row, |keeper| keeper.intent(&row))

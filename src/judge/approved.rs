@@ -43,7 +43,8 @@ impl std::fmt::Display for GrantId {
 pub enum What {
     /// This command, to the byte (its text; the folder is [`Place`]'s).
     Exact { command: String },
-    /// Commands of this shape: program, subcommand and flags, any operands.
+    /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it. The
+    /// places that they name lie in the folder of the grant.
     Shape { shape: String },
     /// Whatever only this rule finds.
     Rule { rule: String },

@@ -31,6 +31,7 @@ pub mod invocation;
 pub mod ledger;
 pub mod order;
 pub mod policy;
+pub mod reach;
 pub mod reserved;
 pub mod risk;
 pub mod rules;
@@ -58,6 +59,8 @@ pub struct Judgment {
     /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
     /// grant may be given.
     pub shape: Option<String>,
+    /// What it falls on: looked up where a grant of its shape might cover it.
+    pub reach: reach::Reach,
     /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
     /// and never what wants several approvers.
     pub may_grant: bool,
@@ -83,7 +86,10 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let risk = Risk::join(base, findings, context);
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
     let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
-    Judgment { risk, shape, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
+    let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
+    let is_asked = may_grant && is_flagged && shape.is_some();
+    let reach = if is_asked { reach::of(invocation, &facts, &inquiry) } else { reach::Reach::default() };
+    Judgment { risk, shape, reach, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
@@ -105,6 +111,18 @@ fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead
 }
 
 impl Judgment {
+    /// What a grant for commands like this one is to cover: the shape, and the rules that found something in it, behind it
+    /// in brackets.
+    #[must_use]
+    pub fn shape_to_grant(&self) -> Option<String> {
+        let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);
+        let mut rules: Vec<&str> = raised.map(|finding| finding.rule.as_str()).collect();
+        order::sort(&mut rules);
+        rules.dedup();
+        let shape = self.shape.as_deref()?;
+        Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
+    }
+
     /// Whether this answer is the one that was judged.
     #[must_use]
     pub fn rests_on(&self, question: &Question, answer: &Answer) -> bool {

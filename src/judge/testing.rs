@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Judgment;
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
+use super::reach::Reach;
 use super::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use super::syntax::tree::Span;
 
@@ -37,6 +38,7 @@ pub fn of(findings: Vec<Finding>) -> Judgment {
     Judgment {
         risk: Risk::join(Tier::Low, findings, Vec::new()),
         shape: Some("git push --force".to_owned()),
+        reach: Reach { cwd: Some("/home/ada/project".to_owned()), places: Vec::new() },
         may_grant: true,
         ..Judgment::default()
     }

@@ -23,6 +23,8 @@ pub struct Habit {
     pub folders: BTreeMap<String, u32>,
     /// One of them could not be undone, or was of tier 4.
     pub grave: bool,
+    /// The command, where it was the same each time and nothing in it was hidden.
+    pub command: Option<String>,
 }
 
 impl Store {
@@ -33,7 +35,7 @@ impl Store {
     pub fn habits(&self, since: Timestamp) -> Result<Vec<Habit>, StoreError> {
         self.persist(|connection| {
             let since = since.as_millisecond();
-            let sql = "SELECT what, decision, reversibility, tier, at, coalesce(cwd, '') FROM record
+            let sql = "SELECT what, decision, reversibility, tier, at, coalesce(cwd, ''), command, redacted FROM record
                 WHERE id >= ?1 AND at >= ?2 AND kind = 'intent' AND what IS NOT NULL AND settled = 'person'";
             let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query([first_from(connection, since)?, since])?;
@@ -46,7 +48,11 @@ impl Store {
                     continue;
                 }
                 let last = Timestamp::from_millisecond(row.get(4)?).unwrap_or(Timestamp::UNIX_EPOCH);
+                let hidden: Option<i64> = row.get(7)?;
+                let command: Option<String> = row.get(6)?;
+                let command = command.filter(|_| hidden.is_none());
                 let habit = habits.entry(shape.clone()).or_insert_with(|| Habit {
+                    command: command.clone(),
                     shape,
                     allowed: 0,
                     denied: 0,
@@ -55,6 +61,7 @@ impl Store {
                     grave: false,
                 });
                 habit.last = habit.last.max(last);
+                habit.command = habit.command.take().filter(|known| command.as_ref() == Some(known));
                 let irreversible =
                     row.get_ref(2)?.as_str().is_ok_and(|name| name == Reversibility::Irreversible.name());
                 let tier: u8 = row.get(3)?;

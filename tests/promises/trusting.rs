@@ -146,13 +146,29 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     allow(&home, &["git", "push", "--force", "last"]);
     let offers = home.prints(&["learn"], 0);
     assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
-    assert!(offers.contains("guard would let run `git push -f` with any operands"), "{offers}");
+    assert!(offers.contains("guard would let run `git push -f` with no other flags"), "{offers}");
     assert!(!runs(&home, &["git", "push", "--force", "next"]));
     assert_eq!(apart(home.guard(&["learn", "accept", "1"])).output().unwrap().status.code(), Some(126));
     let screen = says(&home, &["learn", "accept", "1"], "\r");
     assert!(screen.contains("not given"), "{screen}");
+    assert!(screen.contains("git push -f notes.txt") && screen.contains("still ask about"), "{screen}");
     let screen = says(&home, &["learn", "accept", "1"], "y\r");
     assert!(screen.contains("holds"), "{screen}");
     assert!(runs(&home, &["git", "push", "--force", "next"]));
+    assert!(!runs(&home, &["git", "push", "--force", "../elsewhere"]), "it names a place outside the folder");
     assert_eq!(home.prints(&["learn"], 0), nothing);
+}
+
+#[test]
+fn one_command_that_was_repeated_is_offered_as_that_command() {
+    let home = stage::home();
+    home.stand_in("git", "exit 0");
+    for _ in 0..10 {
+        allow(&home, &["git", "push", "--force", "origin"]);
+    }
+    let offers = home.prints(&["learn"], 0);
+    assert!(offers.contains("guard would let run exactly `git push --force origin`"), "{offers}");
+    says(&home, &["learn", "accept", "1"], "y\r");
+    assert!(runs(&home, &["git", "push", "--force", "origin"]));
+    assert!(!runs(&home, &["git", "push", "--force", "other"]));
 }

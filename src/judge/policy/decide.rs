@@ -2,7 +2,7 @@
 
 use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing, Support};
 use crate::judge::Judgment;
-use crate::judge::approved::{Grant, What};
+use crate::judge::approved::{Grant, GrantId, Place, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
@@ -124,8 +124,16 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     let here = |grant: &&Grant| grant.place.holds(&cwd);
     let command = invocation.display();
     let exact = |grant: &&Grant| matches!(&grant.what, What::Exact { command: known } if *known == command);
-    let shape = |grant: &&Grant| match (&grant.what, &judgment.shape) {
-        (What::Shape { shape: known }, Some(shape)) => known == shape,
+    let to_grant = judgment.shape_to_grant();
+    let shape = |grant: &&Grant| match &grant.what {
+        What::Shape { shape: known } => {
+            let folder = match &grant.place {
+                Place::Folder { path } => Some(path.as_str()),
+                Place::Anywhere => None,
+            };
+            let same = to_grant.as_ref() == Some(known) || names_no_rules(grant, known, judgment);
+            same && judgment.reach.is_within(folder, &cwd)
+        }
         _ => false,
     };
     let rule = |grant: &&Grant| match &grant.what {
@@ -144,6 +152,13 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
     };
     let find = |covers: &dyn Fn(&&Grant) -> bool| grants.iter().filter(here).find(|grant| covers(grant));
     find(&exact).or_else(|| find(&shape)).or_else(|| find(&rule)).or_else(|| find(&trusted))
+}
+
+/// Whether a grant of a shape covers the command though it names no rules: one that a person wrote into the configuration,
+/// or an old one, of which nothing tells what it was given for beyond tier 2.
+fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
+    let is_written = matches!(grant.id, GrantId::Configured(_));
+    judgment.shape.as_deref() == Some(known) && (is_written || judgment.risk.tier <= Tier::Medium)
 }
 
 fn prompt(risk: &Risk, policy: &Policy) -> Prompt {

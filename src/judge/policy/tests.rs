@@ -2,6 +2,7 @@ use super::*;
 use crate::judge::Judgment;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::invocation::{Invocation, Line, Request};
+use crate::judge::reach::Reach;
 use crate::judge::risk::{Circumstance, Risk};
 use crate::judge::testing::{argv, finding, judgment, line, of};
 
@@ -38,7 +39,7 @@ fn in_context(judgment: Judgment, fact: CircumstanceFact) -> Judgment {
 fn every_grant() -> Vec<Grant> {
     vec![
         grant(1, What::Exact { command: "git push --force".to_owned() }),
-        grant(2, What::Shape { shape: "git push --force".to_owned() }),
+        grant(2, What::Shape { shape: "git push --force [a.rule]".to_owned() }),
         grant(3, What::Rule { rule: "a.rule".to_owned() }),
         grant(4, What::UpTo { tier: Tier::Medium }),
     ]
@@ -130,9 +131,21 @@ fn a_grant_covers_what_it_says_and_nothing_beside_it() {
     let high = judgment(Tier::High);
     assert!(covers(exact("git push --force"), &high));
     assert!(!covers(exact("git push --force origin"), &high));
-    assert!(covers(shape("git push --force"), &high));
+    assert!(covers(shape("git push --force [a.rule]"), &high));
+    assert!(!covers(shape("git push --force [another.rule]"), &high));
     assert!(!covers(shape("git push"), &high));
-    assert!(!covers(shape("git push --force"), &Judgment { shape: None, ..high.clone() }));
+    assert!(!covers(shape("git push --force [a.rule]"), &Judgment { shape: None, ..high.clone() }));
+    // An old grant does not tell what it was given for.
+    assert!(!covers(shape("git push --force"), &high));
+    assert!(covers(shape("git push --force"), &judgment(Tier::Medium)));
+    let two = of(vec![finding("a.rule", Tier::High), finding("another.rule", Tier::Medium)]);
+    assert!(!covers(shape("git push --force [a.rule]"), &two), "another finding voids it");
+    for (place, covered) in [("/home/ada/project/a", true), ("/home/ada/projects", false), ("/bin/bash", false)] {
+        let reach = Reach { cwd: Some("/home/ada/project".to_owned()), places: vec![Some(place.to_owned())] };
+        assert_eq!(covers(shape("git push --force [a.rule]"), &Judgment { reach, ..high.clone() }), covered, "{place}");
+    }
+    let unknown = Reach { cwd: Some("/home/ada/project".to_owned()), places: vec![None] };
+    assert!(!covers(shape("git push --force [a.rule]"), &Judgment { reach: unknown, ..high.clone() }));
 
     assert!(covers(rule("a.rule"), &high));
     assert!(!covers(rule("another.rule"), &high));

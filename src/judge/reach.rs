@@ -1,0 +1,105 @@
+//! Which places a command falls on, resolved: what a grant for commands of a shape holds against its folder.
+//!
+//! What may not enter: grants, and what a command does there.
+
+use super::facts::act::{Act, Effect, Facts, Value, Verb};
+use super::facts::paths::{NormalPath, Placer};
+use super::facts::question::Inquiry;
+use super::invocation::Invocation;
+
+/// The places that a command names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The working directory, every link followed; `None` when that is not known.
+    pub cwd: Option<String>,
+    /// Each place, every link followed; `None` for one that is not known before the command runs.
+    pub places: Vec<Option<String>>,
+}
+
+/// The places that the acts name: what their effects fall on, and whatever of the other arguments is written like a path.
+#[must_use]
+pub fn of(invocation: &Invocation, facts: &Facts, inquiry: &Inquiry<'_>) -> Reach {
+    let placer = Placer::new(invocation);
+    let resolved = |path: &str| inquiry.path(path).map(|facts| facts.canonical.clone());
+    let place = |act: &Act, value: &Value| {
+        let mut path = placer.path(value, act.cwd.as_deref())?;
+        // Of a glob the directory that it stands in.
+        let first = path.components.iter().position(|component| component.glob.is_some());
+        path.components.truncate(first.unwrap_or(path.components.len()));
+        let known = !path.dynamic && !path.found && path.components.iter().all(|component| !component.unknown);
+        known.then(|| path.text()).filter(|text| text.starts_with('/')).and_then(|text| resolved(&text))
+    };
+    let mut places = Vec::new();
+    for act in &facts.acts {
+        let named = act.operands.iter().map(|operand| &operand.value);
+        match act.verb {
+            Verb::Effect(Effect::Send | Effect::Fetch) => {}
+            Verb::Effect(_) => places.extend(named.map(|value| place(act, value))),
+            Verb::Program { .. } => {
+                let given = act.flags.iter().filter_map(|flag| flag.value.as_ref());
+                places.extend(named.chain(given).filter(|value| is_like_a_path(value)).map(|value| place(act, value)));
+            }
+        }
+    }
+    Reach { cwd: resolved(placer.cwd()), places }
+}
+
+/// Whether an argument may lead out of the directory worked in. A URL names no place of this machine.
+fn is_like_a_path(value: &Value) -> bool {
+    let text = value.rough();
+    value.is_dynamic()
+        || !text.contains("://") && (text.contains('/') || text.starts_with('~') || text.starts_with('.'))
+}
+
+impl Reach {
+    /// Whether all places lie in a folder, that a grant names, or where it names none in the working directory `cwd`.
+    #[must_use]
+    pub fn is_within(&self, folder: Option<&str>, cwd: &str) -> bool {
+        let Some(here) = &self.cwd else { return false };
+        // The folder as it is resolved, where links lead to the working directory by way of it.
+        let folder = match folder.map(|folder| folder.trim_end_matches('/')) {
+            None => here.as_str(),
+            Some(folder) => {
+                let below = cwd.strip_prefix(folder).unwrap_or_default();
+                here.strip_suffix(below).unwrap_or(folder)
+            }
+        };
+        let lies = |place: &String| {
+            NormalPath::absolute(place).is_some_and(|path| path.relation(folder).within()) && !folder.is_empty()
+        };
+        self.places.iter().all(|place| place.as_ref().is_some_and(lies))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(places: &[Option<&str>]) -> Reach {
+        let places = places.iter().map(|place| place.map(str::to_owned)).collect();
+        Reach { cwd: Some("/real/project/src".to_owned()), places }
+    }
+
+    #[test]
+    fn all_that_is_named_lies_in_the_folder_or_it_is_not_within() {
+        let within = |places: &[Option<&str>], folder| reach(places).is_within(folder, "/home/me/project/src");
+        let inside = Some("/real/project/src/a");
+        assert!(within(&[inside], None));
+        assert!(within(&[], None));
+        assert!(!within(&[Some("/real/project/b")], None));
+        // By a link above the project.
+        assert!(within(&[inside, Some("/real/project/b")], Some("/home/me/project")));
+        assert!(!within(&[inside, Some("/real/projects")], Some("/home/me/project")));
+        assert!(!within(&[inside, Some("/bin/bash")], Some("/home/me/project")));
+        assert!(!within(&[inside, None], Some("/home/me/project")));
+        assert!(!Reach::default().is_within(None, "/home/me/project"));
+    }
+
+    #[test]
+    fn what_is_written_like_a_path_is_one() {
+        for (text, is) in [("a/b", true), ("../x", true), ("~/x", true), (".", true), ("main", false), ("777", false)] {
+            assert_eq!(is_like_a_path(&Value::text(text)), is, "{text}");
+        }
+        assert!(!is_like_a_path(&Value::text("https://example.org/x")));
+    }
+}
