@@ -2,7 +2,7 @@
 //!
 //! What may not enter: what is at those places now, which is looked up when the command is written down.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use super::lowering::place;
 use super::scene::Scene;
@@ -57,6 +57,7 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         text: OnceCell::new(),
         effects: OnceCell::new(),
         raw: RefCell::default(),
+        compared: Cell::new(0),
     };
     let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };
     for (id, act) in facts.acts.iter().enumerate() {
