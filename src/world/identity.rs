@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 use nix::unistd;
 
@@ -201,6 +202,15 @@ impl Caller {
     pub fn guard_among(processes: &[Process]) -> bool {
         let own = system::executable(unistd::getpid().as_raw());
         own.is_some() && processes.iter().any(|process| system::executable(process.pid) == own)
+    }
+
+    /// When the root process of a session started, by [`Session::root`]; `None` where the system does not tell.
+    #[must_use]
+    pub fn began(root: &str) -> Option<SystemTime> {
+        let mut parts = root.split_once('@')?.1.split('.');
+        let started: u64 = parts.nth(1)?.parse().ok()?;
+        let of_this_boot = parts.next().is_some_and(|boot| !boot.is_empty() && boot == system::boot());
+        of_this_boot.then(|| system::time_of(started)).flatten()
     }
 
     /// Whether a process of this name, as [`Self::unique_name`] gives it, lives.

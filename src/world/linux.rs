@@ -4,6 +4,10 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
+
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{SysconfVar, sysconf};
 
 use crate::judge::invocation::Environment;
 
@@ -132,6 +136,14 @@ pub fn boot() -> String {
     let mut buffer = [0; 8];
     let read = std::fs::File::open("/proc/sys/kernel/random/boot_id").and_then(|mut file| file.read_exact(&mut buffer));
     read.map_or_else(|_| String::new(), |()| String::from_utf8_lossy(&buffer).into_owned())
+}
+
+/// The time of day at so many clock ticks after the machine was started.
+pub fn time_of(ticks: u64) -> Option<SystemTime> {
+    let a_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
+    let after = Duration::from_millis(ticks.checked_mul(1000)?.checked_div(a_second)?);
+    let up = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
+    SystemTime::now().checked_sub(up.checked_sub(after)?)
 }
 
 #[cfg(test)]

@@ -60,3 +60,8 @@ pub fn holders(_terminal: u64) -> Vec<i32> {
 pub fn boot() -> String {
     String::new()
 }
+
+/// Not known: see [`Process::started`].
+pub fn time_of(_: u64) -> Option<std::time::SystemTime> {
+    None
+}

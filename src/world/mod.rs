@@ -25,10 +25,13 @@ mod system;
 #[path = "macos.rs"]
 mod system;
 
+use std::cell::OnceCell;
 use std::path::Path;
+use std::time::SystemTime;
 
+use self::identity::Caller;
 use crate::judge::facts::question::{Answer, Question};
-use crate::judge::invocation::Invocation;
+use crate::judge::invocation::{Invocation, Session};
 use crate::judge::ledger::Ledger;
 
 /// It was asked and could not be answered: no permission, a limit, something that is no ordinary file.
@@ -51,6 +54,9 @@ impl From<std::io::Error> for Unanswered {
 pub struct World {
     search: programs::Search,
     git: git::Git,
+    session: Session,
+    /// When the agent began whose session this is, once that was looked up.
+    began: OnceCell<Option<SystemTime>>,
 }
 
 impl World {
@@ -61,6 +67,8 @@ impl World {
         Self {
             search: programs::Search::new(&invocation.env, &invocation.cwd),
             git: git::Git::new(&invocation.env, &invocation.cwd),
+            session: invocation.session.clone(),
+            began: OnceCell::new(),
         }
     }
 
@@ -79,6 +87,12 @@ impl World {
             Question::Resolve { name, dirs } => programs::resolve(name, dirs, || self.began()).map(Answer::Resolve),
         };
         answered.unwrap_or(Answer::Unavailable)
+    }
+
+    /// Of no other session: a terminal is older than most of what its owner does there.
+    fn began(&self) -> Option<SystemTime> {
+        let of_agent = || self.session.agent.is_some().then(|| Caller::began(&self.session.root)).flatten();
+        *self.began.get_or_init(of_agent)
     }
 }
 
