@@ -172,8 +172,8 @@ fn rows(
         }
     };
     let last = found.last().copied();
-    for id in found {
-        let entry = match store.entry(id) {
+    for entry in store.entries(&found) {
+        let entry = match entry {
             Ok(entry) => entry,
             // Pruned, or made unreadable by another hand: the others are told all the same.
             Err(error @ (StoreError::Pruned { .. } | StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {

@@ -168,7 +168,7 @@ impl Keeper {
     /// The record cannot be read.
     pub fn sessions(&self, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
         match self {
-            Self::Own(store) => sessions(store, now),
+            Self::Own(store) => sessions(store, usize::MAX, now),
             Self::Service(client) => client.ask(Ask::Sessions),
         }
     }
@@ -205,14 +205,14 @@ impl Keeper {
     }
 }
 
-/// The sessions of a record.
-pub(super) fn sessions(store: &Store, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+/// The sessions of a record, those first that something happened in last; no more than `most`.
+pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
     let stands = |(root, id, last): (String, String, Timestamp)| {
         let standing = store.standing(&root, now)?;
         let edited = store.edited(&root)?;
         Ok(Stands { root, id, last, standing, edited })
     };
-    store.sessions()?.into_iter().map(stands).collect()
+    store.sessions()?.into_iter().take(most).map(stands).collect()
 }
 
 /// That a verb reads the record itself, and may not.

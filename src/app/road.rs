@@ -304,7 +304,14 @@ fn judge_with(
             };
             answers.insert(question, answer);
         }
-        judgment = judge(invocation, catalog, policy, &answers);
+        answers.spend(judgment.spent);
+        let fresh = judge(invocation, catalog, policy, &answers);
+        // What was worked out whole is kept, with what is still open read strictly.
+        if fresh.is_limited() && !judgment.is_limited() {
+            judgment.add_limit(&fresh);
+            break;
+        }
+        judgment = fresh;
     }
     // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
     if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {

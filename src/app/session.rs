@@ -46,6 +46,9 @@ enum What {
     },
 }
 
+/// How many sessions are shown: those first that something happened in last.
+const SHOWN: usize = 50;
+
 /// A session and how it stands.
 struct Stands {
     root: String,
@@ -70,12 +73,12 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     }
 }
 
-fn sessions(road: &Road) -> Result<Vec<Stands>, StoreError> {
+fn sessions(road: &Road, most: usize) -> Result<Vec<Stands>, StoreError> {
     let now = Timestamp::now();
     let known = match (road.service(), road.store()) {
         (Some(_), Ok(keeper)) => keeper.sessions(now)?,
         _ => match road.existing()? {
-            Some(store) => keeper::sessions(&store, now)?,
+            Some(store) => keeper::sessions(&store, most, now)?,
             None => Vec::new(),
         },
     };
@@ -93,7 +96,7 @@ fn show() -> Result<u8, Failure> {
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
     writeln!(out, "This session: {}", visible::text(&road.caller.session.id))?;
-    for one in sessions(&road)?.iter().take(50) {
+    for one in sessions(&road, SHOWN)?.iter().take(SHOWN) {
         let edited =
             one.edited.map_or(String::new(), |row| format!("; row {row} of the record is not as it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
@@ -119,7 +122,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
         Ok(exit::REFUSED)
     };
     let waiting = desk.queue.list(Timestamp::now())?.into_iter().map(|pending| (pending.root, pending.session));
-    let known = sessions(&desk.road)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
+    let known = sessions(&desk.road, usize::MAX)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
     let Some((root, session)) = known.into_iter().find(|(root, session)| session == id || root == id) else {
         return refused("there is no such session: guard session shows them");
     };
@@ -154,7 +157,7 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
         Ok(desk) => desk,
         Err(code) => return Ok(code),
     };
-    let mut known = sessions(&desk.road)?;
+    let mut known = sessions(&desk.road, usize::MAX)?;
     known.retain(|one| id.map_or(one.stopped, |id| one.id == id || one.root == id));
     let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;

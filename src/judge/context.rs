@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::facts::act::{Act, Facts, RemoteKind, Verb};
-use super::facts::paths::{PathClass, Placer};
+use super::facts::paths::PathClass;
 use super::facts::question::Inquiry;
 use super::invocation::Invocation;
 use super::policy::Policy;
@@ -148,7 +148,7 @@ fn protected_branch(
 
 /// The first place outside the project that an act changes.
 fn outside(invocation: &Invocation, facts: &Facts, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Option<String> {
-    let placer = Placer::new(invocation);
+    let placer = inquiry.placer(invocation);
     facts
         .acts
         .iter()

@@ -43,7 +43,11 @@ pub mod tier;
 pub mod tools;
 
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod properties;
+/// The rule of what was too much to work out.
+const LIMIT: &str = "opaque.limit";
 
 /// How often questions are answered before the rest gets the stricter reading.
 pub const MAX_ROUNDS: usize = 4;
@@ -65,6 +69,8 @@ pub struct Judgment {
     /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
     /// and never what wants several approvers.
     pub may_grant: bool,
+    /// What working it out took, in units of fuel, beyond what the files that were read brought with them.
+    pub spent: u64,
 }
 
 /// Judges one invocation with the answers at hand. The same values give the same judgment, always.
@@ -96,7 +102,10 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
     let is_asked = may_grant && is_flagged && shape.is_some();
     let reach = if is_asked { reach::of(invocation, &facts, &inquiry) } else { reach::Reach::default() };
-    Judgment { risk, shape, reach, may_grant, questions: inquiry.open(), rests_on: rests_on(answers), facts }
+    let spent = inquiry.fuel.counted();
+    // What was too much to work out is not asked about further.
+    let questions = if inquiry.fuel.lasts() { inquiry.open() } else { Vec::new() };
+    Judgment { risk, shape, reach, may_grant, questions, rests_on: rests_on(answers), spent, facts }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
@@ -128,6 +137,20 @@ impl Judgment {
         rules.dedup();
         let shape = self.shape.as_deref()?;
         Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
+    }
+
+    /// Whether it was too much to work out.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.risk.findings.iter().any(|finding| finding.rule == LIMIT)
+    }
+
+    /// Adds that it was too much to work out with more answers, as another judgment of the same invocation found.
+    pub fn add_limit(&mut self, other: &Self) {
+        let limits = other.risk.findings.iter().filter(|finding| finding.rule == LIMIT).cloned();
+        let findings = std::mem::take(&mut self.risk.findings).into_iter().chain(limits).collect();
+        self.risk = Risk::join(self.risk.tier, findings, std::mem::take(&mut self.risk.context));
+        self.may_grant = false;
     }
 
     /// Whether this answer is the one that was judged.

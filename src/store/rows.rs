@@ -170,6 +170,21 @@ impl Store {
     /// # Errors
     /// There is no such row, or it cannot be read.
     pub fn entry(&self, id: i64) -> Result<Entry, StoreError> {
+        self.entries(&[id]).pop().unwrap_or(Err(StoreError::NoSuchRow { row: id, newest: None }))
+    }
+
+    /// As [`Self::entry`], of many rows that are read at one go.
+    pub fn entries(&self, ids: &[i64]) -> Vec<Result<Entry, StoreError>> {
+        let begun = self.persist(|connection| connection.execute_batch("BEGIN DEFERRED"));
+        let all = ids.iter().map(|id| self.entry_now(*id)).collect();
+        if begun.is_ok() {
+            // It only read: what keeps it from ending is said by what comes next.
+            let _ = self.persist(|connection| connection.execute_batch("COMMIT"));
+        }
+        all
+    }
+
+    fn entry_now(&self, id: i64) -> Result<Entry, StoreError> {
         let found = self.persist(|connection| {
             let mut statement = connection.prepare_cached("SELECT * FROM record WHERE id = ?1")?;
             let found = statement.query_row([id], |row| Ok(entry(row))).optional()?;

@@ -75,6 +75,7 @@ pub fn judged(command: &str, catalog: &Catalog, policy: &Policy) -> Judgment {
             let answer = answer(&question);
             answers.insert(question, answer);
         }
+        answers.spend(judgment.spent);
         judgment = judge(&invocation, catalog, policy, &answers);
     }
     judgment

@@ -162,7 +162,7 @@ impl<'a> Talk<'a> {
             }
             Ask::Sessions => {
                 let known = self.approver("see how sessions stand").and_then(|()| self.store());
-                reply(known.and_then(|store| told(keeper::sessions(store, Timestamp::now()))))
+                reply(known.and_then(|store| told(keeper::sessions(store, usize::MAX, Timestamp::now()))))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
             Ask::Listen { .. } | Ask::Show { .. } => reply::<()>(Err("that is said alone".to_owned())),

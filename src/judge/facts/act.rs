@@ -3,7 +3,10 @@
 //! What belongs here: values that rules match against. How they are derived is the business of the
 //! rooms beside this one; whether they are dangerous is the business of [`super::super::rules`].
 
+use std::rc::Rc;
+
 pub use super::effect::Effect;
+use super::env::EnvView;
 pub use super::value::Value;
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Span;
@@ -83,7 +86,7 @@ pub struct Act {
     /// All arguments as they would reach the program, before any reading of options.
     pub args: Vec<Value>,
     /// Assignments in front of the command and what `env`, `export` and wrappers set for it.
-    pub env: Vec<(String, Value)>,
+    pub env: EnvView,
     /// The code that an interpreter is handed, when it is one.
     pub code: Option<Code>,
     /// The program documents one of the given flags as a dry run.
@@ -106,7 +109,7 @@ pub struct Act {
     /// description: for the production context.
     pub targets: Vec<Value>,
     /// The names of the wrappers it stood in, outermost first.
-    pub wrappers: Vec<String>,
+    pub wrappers: Rc<[Rc<str>]>,
     /// Spelled so that a reader would not see it.
     pub disguise: Option<Disguise>,
     /// The act that this effect belongs to; `None` for a program act.

@@ -1,10 +1,13 @@
 //! Assignments: scalars, arrays and their elements, as the variable was declared to take them.
 
+use std::rc::Rc;
+
 use super::act::{NumberId, UnknownReason, Value};
 use super::change::with_attribute;
 use super::command::assignment_of;
 use super::expand::Field;
 use super::frame::Frame;
+use super::fuel::{cost, of_bytes};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
 use super::walk::Walker;
 use crate::judge::order;
@@ -16,13 +19,16 @@ const RUN_BY_SHELLS: [&str; 3] = ["NULLCMD", "PROMPT_COMMAND", "READNULLCMD"];
 /// Variables of the shell that take numbers: what they are set to is evaluated.
 const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
+/// The elements of an array by subscript, in order.
+type Elements = Rc<Vec<(String, Value)>>;
+
 impl Walker<'_> {
     /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
     fn zsh_table(&mut self, state: &mut State, frame: &Frame, name: &str, elements: &[(String, Value)]) {
         for (key, value) in elements {
             match name {
-                "aliases" | "galiases" => drop(state.aliases.insert(key.clone(), value.clone())),
-                "commands" => drop(value.known_text().and_then(|path| state.hashed.insert(key.clone(), path))),
+                "aliases" | "galiases" => state.aliases.insert(key, value.clone()),
+                "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(key, path)),
                 "functions" => {
                     let text = value.known_text().unwrap_or_default();
                     if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
@@ -49,7 +55,7 @@ impl Walker<'_> {
         let name = assignment.name.as_str();
         match &assignment.value {
             AssignmentValue::Array(elements) => {
-                let array = self.elements(state, frame, name, elements, assignment.append);
+                let array = self.elements(state, frame, name, elements, (assignment.append, lasting));
                 if lasting {
                     if frame.dialect == Dialect::Zsh {
                         self.zsh_table(state, frame, name, &array);
@@ -59,7 +65,9 @@ impl Walker<'_> {
                 Value::default()
             }
             AssignmentValue::Scalar(word) => {
+                self.spend(cost::STEP);
                 let mut value = self.assigned_value(state, frame, word);
+                self.spend(of_bytes(value.size()));
                 if !lasting {
                     return value;
                 }
@@ -70,10 +78,8 @@ impl Walker<'_> {
                         }
                         self.set_scalar(state, frame, name, value.clone());
                         // What the environment has is handed on as it is now.
-                        if self.invocation.env.get(name).is_some()
-                            && let Some(variable) = state.variables.get_mut(name)
-                        {
-                            variable.exported = true;
+                        if self.invocation.env.get(name).is_some() {
+                            state.change(name, |variable| variable.exported = true);
                         }
                         if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
                             self.command_variable(state, frame, name, &value, frame.spans.map(assignment.span));
@@ -81,23 +87,25 @@ impl Walker<'_> {
                     }
                     Some(None) => state.set_scalar(name, unknown(UnknownReason::Other("an array"), value.taint())),
                     Some(Some(key)) => {
-                        let mut array = match self.lookup(state, name) {
-                            Bound::Array(array) => array,
-                            Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => {
-                                vec![("0".to_owned(), old)]
-                            }
-                            _ => Vec::new(),
-                        };
+                        let mut held = self.held_elements(state, name, true);
+                        self.copying(&held);
+                        let array = Rc::make_mut(&mut held);
                         let old = array.iter().position(|(other, _)| *other == key);
+                        self.spend(array.len() as u64 / 16);
                         match old.and_then(|at| array.get_mut(at)) {
                             Some((_, old)) if assignment.append => old.push_value(&value),
                             Some((_, old)) => *old = value.clone(),
-                            None => array.push((key, value.clone())),
+                            None => {
+                                let number = |key: &str| key.parse().unwrap_or(u64::MAX);
+                                let own = number(&key);
+                                let at = array.partition_point(|(other, _)| number(other) <= own);
+                                array.insert(at, (key, value.clone()));
+                            }
                         }
                         if frame.dialect == Dialect::Zsh {
-                            self.zsh_table(state, frame, name, &array);
+                            self.zsh_table(state, frame, name, &held);
                         }
-                        state.set(name, Bound::Array(array));
+                        state.set(name, Bound::Array(held));
                     }
                 }
                 value
@@ -119,13 +127,13 @@ impl Walker<'_> {
     /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
     #[inline(never)]
     pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
-        let attribute = state.variables.get(name).map_or(Attribute::Plain, |variable| variable.attribute);
+        let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
         if NUMBERS.contains(&name) {
             self.compute(state, frame, &value);
         }
         match attribute {
             Attribute::Reference => {
-                let target = state.variables.get(name).and_then(|variable| match variable.values.first() {
+                let target = state.variable(name).and_then(|variable| match variable.values.first() {
                     Some(Bound::Scalar(target)) => target.known_text(),
                     _ => None,
                 });
@@ -146,7 +154,32 @@ impl Walker<'_> {
         }
     }
 
-    /// The elements of `( … )`.
+    /// What a variable holds as an array. Where it is to be set next it is taken out, so that adding to it copies nothing.
+    fn held_elements(&mut self, state: &mut State, name: &str, taken: bool) -> Elements {
+        if taken && let Some([Bound::Array(_)]) = state.variable(name).map(|variable| variable.values.as_slice()) {
+            let mut held = Rc::default();
+            state.change(name, |variable| {
+                if let Some(Bound::Array(array)) = variable.values.first_mut() {
+                    std::mem::swap(array, &mut held);
+                }
+            });
+            return held;
+        }
+        match self.lookup(state, name) {
+            Bound::Array(old) => old,
+            Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => Rc::new(vec![("0".to_owned(), old)]),
+            _ => Rc::default(),
+        }
+    }
+
+    /// Pays for the copy that a change of these elements makes.
+    fn copying(&mut self, elements: &Elements) {
+        if Rc::strong_count(elements) > 1 {
+            self.spend(elements.len() as u64);
+        }
+    }
+
+    /// The elements of `( … )`, behind those that the variable has where it `appends`. `lasting`: it is set to them.
     #[inline(never)]
     pub fn elements(
         &mut self,
@@ -154,38 +187,53 @@ impl Walker<'_> {
         frame: &Frame,
         name: &str,
         elements: &[ArrayElement],
-        append: bool,
-    ) -> Vec<(String, Value)> {
-        let mut array = match self.lookup(state, name) {
-            Bound::Array(old) if append => old,
-            Bound::Scalar(old) if append && !super::parameter::is_unset_marker(&old) => vec![("0".to_owned(), old)],
-            _ => Vec::new(),
-        };
-        let mut next = array.iter().filter_map(|(key, _)| key.parse::<u64>().ok()).max().map_or(0, |last| last + 1);
+        (appends, lasting): (bool, bool),
+    ) -> Elements {
+        let mut added: Vec<(Option<String>, Value)> = Vec::new();
         for element in elements {
             match &element.subscript {
                 Some(subscript) => {
                     let key = self.single(state, frame, subscript);
                     let value = self.single(state, frame, &element.value);
-                    let key = key.known_text().unwrap_or_default();
-                    if let Ok(number) = key.parse::<u64>() {
-                        next = number.saturating_add(1);
-                    }
-                    array.retain(|(other, _)| *other != key);
-                    array.push((key, value));
+                    added.push((Some(key.known_text().unwrap_or_default()), value));
                 }
                 None => {
                     let mut fields = Vec::new();
                     self.fields(state, frame, &element.value, &mut fields);
-                    for field in fields {
-                        array.push((next.to_string(), field.value));
-                        next = next.saturating_add(1);
-                    }
+                    added.extend(fields.into_iter().map(|field| (None, field.value)));
                 }
             }
         }
-        order::sort_by_key(&mut array, |(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
-        array
+        let mut held = if appends { self.held_elements(state, name, lasting) } else { Rc::default() };
+        self.copying(&held);
+        let array = Rc::make_mut(&mut held);
+        let number = |key: &str| key.parse::<u64>().ok();
+        // What has no number stands at the end.
+        let mut is_sorted = array.last().is_none_or(|(key, _)| number(key).is_some());
+        let last = array.iter().rev().find_map(|(key, _)| number(key));
+        let mut next = last.map_or(0, |last| last.saturating_add(1));
+        for (key, value) in added {
+            match key {
+                Some(key) => {
+                    if let Some(number) = number(&key) {
+                        next = number.saturating_add(1);
+                    }
+                    self.spend(array.len() as u64 / 16);
+                    array.retain(|(other, _)| *other != key);
+                    array.push((key, value));
+                    is_sorted = false;
+                }
+                None => {
+                    array.push((next.to_string(), value));
+                    next = next.saturating_add(1);
+                }
+            }
+        }
+        if !is_sorted {
+            self.spend(array.len() as u64);
+            order::sort_by_key(array, |(key, _)| number(key).unwrap_or(u64::MAX));
+        }
+        held
     }
 
     /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
@@ -195,7 +243,7 @@ impl Walker<'_> {
         out.push(Field { value, span: frame.spans.map(word.span), disguise: None });
         if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
             let name = name.trim_end_matches('+').to_owned();
-            let array = self.elements(state, frame, &name, elements, false);
+            let array = self.elements(state, frame, &name, elements, (false, true));
             state.localize_if(&name, frame);
             state.set(&name, Bound::Array(array));
         }
@@ -205,7 +253,7 @@ impl Walker<'_> {
     pub fn set_for(state: &mut State, env: &[(String, Value)]) -> Vec<(String, Option<super::state::Variable>)> {
         env.iter()
             .map(|(name, value)| {
-                let old = state.variables.get(name).cloned();
+                let old = state.variable(name).cloned();
                 state.set_scalar(name, value.clone());
                 (name.clone(), old)
             })
@@ -215,10 +263,7 @@ impl Walker<'_> {
     /// Puts back what [`Self::set_for`] hid.
     pub fn put_back(state: &mut State, outer: Vec<(String, Option<super::state::Variable>)>) {
         for (name, old) in outer {
-            match old {
-                Some(old) => state.variables.insert(name, old),
-                None => state.variables.remove(&name),
-            };
+            state.put(&name, old);
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod directory;
 
+use std::rc::Rc;
+
 use directory::popd;
 pub(super) use directory::{below_temporary, named_in_part};
 
@@ -153,7 +155,7 @@ impl Walker<'_> {
             Builtin::Shift => {
                 let count = operands(args).next().and_then(|field| field.value.known()?.parse().ok()).unwrap_or(1);
                 let count = state.positional.len().min(count);
-                state.positional.drain(..count);
+                Rc::make_mut(&mut state.positional).drain(..count);
             }
             Builtin::Eval => self.eval(state, frame, args, span),
             Builtin::Source => self.source(state, frame, args, span),
@@ -178,16 +180,14 @@ impl Walker<'_> {
                 // What is switched off does nothing; another program of the name may.
                 if args.iter().any(|field| field.value.is("-n")) {
                     let names = operands(args).filter_map(|field| field.value.known_text());
-                    state.aliases.extend(names.map(|name| (name, Value::text(":"))));
+                    names.for_each(|name| state.aliases.insert(name, Value::text(":")));
                 }
             }
             Builtin::Unalias => {
                 for field in args {
                     match field.value.known().as_deref() {
                         Some("-a") => state.aliases.clear(),
-                        Some(name) => {
-                            state.aliases.remove(name);
-                        }
+                        Some(name) => state.aliases.remove(name),
                         None => {}
                     }
                 }
@@ -220,13 +220,13 @@ impl Walker<'_> {
             }
             Builtin::History => {
                 if let Some((_, words)) = args.split_first().filter(|(option, _)| option.value.is("-s")) {
-                    state.history.push(Value::join(words.iter().map(|field| &field.value), " "));
+                    Rc::make_mut(&mut state.history).push(Value::join(words.iter().map(|field| &field.value), " "));
                 }
             }
             Builtin::Fc => {
                 let runs = |field: &Field| field.value.leading().starts_with("-s") || field.value.leading() == "-e";
                 if args.first().is_some_and(runs) {
-                    for command in state.history.clone() {
+                    for command in Rc::clone(&state.history).iter() {
                         self.read_value(state, &within(frame, name).elsewhere(span), &command, span);
                     }
                 }
@@ -352,7 +352,7 @@ impl Walker<'_> {
             return;
         }
         // It may run at once, in the state that the shell has now, and in each that follows.
-        let mut later = state.fork();
+        let mut later = self.fork(state);
         let spans = self.spans_of(frame, action.span, &action.value);
         let first = self.facts.acts.len();
         let inside = Frame { spans, conditional: frame.conditional, ..within(frame, "trap") };
@@ -401,7 +401,7 @@ impl Walker<'_> {
 /// The frame inside a wrapper of this name.
 pub(super) fn within(frame: &Frame, wrapper: &str) -> Frame {
     let mut frame = frame.clone();
-    frame.wrappers.push(wrapper.to_owned());
+    frame.wrapped(wrapper);
     frame
 }
 

@@ -1,47 +1,43 @@
 //! Choices: a command is walked once for each way that its variables may stand.
 
 use super::act::UnknownReason;
+use super::map::Map;
 use super::state::{Build as _, MAX_CHOICES, State, unknown};
 use super::walk::Walker;
 
 impl Walker<'_> {
     /// Runs a walk once for each value of the variables that it looks up and that have several.
     pub fn choices(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
-        let values = |name: &String| state.variables.get(name).map_or(0, |variable| variable.values.len());
-        let several: Vec<(String, usize)> = state
-            .several
-            .iter()
-            .map(|name| (name.clone(), values(name)))
-            .filter(|(name, values)| *values > 1 && !state.chosen.contains_key(name))
-            .collect();
-        if several.is_empty() {
+        if state.several.is_empty() {
             run(self, state);
-            return;
+        } else {
+            self.several(state, run);
         }
-        self.several(state, &several, run);
     }
 
     #[inline(never)]
-    pub fn several(
-        &mut self,
-        state: &mut State,
-        several: &[(String, usize)],
-        run: &mut dyn FnMut(&mut Self, &mut State),
-    ) {
+    fn several(&mut self, state: &mut State, run: &mut dyn FnMut(&mut Self, &mut State)) {
+        // What runs inside looks at the value that is chosen here: only what comes to have several in it is chosen there.
+        let several = std::mem::take(&mut state.several);
         let outer_seen = std::mem::take(&mut self.seen);
         let sink = state.streams.stdout.sink();
         let text_before = sink.and_then(|id| self.sinks.get(id)).map(|sink| sink.text.clone());
-        for (name, _) in several {
-            state.chosen.insert(name.clone(), 0);
-        }
-        let entry = state.fork();
+        let entry = self.fork(state);
         run(self, state);
-        let looked_up: Vec<(String, usize)> =
-            several.iter().filter(|(name, _)| self.seen.contains(name)).cloned().collect();
+        let seen = std::mem::replace(&mut self.seen, outer_seen);
+        let mut looked_up: Vec<(String, usize)> = Vec::new();
+        for (name, ()) in seen.iter() {
+            let count = entry.variable(name).map_or(0, |variable| variable.values.len());
+            if count > 1 && several.contains_key(name) && !entry.chosen.contains_key(&**name) {
+                looked_up.push((name.to_string(), count));
+            } else {
+                self.seen.insert(name, ());
+            }
+        }
         let mut combination: Vec<usize> = vec![0; looked_up.len()];
         let mut runs = 1;
         while runs < MAX_CHOICES && advance(&mut combination, &looked_up) {
-            let mut other = entry.fork();
+            let mut other = self.fork(&entry);
             for ((name, _), index) in looked_up.iter().zip(&combination) {
                 other.chosen.insert(name.clone(), *index);
             }
@@ -59,15 +55,16 @@ impl Walker<'_> {
             sink.text = before;
             sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
         }
-        for (name, _) in several {
+        for (name, _) in &looked_up {
             state.chosen.remove(name);
         }
-        self.seen = outer_seen;
+        let new: Map<()> = std::mem::replace(&mut state.several, several);
+        state.several.add_missing(&new);
     }
 }
 
 /// Counts the combination up by one. `false`: it was the last.
-pub(super) fn advance(combination: &mut [usize], counts: &[(String, usize)]) -> bool {
+fn advance(combination: &mut [usize], counts: &[(String, usize)]) -> bool {
     for (index, (_, count)) in combination.iter_mut().zip(counts) {
         *index += 1;
         if *index < *count {

@@ -4,6 +4,7 @@ use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownRe
 use super::disguise;
 use super::expand::Field;
 use super::frame::Frame;
+use super::fuel::cost;
 use super::pattern::Pattern;
 use super::state::State;
 use super::walk::{Walker, depth};
@@ -11,6 +12,9 @@ use crate::judge::syntax::tree::{Part, Simple, Span, Word};
 
 /// The most programs that a glob in command position is tried as.
 const MAX_CANDIDATES: usize = 8;
+
+/// How many words are looked at of a command in which the fuel ends.
+const MOST_LOOKED_AT: usize = 256;
 
 /// Builtins whose arguments may be assignments.
 const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
@@ -50,6 +54,10 @@ impl Walker<'_> {
         let mut fields: Vec<Field> = Vec::new();
         let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
         for (index, word) in simple.words.iter().enumerate() {
+            if !self.inquiry.fuel.lasts() {
+                self.too_large(span, &mut fields);
+                break;
+            }
             let start = fields.len();
             if declaring && index > 0 && assignment_of(word).is_some() {
                 self.declared(state, frame, word, &mut fields);
@@ -99,6 +107,14 @@ impl Walker<'_> {
         self.pipes = outer_pipes;
     }
 
+    /// A command in which the fuel ends: what it begins with is still looked at.
+    #[inline(never)]
+    fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
+        self.step(span);
+        self.inquiry.fuel.grace();
+        fields.truncate(MOST_LOOKED_AT);
+    }
+
     /// `$(<file)` and `>file`: redirections without a command.
     #[inline(never)]
     fn bare_redirects(&mut self, state: &State, simple: &Simple) {
@@ -123,7 +139,7 @@ impl Walker<'_> {
         span: Span,
         lookup: Lookup,
     ) -> Option<usize> {
-        if !self.step(span) || !self.enter(depth::COMMAND, span) {
+        if !self.spend(cost::READ * fields.len() as u64) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, frame, fields, env, span, lookup);
@@ -229,6 +245,7 @@ impl Walker<'_> {
         let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
         let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
         let is_it = |operand: &Operand| self.file_key(state, &operand.value).as_ref() == Some(&key);
+        self.spend(self.facts.acts.len() as u64 / 2);
         let made = self.files.contains_key(&key)
             || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
         let name = key.rsplit('/').next().filter(|_| made)?.to_owned();
@@ -276,9 +293,9 @@ impl Walker<'_> {
         if by_shell {
             if lookup == Lookup::Shell
                 && let Some(text) = state.aliases.get(name).cloned()
-                && !frame.calls.iter().any(|call| call.strip_prefix("alias ") == Some(name))
+                && !frame.is_called(&format!("alias {name}"))
             {
-                let mut replaced = state.fork();
+                let mut replaced = self.fork(state);
                 self.alias(&mut replaced, frame, name, &text, args, span);
                 alias = Some(replaced);
             }
@@ -341,7 +358,7 @@ pub(super) fn assignment_of(word: &Word) -> Option<&str> {
 fn is_assembled(state: &State, word: &Word) -> bool {
     let dynamic = |part: &Part| match part {
         Part::Parameter(parameter) => {
-            state.variables.contains_key(&parameter.name)
+            state.sets(&parameter.name)
                 || parameter.operation.is_some()
                 || word.parts.len() > 1
                 || !parameter.name.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,5 +1,7 @@
 //! Compound commands: every body is walked, and the ways through are joined.
 
+use std::collections::HashSet;
+
 use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
 use super::expand::Field;
 use super::frame::Frame;
@@ -95,9 +97,12 @@ impl Walker<'_> {
         let mut ends: Vec<State> = Vec::new();
         let mut outputs = Outputs::start(self, state);
         for (index, (condition, body)) in arms.iter().enumerate() {
+            if !self.has_fuel(frame, condition.span) {
+                break;
+            }
             self.script(state, if index == 0 { frame } else { &inner }, condition);
             outputs.condition(self);
-            let mut branch = state.fork();
+            let mut branch = self.fork(state);
             branch.doubt.clear();
             self.script(&mut branch, &inner, body);
             outputs.branch(self);
@@ -121,11 +126,14 @@ impl Walker<'_> {
         let mut fallen: Option<Box<State>> = None;
         let mut outputs = Outputs::start(self, state);
         for arm in arms {
+            if !self.has_fuel(frame, arm.span) {
+                break;
+            }
             for pattern in &arm.patterns {
                 self.single(state, frame, pattern);
             }
             outputs.condition(self);
-            let mut branch = state.fork();
+            let mut branch = self.fork(state);
             if let Some(fallen) = fallen.take() {
                 branch.join(&fallen);
             }
@@ -147,19 +155,19 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn repeated(&mut self, state: &mut State, frame: &Frame, body: &mut dyn FnMut(&mut Self, &mut State, &Frame)) {
         let inner = frame.perhaps();
-        let before = state.fork();
+        let before = self.fork(state);
         let first = self.facts.acts.len();
         body(self, state, &inner);
         let second = self.facts.acts.len();
         state.join(&before);
-        let unchanged = state.variables == before.variables
+        let unchanged = state.has_variables_of(&before)
             && state.cwd == before.cwd
             && state.functions.len() == before.functions.len()
             && state.positional == before.positional;
         if unchanged || !self.rounds_left() {
             return;
         }
-        let mut again = state.fork();
+        let mut again = self.fork(state);
         body(self, &mut again, &inner);
         state.join(&again);
         self.forget_repetition(first, second);
@@ -189,6 +197,7 @@ impl Walker<'_> {
 
     fn forget_acts_from(&mut self, length: usize) {
         self.facts.acts.truncate(length);
+        self.builder.take();
         for act in &mut self.facts.acts {
             act.feeds.retain(|id| *id < length);
         }
@@ -200,6 +209,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn for_words(&mut self, state: &mut State, frame: &Frame, names: &[String], words: Option<&[Word]>, body: &Script) {
         let mut values: Vec<Value> = Vec::new();
+        let mut known: HashSet<Value> = HashSet::new();
         match words {
             None => values.extend(state.positional.iter().cloned()),
             Some(words) => self.choices(state, &mut |walker, state| {
@@ -208,7 +218,7 @@ impl Walker<'_> {
                     walker.fields(state, frame, word, &mut fields);
                 }
                 for field in fields {
-                    if !values.contains(&field.value) {
+                    if known.insert(field.value.clone()) {
                         values.push(field.value);
                     }
                 }
@@ -226,7 +236,7 @@ impl Walker<'_> {
             }
         }
         if one_by_one {
-            let before = state.fork();
+            let before = self.fork(state);
             for value in values {
                 state.set_scalar(name, found(value));
                 self.script(state, &inner, body);

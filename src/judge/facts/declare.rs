@@ -1,5 +1,7 @@
 //! `declare` and its kin, `set` and `unset`: what variables and options are made to be.
 
+use std::rc::Rc;
+
 use super::act::Value;
 use super::builtins::operands;
 use super::expand::Field;
@@ -39,28 +41,29 @@ impl Walker<'_> {
                 },
             };
             if functions {
-                state.exported_functions.insert(name);
+                state.exported_functions.insert(name, ());
                 continue;
             }
             // `a=(…)` was assigned when it was expanded.
-            let array = matches!(state.variables.get(&name).and_then(|v| v.values.first()), Some(Bound::Array(_)));
+            let array = matches!(state.variable(&name).and_then(|v| v.values.first()), Some(Bound::Array(_)));
             if builtin != "export" && builtin != "readonly" && !global && !array {
                 state.localize_if(&name, frame);
             }
             if let Some(attribute) = attribute {
-                let entry = state.variables.entry(name.clone()).or_insert_with(|| Variable::of(Bound::Inherited));
-                entry.attribute = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
+                if !state.sets(&name) {
+                    state.put(&name, Some(Variable::of(Bound::Inherited)));
+                }
+                let now = if attribute == Attribute::Reference { Attribute::Plain } else { attribute };
+                state.change(&name, |variable| variable.attribute = now);
             }
             if let Some((_, append, value)) = assigned.filter(|_| !array) {
                 let value = if append { self.added(state, &name, &value) } else { value };
                 self.set_scalar(state, frame, &name, value);
             }
-            if attribute == Some(Attribute::Reference)
-                && let Some(variable) = state.variables.get_mut(&name)
-            {
-                variable.attribute = Attribute::Reference;
+            if attribute == Some(Attribute::Reference) {
+                state.change(&name, |variable| variable.attribute = Attribute::Reference);
                 // A subscript in the name that it refers to is evaluated, with what it substitutes.
-                let target = match variable.values.first() {
+                let target = match state.variable(&name).and_then(|variable| variable.values.first()) {
                     Some(Bound::Scalar(value)) => value.known_text().filter(|text| text.contains('[')),
                     _ => None,
                 };
@@ -69,19 +72,14 @@ impl Walker<'_> {
                 }
             }
             if exported {
-                let held = state.variables.get(&name).and_then(|variable| match variable.values.first() {
+                let held = state.variable(&name).and_then(|variable| match variable.values.first() {
                     Some(Bound::Scalar(value)) => Some(value.clone()),
                     _ => None,
                 });
                 if let Some(value) = held {
                     self.command_variable(state, frame, &name, &value, field.span);
                 }
-                match state.variables.get_mut(&name) {
-                    Some(variable) => variable.exported = true,
-                    None => {
-                        state.exports.insert(name);
-                    }
-                }
+                state.export(&name);
             }
         }
     }
@@ -106,6 +104,11 @@ pub(super) fn assignment(value: &Value) -> Option<(String, bool, Value)> {
     (!name.is_empty()).then(|| (name.to_owned(), append, value.without_leading(at + 1)))
 }
 
+/// The arguments that a shell has from here on.
+fn values(fields: &[Field]) -> Rc<Vec<Value>> {
+    Rc::new(fields.iter().map(|field| field.value.clone()).collect())
+}
+
 pub(super) fn unset(state: &mut State, args: &[Field]) {
     let functions = args.iter().any(|field| field.value.is("-f"));
     for field in operands(args) {
@@ -114,13 +117,13 @@ pub(super) fn unset(state: &mut State, args: &[Field]) {
             state.functions.remove(&name);
         } else if let Some((array, subscript)) = name.split_once('[') {
             let key = subscript.trim_end_matches(']');
-            if let Some(variable) = state.variables.get_mut(array) {
+            state.change(array, |variable| {
                 for bound in &mut variable.values {
                     if let Bound::Array(elements) = bound {
-                        elements.retain(|(own, _)| own != key);
+                        Rc::make_mut(elements).retain(|(own, _)| own != key);
                     }
                 }
-            }
+            });
         } else {
             state.set(&name, Bound::Unset);
             state.functions.remove(&name);
@@ -134,7 +137,7 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
         let Some(text) = first.value.known_text() else { break };
         match text.as_str() {
             "--" => {
-                state.positional = others.iter().map(|field| field.value.clone()).collect();
+                state.positional = values(others);
                 return;
             }
             "-o" | "+o" => {
@@ -166,6 +169,6 @@ pub(super) fn set(state: &mut State, args: &[Field]) {
         }
     }
     if !rest.is_empty() {
-        state.positional = rest.iter().map(|field| field.value.clone()).collect();
+        state.positional = values(rest);
     }
 }

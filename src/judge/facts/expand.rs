@@ -10,6 +10,7 @@ use super::arithmetic;
 use super::braces::{self, Braces};
 use super::disguise;
 use super::frame::Frame;
+use super::fuel::cost;
 use super::pattern::Pattern;
 use super::split::{Atom, Quote, split};
 use super::state::{Bound, Build as _, State, unknown};
@@ -42,6 +43,7 @@ impl Walker<'_> {
         if let [Part::Literal(text)] = word.parts.as_slice()
             && !text.contains(['*', '?', '[', '{', '~', '='])
         {
+            self.spend(cost::FIELD);
             out.push(Field::text(text.as_str(), span));
             return;
         }
@@ -53,6 +55,9 @@ impl Walker<'_> {
             }
             Braces::Words(words) => {
                 for parts in words {
+                    if !self.spend(cost::FIELD) {
+                        break;
+                    }
                     self.fields_of(state, frame, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
                 }
             }
@@ -80,6 +85,7 @@ impl Walker<'_> {
             self.limit(span, "too many words to analyse");
             values.truncate(MAX_FIELDS);
         }
+        self.spend(cost::FIELD * values.len() as u64);
         out.extend(values.into_iter().map(|value| Field { value, span, disguise }));
     }
 
@@ -282,7 +288,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn separators(&mut self, state: &State) -> String {
         const DEFAULT: &str = " \t\n";
-        match state.variables.get("IFS") {
+        match state.variable("IFS") {
             None => DEFAULT.to_owned(),
             Some(_) => match self.lookup(state, "IFS") {
                 Bound::Scalar(value) => value.known_text().unwrap_or_else(|| DEFAULT.to_owned()),

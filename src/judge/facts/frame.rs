@@ -1,6 +1,8 @@
 //! Where a command stands: what surrounds it and holds for everything in it.
 
-use super::act::{Disguise, OpaqueReason, Remote, Source, Value};
+use std::rc::Rc;
+
+use super::act::{Disguise, OpaqueReason, Remote, Source};
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// How spans of the text that is being read map onto the command as given.
@@ -36,12 +38,10 @@ pub(super) struct Frame {
     pub root: bool,
     pub remote: Option<Remote>,
     /// Outermost first.
-    pub wrappers: Vec<String>,
-    /// What wrappers set for the command.
-    pub env: Vec<(String, Value)>,
+    pub wrappers: Rc<[Rc<str>]>,
     pub disguise: Option<Disguise>,
     /// Functions and scripts that are being walked, so that recursion is seen.
-    pub calls: Vec<String>,
+    pub calls: Rc<[Rc<str>]>,
     /// In a process of its own beside its caller's, since the outermost of `calls`.
     pub beside: bool,
     /// Under a condition, since the outermost of `calls`.
@@ -52,6 +52,21 @@ impl Frame {
     /// Why code that is fetched or decoded in this line is not known: as root it is worse.
     pub const fn fetched_code(&self) -> OpaqueReason {
         if self.root { OpaqueReason::FetchedCodeAsRoot } else { OpaqueReason::FetchedCode }
+    }
+
+    /// Inside one more wrapper of this name.
+    pub fn wrapped(&mut self, name: &str) {
+        self.wrappers = longer(&self.wrappers, name);
+    }
+
+    /// Inside one more call of this function, script or definition.
+    pub fn called(&mut self, call: &str) {
+        self.calls = longer(&self.calls, call);
+    }
+
+    /// Whether it is inside this call.
+    pub fn is_called(&self, call: &str) -> bool {
+        self.calls.iter().any(|other| **other == *call)
     }
 
     /// The same place, but what stands there may not run.
@@ -68,4 +83,9 @@ impl Frame {
     pub fn forked(&self) -> Self {
         Self { beside: true, ..self.clone() }
     }
+}
+
+/// A list with one more name at its end.
+fn longer(names: &[Rc<str>], name: &str) -> Rc<[Rc<str>]> {
+    names.iter().cloned().chain([name.into()]).collect()
 }

@@ -15,25 +15,23 @@ impl Walker<'_> {
         self.called.insert(function.name.clone());
         // A function that was defined anew on the way is another one.
         let this = format!("function {} {:p}", function.name, Rc::as_ptr(function));
-        if frame.calls.contains(&this) {
+        if frame.is_called(&this) {
             if frame.beside && !frame.under_condition {
                 self.fork_bomb(state, frame, &function.name, span);
             }
             return;
         }
         let outermost = frame.calls.is_empty();
-        let mut calls = frame.calls.clone();
-        calls.push(this);
         let spans = if frame.source == function.frame.source { function.frame.spans } else { frame.spans };
-        let inner = Frame {
+        let mut inner = Frame {
             spans,
             source: function.frame.source.clone(),
-            calls,
             beside: !outermost && frame.beside,
             under_condition: !outermost && frame.under_condition,
             ..frame.clone()
         };
-        let positional = args.iter().map(|field| field.value.clone()).collect();
+        inner.called(&this);
+        let positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let outer = std::mem::replace(&mut state.positional, positional);
         state.scopes.push(Vec::new());
         self.compound(state, &inner, &function.body);
@@ -64,7 +62,7 @@ impl Walker<'_> {
             }
         }
         let mut frame = frame.perhaps().elsewhere(span);
-        frame.calls.push(format!("alias {name}"));
+        frame.called(&format!("alias {name}"));
         self.read_value(state, &frame, &line, span);
     }
 }

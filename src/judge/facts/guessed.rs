@@ -43,7 +43,7 @@ impl Walker<'_> {
             }
             let fields = rest.iter().map(|arg| Field { value: arg.value.clone(), span: arg.span, disguise: None });
             let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
-            self.run(&mut state.fork(), &frame.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
+            self.run(&mut self.fork(state), &frame.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
             tried += 1;
             if tried >= MAX_BEGINNINGS {
                 return;

@@ -1,5 +1,7 @@
 //! `read` and `mapfile`: variables that are set from standard input.
 
+use std::rc::Rc;
+
 use super::act::{Taint, UnknownReason, Value};
 use super::builtins::{operands, within};
 use super::expand::Field;
@@ -26,7 +28,7 @@ impl Walker<'_> {
             state.streams.stdin = outer;
         }
         let not_known = || unknown(UnknownReason::Input, taint.and(text.taint()));
-        let separators = if state.variables.contains_key("IFS") {
+        let separators = if state.sets("IFS") {
             match self.lookup(state, "IFS") {
                 Bound::Scalar(value) => value.known_text(),
                 Bound::Array(_) => None,
@@ -62,7 +64,7 @@ impl Walker<'_> {
             let elements = |words: Vec<String>| {
                 words.into_iter().enumerate().map(|(at, word)| (at.to_string(), Value::text(word))).collect()
             };
-            let values: Vec<Bound> = lines.into_iter().map(|words| Bound::Array(elements(words))).collect();
+            let values: Vec<Bound> = lines.into_iter().map(|words| Bound::Array(Rc::new(elements(words)))).collect();
             bind(state, array, values, more.then(not_known));
             return;
         }
@@ -84,15 +86,16 @@ impl Walker<'_> {
         let name = operands(args).last().and_then(|field| field.value.known_text()).unwrap_or("MAPFILE".to_owned());
         let (text, taint, _) = self.stdin_of(state);
         let bound = match text.known() {
-            Some(text) => Bound::Array(
-                text.lines().enumerate().map(|(at, line)| (at.to_string(), Value::text(line))).take(256).collect(),
-            ),
+            Some(text) => {
+                let lines = text.lines().enumerate().map(|(at, line)| (at.to_string(), Value::text(line)));
+                Bound::Array(Rc::new(lines.take(256).collect()))
+            }
             None if let Some(names) = super::found::listed(&text) => {
-                Bound::Array(names.into_iter().enumerate().map(|(at, name)| (at.to_string(), name)).collect())
+                Bound::Array(Rc::new(names.into_iter().enumerate().map(|(at, name)| (at.to_string(), name)).collect()))
             }
             None => {
                 let value = unknown(UnknownReason::Input, taint.and(text.taint()));
-                Bound::Array(vec![("0".to_owned(), value)])
+                Bound::Array(Rc::new(vec![("0".to_owned(), value)]))
             }
         };
         state.set(&name, bound);
@@ -175,10 +178,8 @@ fn bind(state: &mut State, name: &str, values: Vec<Bound>, more: Option<Value>) 
         }
     }
     state.set_scalar(name, Value::default());
-    if let Some(variable) = state.variables.get_mut(name) {
-        variable.values = different;
-        state.several.insert(name.to_owned());
-    }
+    state.change(name, |variable| variable.values = different);
+    state.several.insert(name, ());
 }
 
 /// The words of a line as `read` splits them; the last of `count` takes all that is left.

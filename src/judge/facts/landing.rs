@@ -103,7 +103,7 @@ impl Walker<'_> {
     }
 
     fn placer(&self) -> &Placer {
-        self.placer.get_or_init(|| Placer::new(self.invocation))
+        self.placer.get_or_init(|| self.inquiry.placer(self.invocation))
     }
 }
 

@@ -206,7 +206,7 @@ impl Walker<'_> {
     pub fn command_variable(&mut self, state: &State, frame: &Frame, name: &str, value: &Value, span: Span) {
         if PROMPTS.contains(&name) {
             if let Some(text) = value.known_text() {
-                let mut child = state.fork();
+                let mut child = self.fork(state);
                 self.embedded(&mut child, &within(&frame.perhaps(), name).elsewhere(span), &text);
             }
             return;
@@ -227,11 +227,11 @@ impl Walker<'_> {
 
     /// The frame of a definition that a command leads to; `None` when it is being walked already.
     fn definition(&self, frame: &Frame, wrapper: &str, what: String, span: Span) -> Option<Frame> {
-        if frame.calls.contains(&what) {
+        if frame.is_called(&what) {
             return None;
         }
         let mut inner = within(frame, wrapper).elsewhere(span);
-        inner.calls.push(what.clone());
+        inner.called(&what);
         inner.source = Source::Definition(what);
         inner.dialect = Dialect::Sh;
         Some(inner)

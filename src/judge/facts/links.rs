@@ -44,7 +44,7 @@ impl Walker<'_> {
             // What a symbolic link says is read from where it lies.
             let symbolic = has(&["-s", "--symbolic"]) && !has(&["-r"]);
             let from = link.rsplit_once('/').filter(|_| symbolic).map(|(dir, _)| dir.to_owned());
-            let from = State { cwd: from.or_else(|| state.cwd.clone()), ..State::default() };
+            let from = State::at(from.or_else(|| state.cwd.clone()));
             if let Some(target) = absolute(&from, &text).filter(|target| *target != link) {
                 self.links.insert(link, target);
             }

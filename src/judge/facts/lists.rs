@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::state::{Bound, Defined, State, unknown};
 use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
 use super::walk::{Walker, depth};
-use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script};
+use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script, Span};
 
 impl Walker<'_> {
     /// Walks statements in order.
@@ -16,6 +16,9 @@ impl Walker<'_> {
             return;
         }
         for item in &script.items {
+            if !self.has_fuel(frame, script.span) {
+                break;
+            }
             if item.background {
                 let mut child = state.subshell();
                 self.chain(&mut child, &frame.forked(), item);
@@ -25,6 +28,11 @@ impl Walker<'_> {
             }
         }
         self.leave(depth::BODY);
+    }
+
+    /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
+    pub fn has_fuel(&mut self, frame: &Frame, span: Span) -> bool {
+        self.inquiry.fuel.lasts() || self.step(frame.spans.map(span))
     }
 
     /// Pipelines joined by `&&` and `||`.
@@ -37,7 +45,10 @@ impl Walker<'_> {
         // The states in which the list may end before its last pipeline.
         let mut ends: Vec<State> = Vec::new();
         for (join, pipeline) in &item.rest {
-            let before = state.fork();
+            if !self.has_fuel(frame, pipeline.span) {
+                break;
+            }
+            let before = self.fork(state);
             match join {
                 Join::And => {
                     // What stood before succeeded: a `cd` in it went where it said.
@@ -76,6 +87,9 @@ impl Walker<'_> {
         let forked = frame.forked();
         let mut stdin = state.streams.stdin.clone();
         for (index, command) in pipeline.commands.iter().enumerate() {
+            if !self.has_fuel(frame, pipeline.span) {
+                break;
+            }
             if index == last && (state.lastpipe || frame.dialect == Dialect::Zsh) {
                 let outer = std::mem::replace(&mut state.streams.stdin, stdin);
                 self.command(state, &forked, command);
@@ -124,14 +138,14 @@ impl Walker<'_> {
         state.streams.set(COPROCESS_OUT, Stream::Sink(out, Output::Pipe));
         state.streams.set(COPROCESS_IN, Stream::Sink(into, Output::Pipe));
         let number = |at: u32, fd: u32| (at.to_string(), Value::text(fd.to_string()));
-        state.set(name, Bound::Array(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)]));
+        state.set(name, Bound::Array(Rc::new(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)])));
     }
 
     #[inline(never)]
     fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
         for name in &function.names {
             let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
-            state.functions.insert(name.clone(), Rc::new(defined));
+            state.functions.insert(name, Rc::new(defined));
         }
         if function.names.is_empty() {
             // zsh's anonymous function runs at once.
@@ -139,7 +153,8 @@ impl Walker<'_> {
             for word in &function.arguments {
                 self.fields(state, frame, word, &mut fields);
             }
-            let outer = std::mem::replace(&mut state.positional, fields.into_iter().map(|field| field.value).collect());
+            let values = Rc::new(fields.into_iter().map(|field| field.value).collect());
+            let outer = std::mem::replace(&mut state.positional, values);
             self.compound(state, frame, &function.body);
             state.positional = outer;
         }

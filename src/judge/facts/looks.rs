@@ -18,7 +18,7 @@ impl Walker<'_> {
         let Some(plain) = disguise::plain_characters(text) else { return };
         let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
         let frame = Frame { disguise: Some(Disguise::Characters), ..frame.perhaps().elsewhere(Span::new(0, end)) };
-        let mut state = state.fork();
+        let mut state = self.fork(state);
         let opaque = self.facts.opaque.len();
         self.text(&mut state, &frame, &plain);
         // It is no shell that reads it so: what does not parse then says nothing.

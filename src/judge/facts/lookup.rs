@@ -47,7 +47,7 @@ impl Walker<'_> {
         if frame.remote.is_some() || state.foreign || name.contains(':') {
             return None;
         }
-        let search = self.search_path(state, frame, env);
+        let search = self.search_path(state, env);
         self.remember(name, &search.dirs);
         if search.before == 0 {
             return None;
@@ -90,10 +90,10 @@ impl Walker<'_> {
     }
 
     /// `PATH` for a command: as set in front of it, else as the shell has it.
-    fn search_path(&mut self, state: &State, frame: &Frame, env: &[(String, Value)]) -> SearchPath {
+    fn search_path(&mut self, state: &State, env: &[(String, Value)]) -> SearchPath {
         const PATH: &str = "PATH";
-        let given = env.iter().rev().chain(frame.env.iter().rev()).find(|(name, _)| name == PATH);
-        let set = given.map(|(_, value)| value).or_else(|| match state.variables.get(PATH)?.values.first()? {
+        let given = env.iter().rev().find(|(name, _)| name == PATH);
+        let set = given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
             Bound::Scalar(value) => Some(value),
             _ => None,
         });

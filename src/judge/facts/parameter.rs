@@ -3,6 +3,7 @@
 use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
 use super::expand::{Tilde, push_expanded, unknown_atom};
 use super::frame::Frame;
+use super::fuel::of_bytes;
 use super::naming::is_secret_name;
 use super::split::{Atom, Quote};
 use super::state::{Attribute, Bound, Build as _, State, unknown};
@@ -72,12 +73,10 @@ impl Walker<'_> {
     pub fn lookup(&mut self, state: &State, name: &str) -> Bound {
         let mut name = name;
         for _ in 0..8 {
-            let Some(variable) = state.variables.get(name) else { return self.inherited(state, name) };
+            let Some(variable) = state.variable(name) else { return self.inherited(state, name) };
             let bound = if variable.values.len() > 1 {
                 let index = state.chosen.get(name).copied().unwrap_or(0);
-                if !self.seen.iter().any(|seen| seen == name) {
-                    self.seen.push(name.to_owned());
-                }
+                self.seen.insert(name, ());
                 variable.values.get(index)
             } else {
                 variable.values.first()
@@ -88,7 +87,12 @@ impl Walker<'_> {
                     [Piece::Text(target)] if target != name => name = target,
                     _ => return Bound::Scalar(value.clone()),
                 },
-                Some(bound) => return bound.clone(),
+                Some(bound) => {
+                    if let Bound::Scalar(value) = bound {
+                        self.spend(of_bytes(value.size()));
+                    }
+                    return bound.clone();
+                }
             }
         }
         Bound::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
@@ -262,8 +266,8 @@ impl Walker<'_> {
     ) -> Held {
         let number = || Held::One(unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
         match name {
-            "@" => return Held::Many(state.positional.clone(), false),
-            "*" => return Held::Many(state.positional.clone(), true),
+            "@" => return Held::Many(state.positional.to_vec(), false),
+            "*" => return Held::Many(state.positional.to_vec(), true),
             "#" => {
                 let exact = state.positional.iter().all(|value| !value.is_dynamic());
                 return if exact { Held::One(Value::text(state.positional.len().to_string())) } else { number() };
@@ -311,16 +315,19 @@ impl Walker<'_> {
             },
             // All elements but the empty ones.
             (Bound::Array(elements), None) if frame.dialect == Dialect::Zsh => Held::Many(
-                elements.into_iter().map(|(_, value)| value).filter(|value| !value.is_empty()).collect(),
+                elements.iter().map(|(_, value)| value).filter(|value| !value.is_empty()).cloned().collect(),
                 false,
             ),
             (Bound::Array(elements), None) => {
-                elements.into_iter().find(|(key, _)| key == "0").map_or(Held::Unset, |(_, value)| Held::One(value))
+                let first = elements.iter().find(|(key, _)| key == "0");
+                first.map_or(Held::Unset, |(_, value)| Held::One(value.clone()))
             }
             (Bound::Array(elements), Some(at)) => match at.known().as_deref() {
                 Some(at @ ("@" | "*")) => {
-                    let pick = |(key, value): (String, Value)| if indirect { Value::text(key) } else { value };
-                    Held::Many(elements.into_iter().map(pick).collect(), at == "*")
+                    let pick = |(key, value): &(String, Value)| {
+                        if indirect { Value::text(key.as_str()) } else { value.clone() }
+                    };
+                    Held::Many(elements.iter().map(pick).collect(), at == "*")
                 }
                 Some(at) => {
                     let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
@@ -356,7 +363,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn perhaps_operand(&mut self, state: &mut State, frame: &Frame, held: &Held, word: &Word) {
         if matches!(held, Held::One(value) if value.is_dynamic()) {
-            let mut other = state.fork();
+            let mut other = self.fork(state);
             self.single(&mut other, &frame.perhaps(), word);
         }
     }

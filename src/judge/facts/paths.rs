@@ -18,6 +18,7 @@ use std::collections::HashMap;
 pub use normal::{Component, NormalPath, Relation, Start};
 
 use super::act::{Piece, Value};
+use super::fuel::cost;
 use super::question::Inquiry;
 use super::value::is_hole;
 use crate::judge::invocation::Invocation;
@@ -38,6 +39,12 @@ pub struct Placer {
     own: OnceCell<Vec<String>>,
     /// The classes of plain absolute paths, by their text. Catalog and answers are the same for as long as this lives.
     known: RefCell<HashMap<String, PathClasses>>,
+    /// The same of all others.
+    others: RefCell<HashMap<NormalPath, PathClasses>>,
+    /// The globs of the catalog's lists that a live glob may aim at, with their classes.
+    listed: OnceCell<Vec<(PathClass, Box<str>)>>,
+    /// Whether the first working directory may be a project.
+    works: OnceCell<bool>,
     /// The project directory, once it is known for certain.
     project: OnceCell<Option<String>>,
 }
@@ -63,7 +70,18 @@ impl Placer {
         let bases = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"];
         let bases = bases.into_iter().filter_map(|name| invocation.env.get(name).and_then(absolute)).collect();
         let temp = temp.into_iter().collect();
-        Self { homes, cwd, temp, bases, own: OnceCell::new(), known: RefCell::default(), project: OnceCell::new() }
+        Self {
+            homes,
+            cwd,
+            temp,
+            bases,
+            own: OnceCell::new(),
+            known: RefCell::default(),
+            others: RefCell::default(),
+            listed: OnceCell::new(),
+            works: OnceCell::new(),
+            project: OnceCell::new(),
+        }
     }
 
     /// Where guard's own files lie.
@@ -132,7 +150,12 @@ impl Placer {
     #[must_use]
     pub fn of(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         if !path.is_plain() {
-            return self.worked_out(path, catalog, inquiry);
+            if let Some(known) = self.others.borrow().get(path) {
+                return *known;
+            }
+            let classes = self.worked_out(path, catalog, inquiry);
+            self.others.borrow_mut().insert(path.clone(), classes);
+            return classes;
         }
         let text = path.text();
         let known = self.known.borrow().get(&text).copied();
@@ -144,6 +167,12 @@ impl Placer {
     }
 
     fn worked_out(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+        let names = path.components.len() as u64;
+        // Without fuel it may be anything.
+        if inquiry.fuel.is_empty() {
+            return PathClasses::NONE.with(PathClass::Dynamic).with(PathClass::Outside);
+        }
+        inquiry.fuel.spend_reserve(if path.globbed { cost::AIMED } else { cost::CLASSES } + names * names / 4);
         let mut classes = PathClasses::NONE;
         let mut add = |class: PathClass, holds: bool| {
             if holds {
@@ -226,7 +255,7 @@ impl Placer {
     /// How a path lies to the project.
     fn lies(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> Relation {
         // What lies below the working directory lies in the project, whichever directory is its top.
-        if path.relation(&self.cwd) == Relation::Below && self.may_be_project(&self.cwd) {
+        if path.relation(&self.cwd) == Relation::Below && *self.works.get_or_init(|| self.may_be_project(&self.cwd)) {
             return Relation::Below;
         }
         self.project(inquiry).map_or(Relation::Apart, |project| path.relation(&project))
@@ -274,6 +303,11 @@ impl Placer {
 
     /// guard's own files, wherever they lie.
     fn is_own(&self, path: &NormalPath) -> bool {
+        // All of them lie in something of this name.
+        let is_named = |component: &Component| component.text.trim_start_matches('.').starts_with("guard");
+        if path.is_plain() && !path.components.iter().any(is_named) {
+            return false;
+        }
         if self.own.get_or_init(|| self.own()).iter().any(|place| path.relation(place).within()) {
             return true;
         }
@@ -322,7 +356,11 @@ impl Placer {
             classes = classes.and(lists.classes(&format!("{text}/*"), &homes));
         }
         if path.globbed {
-            classes = classes.and(lists.aimed_at(|listed| aim::aims_at(listed, path, &homes)));
+            let aim = aim::Aim::new(path, &homes);
+            let listed =
+                self.listed.get_or_init(|| lists.of_worth().map(|(class, glob)| (class, glob.into())).collect());
+            let aimed = listed.iter().filter(|(_, glob)| aim.at(glob));
+            classes = aimed.fold(classes, |classes, (class, _)| classes.with(*class));
         }
         if !classes.has(PathClass::Generated) && self.generated_above(&text, catalog, &homes) {
             classes = classes.with(PathClass::Generated);

@@ -129,7 +129,7 @@ impl Walker<'_> {
             _ => false,
         };
         let program = args.last().and_then(|arg| arg.known_text()).filter(|name| looks && !name.contains('/'))?;
-        if state.functions.contains_key(&program) || state.variables.contains_key("PATH") {
+        if state.functions.contains_key(&program) || state.sets("PATH") {
             return None;
         }
         self.inquiry.program(&program).filter(|path| path.starts_with('/')).map(str::to_owned)
@@ -215,7 +215,7 @@ impl Walker<'_> {
             Printed::Repository if frame.remote.is_none() && !state.foreign => {
                 // Where it was told to look somewhere else, that is not followed.
                 let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
-                let told = places.iter().any(|name| state.variables.contains_key(name));
+                let told = places.iter().any(|name| state.sets(name));
                 let here = state.cwd.as_deref().filter(|_| !told)?;
                 Some(line(&self.inquiry.repository(here)?.root))
             }

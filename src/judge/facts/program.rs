@@ -1,8 +1,11 @@
 //! Programs: the act of running one, what it does to files and the network, and what it runs in turn.
 
+use std::rc::Rc;
+
 use super::act::{Act, Disguise, Effect, Operand, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb};
 use super::arguments::{self, Arg, Derived, Reading};
 use super::builtins::Builtin;
+use super::env::EnvView;
 use super::expand::Field;
 use super::frame::Frame;
 use super::paths::names_sink;
@@ -17,7 +20,7 @@ use crate::judge::syntax::tree::Span;
 /// What a variable is for a command: as set in front of it, else as the shell has it.
 pub(super) fn variable(state: &State, env: &[(String, Value)], name: &str) -> Option<Value> {
     let given = env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    given.or_else(|| match state.variables.get(name)?.values.first()? {
+    given.or_else(|| match state.variable(name)?.values.first()? {
         Bound::Scalar(value) => Some(value.clone()),
         _ => None,
     })
@@ -165,7 +168,7 @@ impl Walker<'_> {
             flags: reading.flags.clone(),
             operands: reading.operands.clone(),
             args: words.iter().map(|arg| arg.value.clone()).collect(),
-            env: state.exported().into_iter().chain(frame.env.iter().chain(env).cloned()).collect(),
+            env: state.env(env),
             dry_run: reading.dry_run,
             targets: reading.target.clone(),
             taint,
@@ -175,6 +178,7 @@ impl Walker<'_> {
         let id = self.emit(state, act);
         for dir in self.doubted(state, reading.tier) {
             if let Some(act) = self.facts.acts.get(id).cloned() {
+                self.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }
@@ -191,7 +195,7 @@ impl Walker<'_> {
             flags: Vec::new(),
             operands: Vec::new(),
             args: Vec::new(),
-            env: Vec::new(),
+            env: EnvView::default(),
             code: None,
             dry_run: false,
             recursive: false,
@@ -203,7 +207,7 @@ impl Walker<'_> {
             remote: frame.remote.clone(),
             cwd: state.cwd.clone(),
             targets: Vec::new(),
-            wrappers: frame.wrappers.clone(),
+            wrappers: Rc::clone(&frame.wrappers),
             disguise: None,
             parent: None,
             conditional: frame.conditional,
@@ -299,6 +303,7 @@ impl Walker<'_> {
         self.effect_behind_links(state, id, effect, &by);
         for dir in doubted {
             if let Some(act) = self.facts.acts.get(id).cloned() {
+                self.pay(&act);
                 self.facts.acts.push(Act { cwd: dir, conditional: true, ..act });
             }
         }

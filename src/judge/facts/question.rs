@@ -4,7 +4,12 @@
 //! judges again. A question without an answer gets the stricter reading.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::fuel::{Fuel, cost};
+use super::paths::Placer;
+use crate::judge::invocation::Invocation;
 
 use crate::judge::ledger::{Brought, Ledger, Look};
 use crate::judge::reserved;
@@ -31,8 +36,22 @@ pub enum Question {
     Ledger,
 }
 
+impl Question {
+    /// What its text adds to the cost of an answer, in units of fuel: each directory on the way is looked at.
+    fn size(&self) -> u64 {
+        let text = match self {
+            Self::Path(text) | Self::Git(text) | Self::Repository(text) | Self::File(text) => text,
+            Self::Program(text) | Self::Look(text) => text,
+            Self::Ledger => return 64,
+            Self::Resolve { name, dirs } => return (name.len() + dirs.len() * 64) as u64,
+        };
+        let depth = text.bytes().filter(|byte| *byte == b'/').count();
+        (depth * text.len()) as u64 / 32
+    }
+}
+
 /// The most bytes of a file that an answer carries; a longer file is answered as [`FileFacts::TooLarge`].
-pub const MAX_FILE: usize = 256 * 1024;
+pub const MAX_FILE: usize = 4 * 1024 * 1024;
 
 /// Answers by question. What is not here was not asked yet, or could not be answered.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +59,8 @@ pub struct Answers {
     known: HashMap<Question, Answer>,
     /// As they were given, where they hold characters that the judge keeps for itself.
     given: HashMap<Question, Answer>,
+    /// What judging took in the rounds that came to these answers.
+    spent: u64,
 }
 
 /// The answer to a [`Question`] of the same name.
@@ -244,6 +265,11 @@ impl Answers {
         self.known.get(question)
     }
 
+    /// Counts what a round took, so that the next one has as much less.
+    pub const fn spend(&mut self, units: u64) {
+        self.spent = self.spent.saturating_add(units);
+    }
+
     /// All of them, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&Question, &Answer)> {
         self.known.iter().map(|(question, plain)| (question, self.given.get(question).unwrap_or(plain)))
@@ -255,23 +281,45 @@ impl Answers {
 pub struct Inquiry<'a> {
     answers: &'a Answers,
     open: std::cell::RefCell<Vec<Question>>,
+    asked: std::cell::RefCell<HashSet<Question>>,
+    /// Where the paths of an invocation lie, with what was worked out of them, by the place in memory of that invocation.
+    placers: std::cell::RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
+    /// What all work of this round is paid from.
+    pub fuel: Fuel,
 }
 
 impl<'a> Inquiry<'a> {
     /// Judging with these answers.
     #[must_use]
     pub fn new(answers: &'a Answers) -> Self {
-        Self { answers, open: std::cell::RefCell::new(Vec::new()) }
+        Self {
+            answers,
+            open: std::cell::RefCell::default(),
+            asked: std::cell::RefCell::default(),
+            placers: std::cell::RefCell::default(),
+            fuel: Fuel::new(answers.spent),
+        }
+    }
+
+    /// Where the paths of an invocation lie. Whoever asks for the same one shares what was worked out.
+    pub fn placer(&self, invocation: &Invocation) -> Rc<Placer> {
+        let place = std::ptr::from_ref(invocation);
+        let mut placers = self.placers.borrow_mut();
+        if let Some((_, placer)) = placers.iter().find(|(other, _)| *other == place) {
+            return Rc::clone(placer);
+        }
+        let placer = Rc::new(Placer::new(invocation));
+        placers.push((place, Rc::clone(&placer)));
+        placer
     }
 
     fn ask(&self, question: Question) -> Option<&'a Answer> {
         let question = question.given_out()?;
         let answer = self.answers.get(&question);
-        if answer.is_none() {
-            let mut open = self.open.borrow_mut();
-            if !open.contains(&question) {
-                open.push(question);
-            }
+        self.fuel.spend_reserve(1);
+        if answer.is_none() && self.asked.borrow_mut().insert(question.clone()) {
+            self.fuel.spend_reserve(cost::QUESTION + question.size());
+            self.open.borrow_mut().push(question);
         }
         answer
     }

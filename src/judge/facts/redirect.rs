@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn paths_are_made_absolute_by_their_text() {
-        let state = State { cwd: Some("/home/dev".to_owned()), ..State::default() };
+        let state = State::at(Some("/home/dev".to_owned()));
         assert_eq!(absolute(&state, "../x/./y").as_deref(), Some("/home/x/y"));
         assert_eq!(absolute(&state, "/../a//b").as_deref(), Some("/a/b"));
         assert_eq!(absolute(&State::default(), "x"), None);

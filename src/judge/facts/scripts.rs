@@ -1,5 +1,7 @@
 //! Scripts: files that are read as code, of the world or written by the line itself.
 
+use std::rc::Rc;
+
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
 use super::expand::Field;
@@ -26,14 +28,15 @@ impl Walker<'_> {
             return self.stdin_code(state, &within(frame, "source"), span);
         };
         let outer = (!rest.is_empty())
-            .then(|| std::mem::replace(&mut state.positional, rest.iter().map(|field| field.value.clone()).collect()));
+            .then(|| rest.iter().map(|field| field.value.clone()).collect())
+            .map(|values| std::mem::replace(&mut state.positional, Rc::new(values)));
         let file = Operand { value: file.value.clone(), span: file.span };
         let frame = within(frame, "source");
         let secret = self.is_secret(state, &file.value);
         self.script_file(state, &frame, &file, span, None);
         // What a file of secrets sets under such a name is one.
         let named: Vec<String> =
-            state.variables.keys().filter(|name| secret && is_secret_name(name)).cloned().collect();
+            state.names().filter(|name| secret && is_secret_name(name)).map(str::to_owned).collect();
         for name in named {
             let hidden = Unknown { why: UnknownReason::Variable(name.clone()), taint: Taint::NAMED };
             state.set_scalar(&name, Value::of(vec![Piece::Unknown(hidden)]));
@@ -108,9 +111,7 @@ impl Walker<'_> {
             Some(FileFacts::Missing) => {
                 self.not_there(state, frame, path, span, act);
             }
-            Some(FileFacts::TooLarge) => {
-                self.opaque(OpaqueReason::Limit, format!("{path} is too large to analyse"), span);
-            }
+            Some(FileFacts::TooLarge) => self.unread_script(frame, path, span),
             Some(FileFacts::Unreadable) | None => {
                 self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
             }
@@ -205,20 +206,24 @@ impl Walker<'_> {
     ) {
         let call = format!("file {path}");
         let mut inner = self.script_frame(frame, path, span);
-        if inner.calls.contains(&call) {
+        if inner.is_called(&call) {
             if frame.beside && !frame.under_condition {
                 self.fork_bomb(state, frame, path, span);
             }
             return;
         }
-        inner.calls.push(call);
+        inner.called(&call);
         if !self.may_include(span) {
             return;
         }
-        let Ok(text) = std::str::from_utf8(bytes) else {
+        let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) else {
             self.opaque(OpaqueReason::Script, format!("{path} is no text"), span);
             return;
         };
+        // Whoever reads it pays with what it brings, once however often it is run.
+        if self.called.insert(call) {
+            self.inquiry.fuel.add_file(bytes.len());
+        }
         self.script_text(state, &inner, text, act);
     }
 
@@ -254,7 +259,7 @@ impl Walker<'_> {
     ) {
         let mut child = state.child(env);
         child.zero = Value::text(path);
-        child.positional = args.iter().map(|field| field.value.clone()).collect();
+        child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
         let mut value = Value::text(path);
         if let Some((behind, _)) = self.behind(state, &value) {
             value = behind;
@@ -284,14 +289,22 @@ impl Walker<'_> {
             self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
             return;
         }
-        if let Some(FileFacts::Text { bytes, .. }) = file {
-            let bytes = bytes.clone();
+        match file {
             // A binary says nothing here; its name is judged.
-            if !bytes.contains(&0) {
-                self.script_bytes(&mut child, &frame, &path, &bytes, span, Some(act));
+            Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
+            Some(FileFacts::Text { bytes, .. }) => {
+                self.script_bytes(&mut child, &frame, &path, bytes, span, Some(act));
                 self.end_of_shell(&mut child);
             }
+            Some(FileFacts::TooLarge) => self.unread_script(&frame, &path, span),
+            Some(FileFacts::Missing | FileFacts::Unreadable) | None => {}
         }
+    }
+
+    /// A script that is longer than what is read: worse as root.
+    fn unread_script(&mut self, frame: &Frame, path: &str, span: Span) {
+        let why = if frame.root { OpaqueReason::Limit } else { OpaqueReason::Script };
+        self.opaque(why, format!("{path} is too large to analyse"), span);
     }
 
     /// The path of what lies below a place that an act before this one names, under a name with a number in it.
@@ -338,6 +351,11 @@ impl Walker<'_> {
         }
         false
     }
+}
+
+/// Whether a file is no script: its first line, which says what runs it, is no text.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&0))
 }
 
 /// The name of the interpreter that the first line of a script gives.

@@ -1,5 +1,7 @@
 //! Shells and other interpreters: the code they are handed, from arguments, files, heredocs and pipes.
 
+use std::rc::Rc;
+
 use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{CodeFrom, CodeSource};
 use super::builtins::within;
@@ -65,18 +67,18 @@ impl Walker<'_> {
         match &source.from {
             CodeFrom::Inline(value, at) => {
                 child.zero = positional.next().unwrap_or_else(|| Value::text(name));
-                child.positional = positional.collect();
+                child.positional = Rc::new(positional.collect());
                 inside.spans = self.spans_of(frame, *at, value);
                 self.read_value(&mut child, &inside, value, *at);
             }
             CodeFrom::Script(file) => {
                 child.zero = file.value.clone();
-                child.positional = positional.collect();
+                child.positional = Rc::new(positional.collect());
                 self.script_file(&mut child, &inside, file, span, Some(act));
             }
             CodeFrom::Stdin => {
                 child.zero = Value::text(name);
-                child.positional = positional.collect();
+                child.positional = Rc::new(positional.collect());
                 self.stdin_code(&mut child, &inside, span);
             }
         }
@@ -87,7 +89,7 @@ impl Walker<'_> {
     #[inline(never)]
     fn startup(&mut self, state: &mut State, frame: &Frame, span: Span) {
         let name = if frame.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
-        let file = state.variables.get(name).and_then(|variable| match variable.values.first() {
+        let file = state.variable(name).and_then(|variable| match variable.values.first() {
             Some(Bound::Scalar(value)) => Some(value.clone()),
             _ => None,
         });

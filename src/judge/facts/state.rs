@@ -2,15 +2,16 @@
 //!
 //! What belongs here: values and how two ways through a line join. What may not enter: words and programs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::act::{Piece, Taint, Unknown, UnknownReason, Value};
+use super::env::EnvView;
 use super::frame::Frame;
+use super::map::Map;
 use super::streams::Streams;
 use super::traps::Trap;
 pub(super) use super::value::{Build, MAX_TEXT};
-use crate::judge::order;
 use crate::judge::syntax::tree;
 
 /// The most values one variable is followed with; beyond it the variable is unknown.
@@ -19,6 +20,9 @@ pub(super) const MAX_CHOICES: usize = 8;
 /// The most directories in which the shell may stand beside the one that is most likely.
 const MAX_DIRECTORIES: usize = 3;
 
+/// The longest path of a directory that is followed, in bytes.
+const MAX_PATH: usize = 4096;
+
 /// What a variable holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Bound {
@@ -26,8 +30,8 @@ pub(super) enum Bound {
     Inherited,
     Unset,
     Scalar(Value),
-    /// Elements by subscript, in order.
-    Array(Vec<(String, Value)>),
+    /// Elements by subscript, in order. Copies of a shell share them.
+    Array(Rc<Vec<(String, Value)>>),
 }
 
 /// What assignments to a variable do to its value.
@@ -72,20 +76,24 @@ pub(super) struct Defined {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// What the line set; what is not here comes from the environment.
-    pub variables: BTreeMap<String, Variable>,
+    variables: Map<Variable>,
+    /// Those of them that are handed on to what it runs.
+    exported: Map<Variable>,
+    /// Of these, what may carry something.
+    tainted: Map<()>,
     /// The variables that had several values at some time: all others have one, and need not be looked at.
-    pub several: BTreeSet<String>,
+    pub several: Map<()>,
     pub zero: Value,
-    pub positional: Vec<Value>,
-    pub functions: BTreeMap<String, Rc<Defined>>,
-    pub aliases: BTreeMap<String, Value>,
+    pub positional: Rc<Vec<Value>>,
+    pub functions: Map<Rc<Defined>>,
+    pub aliases: Map<Value>,
     /// What `history -s` put into the history.
-    pub history: Vec<Value>,
+    pub history: Rc<Vec<Value>>,
     /// Programs by the path that `hash -p` gave them.
-    pub hashed: BTreeMap<String, String>,
+    pub hashed: Map<String>,
     /// Variables and functions that were exported before they were set.
-    pub exports: BTreeSet<String>,
-    pub exported_functions: BTreeSet<String>,
+    exports: Map<()>,
+    pub exported_functions: Map<()>,
     /// The working directory; `None` when it is not known.
     pub cwd: Option<String>,
     /// Where the shell stands instead when an unguarded `cd` failed.
@@ -117,6 +125,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// A shell in a directory, of which nothing else is known.
+    pub fn at(cwd: Option<String>) -> Self {
+        Self { cwd, ..Self::default() }
+    }
+
     /// A copy for a process beside this one, or for another way through the line.
     #[inline(never)]
     pub fn fork(&self) -> Box<Self> {
@@ -137,10 +150,11 @@ impl State {
             if let Bound::Scalar(value) = bound {
                 let mut elements = match self.variables.get(array).and_then(|variable| variable.values.first()) {
                     Some(Bound::Array(elements)) => elements.clone(),
-                    _ => Vec::new(),
+                    _ => Rc::default(),
                 };
-                elements.retain(|(other, _)| other != key);
-                elements.push((key.to_owned(), value));
+                let list = Rc::make_mut(&mut elements);
+                list.retain(|(other, _)| other != key);
+                list.push((key.to_owned(), value));
                 self.set(array, Bound::Array(elements));
             }
             return;
@@ -153,23 +167,97 @@ impl State {
                 variable.values.clear();
                 variable.values.push(bound);
             }
-            None => {
-                self.variables.insert(name.to_owned(), Variable::of(bound));
-            }
+            None => self.variables.insert(name, Variable::of(bound)),
         }
+        self.hand_on(name);
         self.chosen.remove(name);
     }
 
     /// An array of bash that is one of its own tables.
     fn set_table(&mut self, name: &str, elements: &[(String, Value)]) {
         match name {
-            "BASH_ALIASES" => self.aliases.extend(elements.iter().cloned()),
+            "BASH_ALIASES" => elements.iter().for_each(|(key, value)| self.aliases.insert(key, value.clone())),
             "BASH_CMDS" => {
-                let known = elements.iter().filter_map(|(key, value)| Some((key.clone(), value.known_text()?)));
-                self.hashed.extend(known);
+                for (key, value) in elements {
+                    value.known_text().into_iter().for_each(|path| self.hashed.insert(key, path));
+                }
             }
             _ => {}
         }
+    }
+
+    /// What the line set a variable to.
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
+    }
+
+    /// The names of the variables that the line set.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(|(name, _)| &**name)
+    }
+
+    /// Whether the line set a variable.
+    pub fn sets(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// Changes a variable that the line set. `false`: it did not.
+    pub fn change(&mut self, name: &str, change: impl FnOnce(&mut Variable)) -> bool {
+        let Some(variable) = self.variables.get_mut(name) else { return false };
+        change(variable);
+        self.hand_on(name);
+        true
+    }
+
+    /// Makes a variable what it was at another time.
+    pub fn put(&mut self, name: &str, variable: Option<Variable>) {
+        match variable {
+            Some(variable) => self.variables.insert(name, variable),
+            None => self.variables.remove(name),
+        }
+        self.hand_on(name);
+    }
+
+    /// Exports a variable, now or once it is set.
+    pub fn export(&mut self, name: &str) {
+        if !self.change(name, |variable| variable.exported = true) {
+            self.exports.insert(name, ());
+        }
+    }
+
+    /// Keeps what is handed on in step with a variable that was changed.
+    fn hand_on(&mut self, name: &str) {
+        let was_asked = !self.exports.is_empty() && self.exports.contains_key(name);
+        let is_exported = self.variables.get(name).map(|variable| variable.exported);
+        if is_exported == Some(false)
+            && was_asked
+            && let Some(variable) = self.variables.get_mut(name)
+        {
+            variable.exported = true;
+        }
+        if is_exported == Some(true) || is_exported.is_some() && was_asked {
+            self.exported.share(name, &self.variables);
+            let carries = |bound: &Bound| matches!(bound, Bound::Scalar(value) if value.taint() != Taint::default());
+            if self.exported.get(name).is_some_and(|variable| variable.values.iter().any(carries)) {
+                self.tainted.insert(name, ());
+            } else if !self.tainted.is_empty() {
+                self.tainted.remove(name);
+            }
+        } else if !self.exported.is_empty() {
+            self.exported.remove(name);
+        }
+    }
+
+    /// Whether both have the same variables.
+    pub fn has_variables_of(&self, other: &Self) -> bool {
+        self.variables == other.variables
+    }
+
+    /// What a copy of it costs, in units of work.
+    pub fn size(&self) -> usize {
+        let paths = [&self.cwd, &self.previous].into_iter().flatten().map(String::len).sum::<usize>();
+        let runs = self.variables.runs() + self.functions.runs() + self.several.runs() + self.exported.runs();
+        runs + paths / 8
     }
 
     /// Sets a variable to a scalar.
@@ -177,15 +265,9 @@ impl State {
         self.set(name, Bound::Scalar(value));
     }
 
-    /// The variables that the line exported to what it runs, as far as they hold one text.
-    pub fn exported(&self) -> Vec<(String, Value)> {
-        let given = |(name, variable): (&String, &Variable)| match variable.values.as_slice() {
-            [Bound::Scalar(value)] if variable.exported || self.exports.contains(name) => {
-                Some((name.clone(), value.clone()))
-            }
-            _ => None,
-        };
-        self.variables.iter().filter_map(given).collect()
+    /// The environment of a command that this is set for.
+    pub fn env(&self, own: &[(String, Value)]) -> EnvView {
+        EnvView::new(&self.exported, &self.tainted, own)
     }
 
     /// Hides a variable until the running function returns.
@@ -209,18 +291,15 @@ impl State {
     #[inline(never)]
     pub fn child(&self, env: &[(String, Value)]) -> Box<Self> {
         let mut child = Box::new(Self {
-            variables: order::map(
-                self.variables
-                    .iter()
-                    .filter(|(name, variable)| variable.exported || self.exports.contains(*name))
-                    .map(|(name, variable)| (name.clone(), variable.clone())),
-            ),
-            functions: order::map(
-                self.functions
-                    .iter()
-                    .filter(|(name, _)| self.exported_functions.contains(*name))
-                    .map(|(name, function)| (name.clone(), Rc::clone(function))),
-            ),
+            variables: self.exported.clone(),
+            exported: self.exported.clone(),
+            tainted: self.tainted.clone(),
+            functions: self
+                .functions
+                .iter()
+                .filter(|(name, _)| !self.exported_functions.is_empty() && self.exported_functions.contains_key(name))
+                .map(|(name, function)| (name, Rc::clone(function)))
+                .collect(),
             exported_functions: self.exported_functions.clone(),
             cwd: self.cwd.clone(),
             doubt: self.doubt.clone(),
@@ -235,9 +314,7 @@ impl State {
         });
         for (name, value) in env {
             child.set_scalar(name, value.clone());
-            if let Some(variable) = child.variables.get_mut(name) {
-                variable.exported = true;
-            }
+            child.export(name);
         }
         child
     }
@@ -255,17 +332,15 @@ impl State {
     /// Puts back what the function that just ended had hidden.
     pub fn leave_scope(&mut self) {
         for (name, old) in self.scopes.pop().unwrap_or_default() {
-            match old {
-                Some(variable) => self.variables.insert(name, variable),
-                None => self.variables.remove(&name),
-            };
+            self.put(&name, old);
         }
     }
 
     /// Changes the directory for certain.
     pub fn move_to(&mut self, dir: Option<String>) {
         self.previous = self.cwd.take();
-        self.cwd = dir;
+        // No system has longer ones.
+        self.cwd = dir.filter(|dir| dir.len() <= MAX_PATH);
         self.doubt.clear();
         self.also.clear();
     }
@@ -303,10 +378,7 @@ impl State {
     /// Makes this the state after either of two ways.
     #[inline(never)]
     pub fn join(&mut self, other: &Self) {
-        let mut names: Vec<&String> = self.variables.keys().collect();
-        names.extend(other.variables.keys().filter(|name| !self.variables.contains_key(*name)));
-        let names: Vec<String> =
-            names.into_iter().filter(|name| self.variables.get(*name) != other.variables.get(*name)).cloned().collect();
+        let names = self.variables.differences(&other.variables);
         for name in names {
             let ours = self.variables.get(&name);
             let theirs = other.variables.get(&name);
@@ -325,7 +397,7 @@ impl State {
                 values = vec![Bound::Scalar(unknown(UnknownReason::Other("one of many values"), taint))];
             }
             if values.len() > 1 {
-                self.several.insert(name.clone());
+                self.several.insert(&name, ());
             }
             let kept = ours.or(theirs);
             let variable = Variable {
@@ -333,17 +405,14 @@ impl State {
                 exported: ours.is_some_and(|v| v.exported) || theirs.is_some_and(|v| v.exported),
                 attribute: kept.map_or(Attribute::Plain, |v| v.attribute),
             };
-            self.variables.insert(name, variable);
+            self.put(&name, Some(variable));
         }
         if self.positional != other.positional {
-            self.positional = vec![unknown(UnknownReason::Other("one of several argument lists"), Taint::default())];
+            let list = unknown(UnknownReason::Other("one of several argument lists"), Taint::default());
+            self.positional = Rc::new(vec![list]);
         }
-        for (name, function) in &other.functions {
-            self.functions.entry(name.clone()).or_insert_with(|| Rc::clone(function));
-        }
-        for (name, text) in &other.aliases {
-            self.aliases.entry(name.clone()).or_insert_with(|| text.clone());
-        }
+        self.functions.add_missing(&other.functions);
+        self.aliases.add_missing(&other.aliases);
         for trap in &other.traps {
             if !self.traps.iter().any(|known| Rc::ptr_eq(known, trap)) {
                 self.traps.push(Rc::clone(trap));

@@ -32,14 +32,14 @@ impl Walker<'_> {
     #[inline(never)]
     fn hooks(&mut self, state: &State) {
         let hooked = |name: &str| -> Vec<String> {
-            let array = state.variables.get(&format!("{name}_functions")).and_then(|array| array.values.first());
+            let array = state.variable(&format!("{name}_functions")).and_then(|array| array.values.first());
             let listed = match array {
                 Some(Bound::Array(elements)) => elements.iter().filter_map(|(_, name)| name.known_text()).collect(),
                 _ => Vec::new(),
             };
             std::iter::once(name.to_owned()).chain(listed).collect()
         };
-        let traps = state.functions.keys().filter(|name| name.starts_with("TRAP")).cloned();
+        let traps = state.functions.beginning("TRAP").map(|(name, _)| name.to_string());
         let names: Vec<String> = HOOKS.iter().flat_map(|name| hooked(name)).chain(traps).collect();
         for function in names.iter().filter_map(|name| state.functions.get(name)).cloned() {
             if function.frame.dialect == Dialect::Zsh && !self.called.contains(&function.name) {
@@ -82,7 +82,7 @@ impl Walker<'_> {
         if signals.iter().all(|name| ends(name)) || action.known().is_some_and(|text| text.contains("exit")) {
             return;
         }
-        if after.variables == state.variables && after.cwd == state.cwd {
+        if after.has_variables_of(state) && after.cwd == state.cwd {
             return;
         }
         if signals.iter().any(|name| name == "DEBUG") {
@@ -99,7 +99,7 @@ impl Walker<'_> {
         for (index, trap) in traps.iter().enumerate() {
             let same = |other: &Rc<Trap>| other.action == trap.action && other.span == trap.span;
             if !traps.iter().take(index).any(same) {
-                let mut last = state.fork();
+                let mut last = self.fork(state);
                 let second = self.facts.acts.len();
                 self.read_value(&mut last, &trap.frame, &trap.action, trap.span);
                 self.empty_until_set(state, trap);
@@ -116,7 +116,7 @@ impl Walker<'_> {
     fn empty_until_set(&mut self, state: &State, trap: &Trap) {
         let is_set = |value: &Value| match value.pieces() {
             [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), taint })] => {
-                *taint == Taint::default() && state.variables.contains_key(name)
+                *taint == Taint::default() && state.sets(name)
             }
             _ => false,
         };

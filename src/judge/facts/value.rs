@@ -309,6 +309,8 @@ pub(super) trait Build {
     fn push_quoted(&mut self, value: &Value);
     /// The known text, within the length that is followed.
     fn known_text(&self) -> Option<String>;
+    /// About how many bytes it takes in memory.
+    fn size(&self) -> usize;
 }
 
 impl Build for Value {
@@ -351,6 +353,14 @@ impl Build for Value {
                 other => self.push_piece(other),
             }
         }
+    }
+
+    fn size(&self) -> usize {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Glob(text) => text.len(),
+            Piece::Unknown(_) => 0,
+        };
+        self.pieces().iter().map(|piece| 64 + text(piece)).sum()
     }
 
     fn known_text(&self) -> Option<String> {

@@ -12,9 +12,11 @@ use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
+use super::fuel::cost;
+use super::map::Map;
 use super::paths::{PathClass, PathClasses, Placer};
 use super::question::Inquiry;
-use super::state::{Defined, State};
+use super::state::{Build as _, Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
 use crate::judge::rules::catalog::Catalog;
@@ -37,24 +39,21 @@ pub(super) mod depth {
     pub const TEXT: u32 = 5;
 }
 
-/// Simple commands, loop rounds and words that a line may take however short it is.
-const BASE_STEPS: u32 = 8192;
-
 /// How many rounds of loops over known words are walked one by one, over the whole line.
 const MAX_ROUNDS: u32 = 256;
 
+/// What is said where the fuel ends.
+pub const TOO_LARGE: &str = "too large to analyse";
+
 /// How far back a part that could not be understood is looked for before it is put on record again.
 const NEAR: usize = 64;
-
-/// The most acts that one line may come to.
-const MAX_ACTS: usize = 2_500;
 
 /// Works out what an invocation would do.
 #[must_use]
 pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Facts {
     let mut walker = Walker::new(invocation, catalog, inquiry);
-    let mut state =
-        State { cwd: invocation.cwd.to_str().map(str::to_owned), zero: Value::text("bash"), ..State::default() };
+    let mut state = State::at(invocation.cwd.to_str().map(str::to_owned));
+    state.zero = Value::text("bash");
     match &invocation.request {
         Request::Argv(argv) => {
             let (frame, span) = (Frame::default(), argv_span(argv));
@@ -78,7 +77,7 @@ pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_
             state.zero = positional.next().unwrap_or_else(|| {
                 Value::text(line.shell.file_name().map_or("bash".into(), |name| name.to_string_lossy()))
             });
-            state.positional = positional.collect();
+            state.positional = Rc::new(positional.collect());
             let frame = Frame { dialect: line.dialect, ..Frame::default() };
             walker.as_it_looks(&state, &frame, &line.text);
             let first = walker.facts.acts.len();
@@ -127,7 +126,7 @@ pub(super) struct Walker<'a> {
     /// Links that the line makes, by path, with the path that each leads to.
     pub links: BTreeMap<String, String>,
     /// Variables of several values that were looked up.
-    pub seen: Vec<String>,
+    pub seen: Map<()>,
     /// The pipes of process substitutions in the command that is being expanded.
     pub pipes: Vec<SinkId>,
     /// Process substitutions that read what the command writes, to be walked after it.
@@ -143,12 +142,13 @@ pub(super) struct Walker<'a> {
     /// Scripts that were read into the line so far.
     pub includes: u32,
     pub rounds: u32,
-    pub placer: std::cell::OnceCell<Placer>,
+    pub placer: std::cell::OnceCell<Rc<Placer>>,
     /// Paths of programs that stand in front of those which their names stand for.
     pub planted: BTreeSet<String>,
     /// The directories of the `PATH` that the line was given, once they were looked at.
     pub inherited_path: Option<super::lookup::SearchPath>,
-    steps: u32,
+    /// How many acts were looked at for one that builds, and which one does.
+    pub builder: std::cell::Cell<(usize, Option<usize>)>,
     depth: u32,
     pub limited: bool,
 }
@@ -161,6 +161,7 @@ impl<'a> Walker<'a> {
             Request::Files(changes) => changes.len(),
             Request::Tool(call) => call.display().len(),
         };
+        inquiry.fuel.add_line(length);
         Self {
             invocation,
             catalog,
@@ -169,7 +170,7 @@ impl<'a> Walker<'a> {
             sinks: Vec::new(),
             files: BTreeMap::new(),
             links: BTreeMap::new(),
-            seen: Vec::new(),
+            seen: Map::default(),
             pipes: Vec::new(),
             readers: Vec::new(),
             waiting: Vec::new(),
@@ -181,7 +182,7 @@ impl<'a> Walker<'a> {
             placer: std::cell::OnceCell::new(),
             planted: BTreeSet::new(),
             inherited_path: None,
-            steps: BASE_STEPS.saturating_add(u32::try_from(length).unwrap_or(u32::MAX)),
+            builder: std::cell::Cell::default(),
             depth: 0,
             limited: false,
         }
@@ -227,32 +228,42 @@ impl<'a> Walker<'a> {
 
     /// What kind of place a value names.
     pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
-        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
         placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry)
     }
 
     /// Whether a value names a place of the project or of temporary files.
     #[inline(never)]
     pub fn is_ours(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
         placer.classes(path, None, self.catalog, self.inquiry).has_any(&[PathClass::Project, PathClass::Temp])
     }
 
     /// Whether a value names a place of temporary files.
     #[inline(never)]
     pub fn is_temporary(&self, path: &Value) -> bool {
-        let placer = self.placer.get_or_init(|| Placer::new(self.invocation));
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
         placer.classes(path, None, self.catalog, self.inquiry).has(PathClass::Temp)
     }
 
     /// Takes one step. `false`: there are none left, and that is on record.
     pub fn step(&mut self, span: Span) -> bool {
-        if self.steps == 0 || self.facts.acts.len() >= MAX_ACTS {
-            self.limit(span, "too much work to analyse");
-            return false;
+        let lasts = self.spend(cost::STEP);
+        if !lasts {
+            self.limit(span, TOO_LARGE);
         }
-        self.steps -= 1;
-        true
+        lasts
+    }
+
+    /// Pays for work. `false`: what is left is for the rules alone; the next step puts that on record.
+    pub fn spend(&self, units: u64) -> bool {
+        self.inquiry.fuel.spend(units)
+    }
+
+    /// A copy of a shell's state, paid for.
+    pub fn fork(&self, state: &State) -> Box<State> {
+        self.spend(cost::FORK + state.size() as u64);
+        state.fork()
     }
 
     /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
@@ -295,12 +306,17 @@ impl<'a> Walker<'a> {
 
     /// Reads and walks a text.
     pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
-        self.parsed(state, frame, syntax::parse(text, frame.dialect));
+        if self.reads(frame, text.len()) {
+            self.parsed(state, frame, syntax::parse(text, frame.dialect));
+        }
     }
 
     /// Reads and walks a text that is known in part, in this shell.
     #[inline(never)]
     pub fn composed(&mut self, state: &mut State, frame: &Frame, text: &Value) {
+        if !self.reads(frame, text.size()) {
+            return;
+        }
         let mut source = Source::default();
         for piece in text.pieces() {
             match piece {
@@ -323,6 +339,15 @@ impl<'a> Walker<'a> {
         HoleId(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
+    /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
+    fn reads(&mut self, frame: &Frame, bytes: usize) -> bool {
+        let lasts = self.spend(bytes as u64 / 4);
+        if !lasts {
+            self.limit(frame.spans.map(Span::default()), TOO_LARGE);
+        }
+        lasts
+    }
+
     fn parsed(&mut self, state: &mut State, frame: &Frame, script: Result<Script, ParseError>) {
         if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
             return;
@@ -341,6 +366,7 @@ impl<'a> Walker<'a> {
         let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
         self.bytes(state, &frame.elsewhere(Span::default()), text);
         self.facts.acts.truncate(acts);
+        self.builder.take();
         let unknown = self.facts.opaque.split_off(opaque);
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
         self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
@@ -368,10 +394,18 @@ impl<'a> Walker<'a> {
         self.sinks.len() - 1
     }
 
+    /// Pays for an act.
+    pub fn pay(&self, act: &Act) {
+        let arguments = act.args.len() + act.operands.len() + act.flags.len();
+        let place = act.cwd.as_ref().map_or(0, String::len);
+        self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+    }
+
     /// Adds an act and links it to what it reads from and writes to.
     #[inline(never)]
     pub fn emit(&mut self, state: &State, act: Act) -> usize {
         let id = self.facts.acts.len();
+        self.pay(&act);
         if let Stream::Sink(sink, _) = &state.streams.stdin
             && act.parent.is_none()
             && let Some(sink) = self.sinks.get(*sink)
@@ -398,6 +432,9 @@ impl<'a> Walker<'a> {
     fn finish(&mut self, state: &State) {
         self.end_of_shell(&mut state.fork());
         self.read_what_was_written();
+        if !self.inquiry.fuel.lasts() {
+            self.limit(Span::default(), TOO_LARGE);
+        }
         if self.facts.opaque.is_empty() {
             return;
         }

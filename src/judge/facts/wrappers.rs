@@ -1,5 +1,7 @@
 //! Wrappers: commands inside commands, as far as the descriptions of programs name them.
 
+use std::rc::Rc;
+
 use super::act::{Operand, Piece, Taint, UnknownReason, Value};
 use super::arguments::{InnerCommand, InnerText, Reading};
 use super::builtins::within;
@@ -167,7 +169,7 @@ impl Walker<'_> {
                 }
                 let mut positional = inner.positional.iter().map(|operand| operand.value.clone());
                 child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
-                child.positional = positional.collect();
+                child.positional = Rc::new(positional.collect());
                 within.spans = self.spans_of(frame, *at, &line);
                 within.dialect = Dialect::Bash;
                 self.read_value(&mut child, &within, &line, *at);
@@ -226,7 +228,7 @@ impl Walker<'_> {
         let is_line = |operand: &&Operand| operand.value.leading().contains(' ');
         let one_line = command.len() == 1 && command.first().is_some_and(|operand| is_line(&operand));
         let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
-        child.positional = positional;
+        child.positional = Rc::new(positional);
         child.streams.stdin = Stream::Nothing;
         let frame = frame.elsewhere(span);
         for value in values {

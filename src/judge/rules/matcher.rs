@@ -5,6 +5,7 @@
 
 mod conditions;
 mod deeds;
+mod history;
 mod lowering;
 mod scene;
 
@@ -16,9 +17,9 @@ use std::collections::HashMap;
 
 use super::catalog::Catalog;
 use super::model::{Note, Rule};
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, Verb};
+use crate::judge::facts::TOO_LARGE;
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
 use crate::judge::facts::class::PathClass;
-use crate::judge::facts::paths::Placer;
 use crate::judge::facts::question::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
@@ -44,7 +45,7 @@ pub fn find(
     policy: &Policy,
     inquiry: &Inquiry<'_>,
 ) -> Vec<Finding> {
-    let placer = Placer::new(invocation);
+    let placer = inquiry.placer(invocation);
     let scene = Scene {
         invocation,
         facts,
@@ -54,6 +55,8 @@ pub fn find(
         placer,
         text: OnceCell::new(),
         effects: OnceCell::new(),
+        history: OnceCell::new(),
+        printing: OnceCell::new(),
         raw: RefCell::default(),
         compared: Cell::new(scene::MOST_COMPARED),
     };
@@ -62,9 +65,17 @@ pub fn find(
         findings.add(of_opaque(opaque, catalog));
     }
     for (id, act) in facts.acts.iter().enumerate() {
+        if !scene.spend(4) {
+            break;
+        }
         of_act(&scene, id, act, &mut findings);
     }
     of_text(&scene, &mut findings);
+    if inquiry.fuel.is_empty() && !facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Limit) {
+        let whole = Span::new(0, u32::try_from(scene.text().len()).unwrap_or(u32::MAX));
+        let opaque = Opaque { why: OpaqueReason::Limit, detail: TOO_LARGE.to_owned(), span: whole };
+        findings.add(of_opaque(&opaque, catalog));
+    }
     findings.all
 }
 
@@ -100,6 +111,9 @@ fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, findings: &mut Findings<'_>) 
     let before = findings.all.len();
     let rules = scene.catalog.rules(act.verb.key()).chain(scene.catalog.any_rules(conditions::features(act)));
     for rule in rules {
+        if !scene.spend(7) {
+            break;
+        }
         if let Some(finding) = try_rule(&view, rule) {
             findings.add(finding);
         }

@@ -107,6 +107,8 @@ impl Parser<'_> {
         }
         // `!(…)` has been read with its `!`.
         let mut first_is_read = !pipeline.commands.is_empty();
+        // Most have one member, and room for more is made where there are more.
+        pipeline.commands.reserve_exact(1);
         loop {
             if !std::mem::take(&mut first_is_read) {
                 self.command(&mut pipeline.commands)?;

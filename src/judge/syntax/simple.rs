@@ -108,7 +108,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let start = self.pos;
-        let mut word = Word::default();
+        let mut word = Word { parts: Vec::with_capacity(1), ..Word::default() };
         let outer = std::mem::replace(&mut self.declaring, declares.then_some(start));
         self.parts(Until::Word, &mut word.parts)?;
         self.declaring = outer;
@@ -123,6 +123,9 @@ impl Parser<'_> {
         word.span = self.span_from(start);
         if simple.words.is_empty() {
             *declares = declares_arrays(&word);
+        }
+        if simple.words.is_empty() {
+            simple.words.reserve_exact(2);
         }
         simple.words.push(word);
         Ok(())

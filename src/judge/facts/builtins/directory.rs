@@ -17,7 +17,7 @@ impl Walker<'_> {
         if args.iter().any(|field| field.value.is("-n")) {
             // It goes on the stack and the shell nowhere.
             let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
-            let mut there = state.fork();
+            let mut there = self.fork(state);
             self.cd(&mut there, &rest);
             state.stack.push(there.cwd);
         } else if args.is_empty() {
@@ -57,7 +57,7 @@ impl Walker<'_> {
         let also: Vec<Option<String>> = if relative {
             let from = std::mem::take(&mut state.also);
             let text = target.and_then(|field| field.value.known_text());
-            let to = |dir: Option<String>| absolute(&State { cwd: dir, ..State::default() }, text.as_deref()?);
+            let to = |dir: Option<String>| absolute(&State::at(dir), text.as_deref()?);
             from.into_iter().map(to).collect()
         } else {
             Vec::new()
@@ -71,7 +71,7 @@ impl Walker<'_> {
         state.also = also;
         state.fails |= cannot_change(args);
         if let Some(text) = target.and_then(|field| field.value.known_text())
-            && state.variables.contains_key("CDPATH")
+            && state.sets("CDPATH")
             && !text.starts_with(['/', '.', '-'])
         {
             let searched = self.searched(state, &text);
@@ -85,7 +85,7 @@ impl Walker<'_> {
     fn searched(&mut self, state: &State, name: &str) -> Vec<Option<String>> {
         let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
         let Some(path) = value.known() else { return vec![None] };
-        let from = State { cwd: state.previous.clone(), ..State::default() };
+        let from = State::at(state.previous.clone());
         let is_there = |dir: &Option<String>| {
             let facts = dir.as_deref().and_then(|dir| self.inquiry.path(dir));
             facts.is_none_or(|facts| facts.kind == PathKind::Directory)
@@ -156,7 +156,7 @@ pub(in crate::judge::facts) fn below_temporary(value: &Value) -> Option<String> 
         return None;
     };
     let rest = Value::of(rest.to_vec()).spelled()?;
-    let state = State { cwd: Some(TEMPORARY.to_owned()), ..State::default() };
+    let state = State::at(Some(TEMPORARY.to_owned()));
     let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
     (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
 }

@@ -56,7 +56,12 @@ pub(super) fn plain_name(language: &str, mut name: String) -> String {
         name = name.replace(".__dict__", "");
     }
     for (_, part, plain) in ANEW.iter().filter(|(of, ..)| *of == language) {
-        if let Some(at) = name.rfind(part) {
+        // Names grow at their end.
+        let mut from = name.len().saturating_sub(TAIL);
+        while !name.is_char_boundary(from) {
+            from -= 1;
+        }
+        if let Some(at) = name.get(from..).and_then(|tail| tail.rfind(part)).map(|at| from + at) {
             name = format!("{plain}{}", name.get(at + part.len()..).unwrap_or_default());
         }
     }
@@ -67,6 +72,9 @@ pub(super) fn plain_name(language: &str, mut name: String) -> String {
     }
     name
 }
+
+/// How much of a long name is looked at for where it begins anew, in bytes.
+const TAIL: usize = 256;
 
 /// Where a language keeps the environment.
 const ENVIRONMENT: [&str; 9] =

@@ -1,5 +1,7 @@
 //! git: aliases, of the repository's configuration and of the command's own.
 
+use std::rc::Rc;
+
 use crate::judge::facts::act::{Value, Verb};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::builtins::within;
@@ -35,7 +37,7 @@ impl Walker<'_> {
         let rest = args.get(at + 1..).unwrap_or_default();
         let mut dir = state.cwd.clone();
         for value in reading.flags.iter().filter(|flag| flag.name == "-C").filter_map(|flag| flag.value.as_ref()) {
-            let from = State { cwd: dir, ..State::default() };
+            let from = State::at(dir);
             dir = value.known().and_then(|path| absolute(&from, &path));
         }
         let (text, root) = match self.given_alias(state, reading, env, alias) {
@@ -57,7 +59,7 @@ impl Walker<'_> {
                 child.move_to(Some(root));
             }
             child.zero = Value::text(line);
-            child.positional = rest.iter().map(|field| field.value.clone()).collect();
+            child.positional = Rc::new(rest.iter().map(|field| field.value.clone()).collect());
             self.text(&mut child, &inner, &format!("{line} \"$@\""));
             return;
         }
@@ -139,7 +141,7 @@ impl Walker<'_> {
         span: Span,
     ) {
         const CALL: &str = "git settings of variables";
-        if frame.calls.iter().any(|call| call == CALL) {
+        if frame.is_called(CALL) {
             return;
         }
         let settings = self.configured(state, env);
@@ -147,7 +149,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(frame, "git").elsewhere(span);
-        inner.calls.push(CALL.to_owned());
+        inner.called(CALL);
         let mut fields = vec![Field::text("git", span)];
         for (name, value) in settings {
             fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
@@ -160,7 +162,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub(super) fn git_push(&mut self, state: &State, frame: &Frame, reading: &Reading, args: &[Field], span: Span) {
         const CALL: &str = "git push by address";
-        if !reading.sub.iter().any(|sub| sub == "push") || frame.calls.iter().any(|call| call == CALL) {
+        if !reading.sub.iter().any(|sub| sub == "push") || frame.is_called(CALL) {
             return;
         }
         let named = reading.operands.first().and_then(|operand| operand.value.known_text());
@@ -193,7 +195,7 @@ impl Walker<'_> {
             return;
         }
         let mut inner = within(frame, "git").elsewhere(span);
-        inner.calls.push(CALL.to_owned());
+        inner.called(CALL);
         let mut fields = vec![Field::text("git", span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));

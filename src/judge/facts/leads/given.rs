@@ -197,7 +197,7 @@ impl Walker<'_> {
         let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
         path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());
         child.set_scalar("PATH", Value::text(path));
-        child.exports.insert("PATH".to_owned());
+        child.export("PATH");
         child
     }
 }

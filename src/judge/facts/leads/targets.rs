@@ -28,7 +28,7 @@ impl Walker<'_> {
             reading.flags.iter().find(|flag| names.contains(&flag.name.as_str())).and_then(|flag| flag.value.as_ref())
         };
         let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
-        let mut there = state.fork();
+        let mut there = self.fork(state);
         there.cwd.clone_from(&dir);
         let files: Vec<Value> = match value(&["-f", "--file", "--makefile", "--justfile"]) {
             Some(file) if file.is("-") => vec![Value::text("/dev/stdin")],

@@ -222,7 +222,7 @@ fn a_variable_of_the_environment_is_handed_on_as_the_line_sets_it() {
     let path = |line: &str| {
         let facts = facts_with(&crate::judge::facts::testing::line(line), &[]);
         let last = facts.acts.last().expect("an act");
-        last.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.rough().into_owned())
+        last.env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| value.rough().into_owned())
     };
     assert_eq!(path("PATH=/x; make").as_deref(), Some("/x"));
     assert_eq!(path("PATH=/x make").as_deref(), Some("/x"));

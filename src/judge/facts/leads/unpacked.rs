@@ -131,11 +131,26 @@ impl Walker<'_> {
         }
         if key.as_deref().is_some_and(|key| self.files.contains_key(key)) {
             let packs = |act: &&Act| act.verb.key() == "zip" || act.flags.iter().any(|flag| flag.name == "-c");
+            self.spend(self.facts.acts.len() as u64);
             return self.facts.acts.iter().filter(packs).any(|act| act.args.contains(archive));
         }
-        let built = || self.facts.acts.iter().any(|act| super::fetched::builds(act.verb.key()) && act.remote.is_none());
         let missing = |path: String| self.inquiry.path(&path).is_some_and(|facts| facts.kind == PathKind::Missing);
-        key.is_some_and(|path| built() && missing(path))
+        key.is_some_and(|path| self.has_built() && missing(path))
+    }
+
+    /// Whether an act so far builds a project. Each is looked at once.
+    fn has_built(&self) -> bool {
+        let acts = &self.facts.acts;
+        let builds = |act: &Act| act.remote.is_none() && super::fetched::builds(act.verb.key());
+        let (looked, found) = self.builder.get();
+        if let Some(at) = found.filter(|at| acts.get(*at).is_some_and(builds)) {
+            self.builder.set((at, Some(at)));
+            return true;
+        }
+        let looked = looked.min(acts.len());
+        let found = acts.iter().skip(looked).position(builds).map(|at| looked + at);
+        self.builder.set((acts.len(), found));
+        found.is_some()
     }
 
     /// Remembers that what lies at a place came out of an archive.
@@ -199,7 +214,7 @@ impl Walker<'_> {
             let flag = reading.flags.iter().rev().find(|flag| names.contains(&flag.name.as_str()));
             flag.and_then(|flag| flag.value.clone())
         };
-        let mut there = state.fork();
+        let mut there = self.fork(state);
         if let Some(dir) = value(&["-d", "--directory"]) {
             there.enter(&dir);
         }

@@ -9,8 +9,60 @@ use crate::judge::rules::glob;
 /// How many letters a name must begin with to aim at another.
 const AIMED: usize = 2;
 
+/// A path with a live glob, with what tells at once that it does not aim at most of what is listed.
+pub(super) struct Aim<'a> {
+    path: &'a NormalPath,
+    homes: &'a [&'a str],
+    /// The name below each home that it may lie in, where that is plain.
+    at_home: Vec<Option<String>>,
+    /// The letters that its last name begins with, if enough of them are written out.
+    begins: Option<[u8; AIMED]>,
+}
+
+impl<'a> Aim<'a> {
+    pub(super) fn new(path: &'a NormalPath, homes: &'a [&'a str]) -> Self {
+        let names: Vec<&Component> = path.components.iter().collect();
+        let plain = |names: &[&Component]| {
+            let first = names.first().filter(|name| name.glob.is_none())?;
+            Some(first.text.clone())
+        };
+        let at_home = below_homes(&names, homes).map(plain).collect();
+        let last = names.last().filter(|_| !path.everything).and_then(|last| last.glob.as_deref());
+        let begins = last.map(literal_start).unwrap_or_default().as_bytes().first_chunk().copied();
+        Self { path, homes, at_home, begins }
+    }
+
+    /// Whether it aims at what a listed glob covers.
+    pub(super) fn at(&self, listed: &str) -> bool {
+        self.may_be_at(listed) && aims_at(listed, self.path, self.homes)
+    }
+
+    fn may_be_at(&self, listed: &str) -> bool {
+        let is_literal = |name: &str| !name.bytes().any(|byte| b"*?[\\".contains(&byte));
+        if let Some(place) = listed.strip_prefix("~/") {
+            let first = place.split('/').next().unwrap_or(place);
+            let may_be = |name: &Option<String>| name.as_ref().is_none_or(|name| *name == *first);
+            return !self.at_home.is_empty() && (!is_literal(first) || self.at_home.iter().any(may_be));
+        }
+        if let Some(place) = listed.strip_prefix('/') {
+            let first = place.split('/').next().unwrap_or(place);
+            let known =
+                self.path.components.first().filter(|name| name.glob.is_none() && self.path.start == Start::Root);
+            return known.is_none_or(|known| !is_literal(first) || known.text == first);
+        }
+        if listed.ends_with("**") {
+            return false;
+        }
+        let name = listed.rsplit('/').next().unwrap_or(listed);
+        match (name.as_bytes().first_chunk::<AIMED>(), self.begins) {
+            (Some(first), Some(begins)) => first.contains(&b'\\') || *first == begins,
+            _ => false,
+        }
+    }
+}
+
 /// Whether a live glob aims at what a glob of a path list covers.
-pub(super) fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
+fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
     // Of a place that is not known, only names that mean the same everywhere can be aimed at.
     if (path.start != Start::Root || path.dynamic) && listed.contains('/') {
         return false;

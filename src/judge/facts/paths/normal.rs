@@ -8,7 +8,7 @@ use crate::judge::facts::value::{HOLE, is_hole};
 use crate::judge::rules::glob;
 
 /// One name of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Component {
     /// As written, with [`HOLE`] for what is unknown.
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Component {
 }
 
 /// Where a path begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
     /// At the root.
     Root,
@@ -30,7 +30,7 @@ pub enum Start {
 }
 
 /// A normal path. `everything` and `slash` say what was cut off its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalPath {
     pub start: Start,
     pub components: Vec<Component>,

@@ -51,6 +51,12 @@ const TOPS: [&str; 36] = [
 /// Directories that mount other file systems: their tops matter, what is below is not the system's.
 const MOUNTS: [&str; 3] = ["/mnt", "/media", "/Volumes"];
 
+/// Whether the first name of a path may be that of a place of the system: most paths are elsewhere, and it is seen at once.
+fn may_be_system(path: &NormalPath) -> bool {
+    let Some(first) = path.components.first().filter(|_| path.is_plain()) else { return true };
+    TOPS.iter().any(|top| top.strip_prefix('/').is_some_and(|name| *name == *first.text))
+}
+
 /// The top of a system directory, a drive's, or everything in it.
 pub(super) fn is_top(path: &NormalPath) -> bool {
     // One unknown name, or none at all, below the root.
@@ -58,6 +64,9 @@ pub(super) fn is_top(path: &NormalPath) -> bool {
         && (only.unknown || only.glob.is_some())
     {
         return only.unknown || TOPS.iter().any(|top| path.relation(top) == Relation::Same);
+    }
+    if !may_be_system(path) {
+        return false;
     }
     let drive = match path.components.as_slice() {
         [mnt, drive] => mnt.text == "mnt" && drive.text.len() == 1,
@@ -68,6 +77,9 @@ pub(super) fn is_top(path: &NormalPath) -> bool {
 
 /// Below a system directory.
 pub(super) fn is_below(path: &NormalPath) -> bool {
+    if !may_be_system(path) {
+        return false;
+    }
     let below = |top: &str| path.relation(top) == Relation::Below;
     if MOUNTS.into_iter().any(below) {
         let windows = path.components.get(2).is_some_and(|third| {

@@ -26,16 +26,11 @@ impl Paths<'_> {
             .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
     }
 
-    /// The classes of all lists with a glob for which `aimed` holds, where being named by a live glob is enough: not
-    /// those that make a place worth less.
-    #[must_use]
-    pub fn aimed_at(&self, aimed: impl Fn(&str) -> bool) -> PathClasses {
+    /// Classes and globs of all lists where being named by a live glob is enough: not those that make a place worth less.
+    pub fn of_worth(&self) -> impl Iterator<Item = (PathClass, &str)> {
         const LESSER: [PathClass; 3] = [PathClass::Generated, PathClass::Backup, PathClass::Log];
-        self.catalog
-            .open()
-            .flat_map(|(_, file)| file.blob.all_paths())
-            .filter(|stored| !LESSER.contains(&stored.class) && aimed(stored.glob))
-            .fold(PathClasses::NONE, |classes, stored| classes.with(stored.class))
+        let all = self.catalog.open().flat_map(|(_, file)| file.blob.all_paths());
+        all.filter(|stored| !LESSER.contains(&stored.class)).map(|stored| (stored.class, stored.glob))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whether an act is what a rule speaks of: every part of a match, the cheap ones first.
 
+use std::collections::HashSet;
+
 use super::scene::{Seen, View};
 use crate::judge::facts::act::{Act, ActId, Input, Output, Taint, Verb};
 use crate::judge::facts::arguments::GLOBAL;
@@ -50,8 +52,8 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
         && when.shown.is_none_or(|shown| shown == is_shown(view, act, &mut Vec::new()))
-        && (when.feeds.is_empty() || feeds(view, &when.feeds))
-        && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds))
+        && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
+        && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
         && when.text.as_ref().is_none_or(|test| view.scene.finds(test))
         && code_holds(act, when);
@@ -142,7 +144,10 @@ fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
 }
 
 fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
-    view.act.env.iter().any(|(name, value)| {
+    view.scene.spend(4);
+    let prefix = test.name.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+    view.act.env.beginning(prefix).any(|(name, value)| {
+        view.scene.spend(2);
         glob::text(&test.name, name) && test.value.as_ref().is_none_or(|test| view.passes(test, value))
     })
 }
@@ -161,8 +166,7 @@ const fn taint(name: TaintName) -> Taint {
 fn taint_of(act: &Act) -> Taint {
     let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
     let code = act.code.iter().map(|code| &code.text);
-    let env = act.env.iter().map(|(_, value)| value);
-    words(act).chain(flags).chain(code).chain(env).fold(Taint::default(), |all, value| all.and(value.taint()))
+    words(act).chain(flags).chain(code).fold(act.env.taint(), |all, value| all.and(value.taint()))
 }
 
 fn input_holds(view: &View<'_>, test: InputTest) -> bool {
@@ -214,16 +218,18 @@ fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {
 }
 
 /// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.
-fn feeds(view: &View<'_>, verbs: &[String]) -> bool {
+fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
     let scene = view.scene;
     let fits = |name: &str| verbs.iter().any(|verb| is_verb(scene.catalog, name, verb));
-    let mut seen: Vec<ActId> = Vec::new();
+    let mut seen: HashSet<ActId> = HashSet::new();
     let mut open: Vec<ActId> = view.program().feeds.clone();
     while let Some(id) = open.pop() {
-        if seen.contains(&id) {
+        if !scene.spend(8) {
+            return without_fuel;
+        }
+        if !seen.insert(id) {
             continue;
         }
-        seen.push(id);
         let Some(act) = scene.facts.acts.get(id) else { continue };
         if fits(act.verb.key()) || scene.effects_of(id).any(|(_, effect)| fits(effect.key())) {
             return true;
@@ -246,6 +252,10 @@ fn copies(catalog: &Catalog, act: &Act) -> bool {
 /// The shell's own words for printing their arguments.
 const PRINTING: [&str; 3] = ["echo", "printf", "print"];
 
+fn prints(act: &Act) -> bool {
+    matches!(&act.verb, Verb::Program { name, .. } if PRINTING.contains(&name.as_str()))
+}
+
 /// Whether what the act prints reaches whoever called, at the end of pipes too.
 fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
     let act = act.parent.and_then(|id| view.scene.facts.acts.get(id)).unwrap_or(act);
@@ -254,16 +264,23 @@ fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
         Output::File | Output::Nothing => false,
         // What a substitution took is shown where its like is printed again.
         Output::Captured => {
-            let printed = |(id, other): (ActId, &Act)| {
-                let again = act.taint != Taint::default() && taint_of(other).has(act.taint) && !seen.contains(&id);
-                let prints = matches!(&other.verb, Verb::Program { name, .. } if PRINTING.contains(&name.as_str()));
-                if !(again && prints) {
+            if act.taint == Taint::default() {
+                return false;
+            }
+            let scene = view.scene;
+            let printed = |id: &ActId| {
+                let Some(other) = scene.facts.acts.get(*id) else { return false };
+                if !(scene.spend(4) && taint_of(other).has(act.taint)) || seen.contains(id) {
                     return false;
                 }
-                seen.push(id);
+                seen.push(*id);
                 is_shown(view, other, seen)
             };
-            view.scene.facts.acts.iter().enumerate().any(printed)
+            let printing = scene.printing.get_or_init(|| {
+                let acts = scene.facts.acts.iter().enumerate();
+                acts.filter(|(_, act)| prints(act) && taint_of(act) != Taint::default()).map(|(id, _)| id).collect()
+            });
+            printing.iter().any(printed)
         }
         Output::Pipe => act.feeds.iter().any(|id| {
             if seen.contains(id) {

@@ -8,7 +8,6 @@ use super::lowering::place;
 use super::scene::Scene;
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Operand, Verb};
 use crate::judge::facts::class::PathClass;
-use crate::judge::facts::paths::Placer;
 use crate::judge::facts::question::{Answers, Inquiry};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::MAX_DEEDS;
@@ -53,11 +52,13 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         catalog,
         policy,
         inquiry: &inquiry,
-        placer: Placer::new(invocation),
+        placer: inquiry.placer(invocation),
         text: OnceCell::new(),
         effects: OnceCell::new(),
+        history: OnceCell::new(),
+        printing: OnceCell::new(),
         raw: RefCell::default(),
-        compared: Cell::new(0),
+        compared: Cell::new(super::scene::MOST_COMPARED),
     };
     let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };
     for (id, act) in facts.acts.iter().enumerate() {

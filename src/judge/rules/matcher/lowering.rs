@@ -6,10 +6,14 @@
 mod before;
 mod made;
 
-use before::{copied_into, creates, earlier, ignored_otherwise, is_opaque, linked, may_make, moved_into, untouched};
+use before::{
+    copied_into, created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
+    untouched,
+};
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::made;
 
+use super::history::History;
 use super::scene::{Scene, Seen, View};
 use crate::judge::facts::act::{Act, Effect, Flag, RemoteKind, Verb};
 use crate::judge::facts::arguments::GLOBAL;
@@ -20,10 +24,6 @@ use crate::judge::ledger::Own;
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
-/// Behind so many acts nothing is lowered: what they all may have done to a path takes too many steps to say, and
-/// unanswered the stricter reading stands.
-const MAX_EARLIER: usize = 600;
-
 /// Why an operand does not count, when one of the facts that the rule names holds of it.
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
@@ -32,17 +32,18 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
         return below.then_some("it lies in the temp directory of a container");
     }
-    if view.id > MAX_EARLIER {
+    // Without fuel the stricter reading stands.
+    if !view.scene.spend(8) {
         return None;
     }
     // A trap that runs before its variable is set.
-    let trapped = || view.act.wrappers.iter().any(|wrapper| wrapper == "trap");
+    let trapped = || view.act.wrappers.iter().any(|wrapper| &**wrapper == "trap");
     let deletes = view.act.verb == Verb::Effect(Effect::Delete);
     if deletes && facts.contains(&Lowering::Missing) && seen.operand.value.is("") && trapped() {
         return Some("it names nothing");
     }
     let path = seen.path(view)?;
-    facts.iter().find_map(|fact| match fact {
+    let reason = facts.iter().find_map(|fact| match fact {
         Lowering::Temp => is_temp(view, path).then_some("it lies in the temp directory"),
         Lowering::Generated => {
             is_generated(view, seen, path).then_some("it can be made again, and the repository ignores it")
@@ -53,19 +54,27 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Session => own_work(view, seen, path),
         Lowering::Notes => is_own_note(view, path).then_some(OWN_NOTE),
         Lowering::Scratch => None,
-    })
+    });
+    // What was not looked at to the end lowers nothing.
+    reason.filter(|_| view.scene.spend(0))
+}
+
+/// What the acts of a line did to which places.
+pub(super) fn history(scene: &Scene<'_>) -> History {
+    build(scene)
 }
 
 /// Why a rule that is about the directory worked in does not count: RISK.md's facts hold of that directory.
 pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static str> {
-    if view.act.remote.is_some() || view.id > MAX_EARLIER || !facts.contains(&Lowering::Scratch) {
+    if view.act.remote.is_some() || !facts.contains(&Lowering::Scratch) {
         return None;
     }
     let act = view.act;
     let place = view.scene.program(act)?.works_in.as_ref()?;
     // What a variable names is not followed.
     let set = |name: &String| {
-        act.env.iter().any(|(other, _)| other == name) || view.scene.invocation.env.get(name.as_str()).is_some()
+        act.env.beginning(name).any(|(other, _)| other == name)
+            || view.scene.invocation.env.get(name.as_str()).is_some()
     };
     if place.env.iter().any(set) {
         return None;
@@ -85,7 +94,7 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     };
     let all = (!place.here || here.is_some_and(|here| is_temp(view, &here)))
         && named.all(|flag| in_temp(flag).unwrap_or_default());
-    all.then_some("the place worked in lies in the temp directory")
+    (all && view.scene.spend(0)).then_some("the place worked in lies in the temp directory")
 }
 
 /// Below the temp directory of a machine that cannot be asked. A glob may stand at the end: nobody else makes links there.
@@ -216,7 +225,7 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
-    if !earlier(view).any(|(_, act)| creates(view.scene, act, path)) {
+    if !created(view, path) {
         return false;
     }
     let Some(text) = place(path) else { return false };
@@ -292,7 +301,7 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         && stays_in_repository(&text, facts, git)
         && !is_opaque(view)
         // What this line wrote there may be written over, so that a copy is put back.
-        && !earlier(view).any(|(id, act)| {
+        && !near(view, path).any(|(id, act)| {
             let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
             let over = || writes(view.act) || view.scene.effects_of(view.id).any(|(effect, _)| writes(effect));
             !(writes(act) && over()) && may_make(view.scene, id, act, path)

@@ -2,8 +2,10 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::conditions::raw_span;
+use super::history::History;
 use super::lowering;
 use super::original;
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Flag, Operand, Piece, Source, UnknownReason, Value, Verb};
@@ -25,10 +27,14 @@ pub(super) struct Scene<'a> {
     pub catalog: &'a Catalog,
     pub policy: &'a Policy,
     pub inquiry: &'a Inquiry<'a>,
-    pub placer: Placer,
+    pub placer: Rc<Placer>,
     pub text: OnceCell<String>,
     /// The effects of each program act, as pairs of the two, sorted.
     pub effects: OnceCell<Vec<(ActId, ActId)>>,
+    /// What the acts did to which places.
+    pub history: OnceCell<History>,
+    /// The acts that print what came from elsewhere.
+    pub printing: OnceCell<Vec<ActId>>,
     /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
     /// How many more names of packages may be compared with all well-known ones.
@@ -53,6 +59,16 @@ impl Scene<'_> {
         let found = raw_span(test, self.text()).is_some();
         self.raw.borrow_mut().insert(place, found);
         found
+    }
+
+    /// What the acts did to which places.
+    pub fn history(&self) -> &History {
+        self.history.get_or_init(|| lowering::history(self))
+    }
+
+    /// Pays for work on rules. `false`: there is no fuel left, and what takes more is not said.
+    pub fn spend(&self, units: u64) -> bool {
+        self.inquiry.fuel.spend_reserve(units)
     }
 
     /// How the program of an act is described.
@@ -164,13 +180,21 @@ pub(super) struct Seen<'a> {
     /// Not the value of a variable or of an option.
     is_operand: bool,
     path: OnceCell<Option<NormalPath>>,
+    normal: OnceCell<Option<String>>,
     classes: OnceCell<PathClasses>,
     host: OnceCell<HostClass>,
 }
 
 impl<'a> Seen<'a> {
     const fn new(operand: &'a Operand) -> Self {
-        Self { operand, is_operand: true, path: OnceCell::new(), classes: OnceCell::new(), host: OnceCell::new() }
+        Self {
+            operand,
+            is_operand: true,
+            path: OnceCell::new(),
+            normal: OnceCell::new(),
+            classes: OnceCell::new(),
+            host: OnceCell::new(),
+        }
     }
 
     /// The path that it names.
@@ -250,7 +274,9 @@ impl<'a> Seen<'a> {
 
     /// Whether a test holds of it.
     pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
-        self.passes_patterns(test, view)
+        // What is not looked at for want of fuel is found to be too large.
+        view.scene.spend(3)
+            && self.passes_patterns(test, view)
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))
             && (test.host.is_empty() || self.is_on(&test.host, view))
@@ -297,7 +323,11 @@ impl<'a> Seen<'a> {
                 && other.source == act.source
                 && other.operands.iter().any(|operand| operand.value == self.operand.value)
         };
-        let edits = || matches!(act.source, Source::Code(_)) && scene.facts.acts.iter().enumerate().any(reads);
+        let edits = || {
+            matches!(act.source, Source::Code(_))
+                && scene.spend(scene.facts.acts.len() as u64)
+                && scene.facts.acts.iter().enumerate().any(reads)
+        };
         !kept && !edits()
     }
 
@@ -324,9 +354,11 @@ impl<'a> Seen<'a> {
             return text::passes(test, value);
         }
         // Written otherwise, it is the same place.
-        let normal = self.path(view).map(|path| {
-            let text = path.text();
-            if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
+        let normal = self.normal.get_or_init(|| {
+            self.path(view).map(|path| {
+                let text = path.text();
+                if path.everything { format!("{}/*", text.trim_end_matches('/')) } else { text }
+            })
         });
         let Some(normal) = normal else { return text::passes(test, value) };
         let written = value.rough();
@@ -335,7 +367,7 @@ impl<'a> Seen<'a> {
                 || test.regex.as_deref().is_some_and(|regex| text::found(regex, text))
         };
         let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);
-        let hit = !wants || exact(&written) || exact(&normal) || hits(&written) || hits(&normal);
+        let hit = !wants || exact(&written) || exact(normal) || hits(&written) || hits(normal);
         // A way back up may lead out of what a pattern excepts.
         let plain = !written.split('/').any(|name| name == "..");
         let excepted = |text: &str| {
@@ -343,7 +375,7 @@ impl<'a> Seen<'a> {
                 || test.not_regex.as_deref().is_some_and(|regex| text::found(regex, text))
         };
         hit && test.dynamic.is_none_or(|dynamic| dynamic == value.is_dynamic())
-            && !(excepted(&normal) || plain && excepted(&written))
+            && !(excepted(normal) || plain && excepted(&written))
     }
 }
 

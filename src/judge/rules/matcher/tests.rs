@@ -62,7 +62,7 @@ fn act(verb: Verb) -> Act {
         flags: Vec::new(),
         operands: Vec::new(),
         args: Vec::new(),
-        env: Vec::new(),
+        env: Vec::new().into(),
         code: None,
         dry_run: false,
         recursive: false,
@@ -74,7 +74,7 @@ fn act(verb: Verb) -> Act {
         remote: None,
         cwd: Some(CWD.into()),
         targets: Vec::new(),
-        wrappers: Vec::new(),
+        wrappers: Default::default(),
         disguise: None,
         parent: None,
         conditional: false,
@@ -291,9 +291,9 @@ fn circumstances_are_conditions_too() {
     let remote = Remote { kind: RemoteKind::Ssh, name: None };
     assert!(matches(&with("remote = true"), vec![Act { remote: Some(remote.clone()), ..zap(&[]) }]));
     assert!(!matches(&with("remote = false"), vec![Act { remote: Some(remote), ..zap(&[]) }]));
-    assert!(matches(&with("wrapped = [\"xargs\"]"), vec![Act { wrappers: vec!["xargs".into()], ..zap(&[]) }]));
+    assert!(matches(&with("wrapped = [\"xargs\"]"), vec![Act { wrappers: ["xargs".into()].into(), ..zap(&[]) }]));
     assert!(!matches(&with("wrapped = [\"xargs\"]"), vec![zap(&[])]));
-    let env = |name: &str, text: &str| Act { env: vec![(name.into(), Value::text(text))], ..zap(&[]) };
+    let env = |name: &str, text: &str| Act { env: vec![(name.into(), Value::text(text))].into(), ..zap(&[]) };
     assert!(matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GIT_DIR", "x")]));
     assert!(!matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GOT_DIR", "x")]));
     assert!(!matches(&with("env = [{ name = \"A\", value = { exact = [\"1\"] } }]"), vec![env("A", "2")]));

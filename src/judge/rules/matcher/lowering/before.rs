@@ -1,23 +1,83 @@
 //! What the acts before this one may have done to a path: made it, changed it, brought something there, or put a link in
 //! its way.
 
-use super::place;
+use super::{made, place};
 use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
 use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
 use crate::judge::facts::value::TEMPORARY;
 use crate::judge::risk::Tier;
+use crate::judge::rules::matcher::history::{Entry, History, is_entered};
 use crate::judge::rules::matcher::scene::{Scene, View};
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
 /// around it and what belongs to the same program are none of them.
-pub(super) fn earlier<'v>(view: &'v View<'_>) -> impl Iterator<Item = (ActId, &'v Act)> {
+pub(super) fn earlier<'v>(
+    view: &'v View<'_>,
+    of: impl Iterator<Item = ActId>,
+) -> impl Iterator<Item = (ActId, &'v Act)> {
     let act = view.act;
     let own = act.parent.unwrap_or(view.id);
-    view.scene.facts.acts.iter().enumerate().filter(move |(id, other)| {
+    let known = of.filter_map(|id| Some((id, view.scene.facts.acts.get(id)?)));
+    // Without fuel all are gone through no more, and nothing is lowered.
+    known.take_while(|_| view.scene.spend(EARLIER)).filter(move |(id, other)| {
         let may_come_first = *id < view.id || act.conditional && other.conditional;
         let same_program = *id == own || other.parent == Some(own) || *id == view.id;
         may_come_first && !same_program && !encloses(other, act)
     })
+}
+
+/// Those of them that may make or change what is at the path, or do anything.
+pub(super) fn near<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
+    let pay = |units: u64| {
+        view.scene.spend(units);
+    };
+    let history = view.scene.history();
+    let places = history.near(path, &pay);
+    earlier(view, places.into_iter().chain(history.others().iter().copied()))
+}
+
+/// What looking at one earlier act costs, in units of fuel.
+const EARLIER: u64 = 12;
+
+/// What the acts of a line did to which places.
+pub(super) fn history(scene: &Scene<'_>) -> History {
+    let entry = |id: ActId, act: &Act| match &act.verb {
+        Verb::Effect(effect) => Entry {
+            makes: is_entered(*effect),
+            moves: *effect == Effect::Move && goes_nowhere(scene, act),
+            other: *effect == Effect::Execute || changes_ignored(scene, act),
+            chooses: false,
+        },
+        Verb::Program { name, .. } => Entry {
+            makes: makes(scene, act) || is_linking(act),
+            moves: scene.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
+            other: may_do_anything(scene, id, act) || changes_ignored(scene, act),
+            chooses: made::chooses(act),
+        },
+    };
+    scene.spend(scene.facts.acts.len() as u64 * 4);
+    History::new(scene.facts, entry, |act, operand| {
+        scene.spend(EARLIER);
+        act.operands.get(operand).and_then(|operand| scene.placer.path(&operand.value, act.cwd.as_deref()))
+    })
+}
+
+/// A program whose whole effect is not described.
+fn may_do_anything(scene: &Scene<'_>, id: ActId, act: &Act) -> bool {
+    let Verb::Program { name, .. } = &act.verb else { return false };
+    let harmless =
+        act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(scene, act);
+    !harmless && (act.code.is_some() || scene.effects_of(id).next().is_none())
+}
+
+/// What is described only as a move goes where nothing says.
+fn goes_nowhere(scene: &Scene<'_>, act: &Act) -> bool {
+    !act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| effect.writes()))
+}
+
+fn is_linking(act: &Act) -> bool {
+    matches!(&act.verb, Verb::Effect(Effect::Link))
+        || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
 }
 
 /// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
@@ -34,20 +94,20 @@ fn encloses(other: &Act, act: &Act) -> bool {
         return false;
     }
     let around = other.span.start <= act.span.start && other.span.end >= act.span.end;
-    let wrapper = matches!(&other.verb, Verb::Program { name, .. } if act.wrappers.contains(name));
+    let wrapper =
+        matches!(&other.verb, Verb::Program { name, .. } if act.wrappers.iter().any(|wrapper| **wrapper == **name));
     around && (other.span != act.span || wrapper)
 }
 
 /// Whether something that could not be understood stands in the line: it may have done anything.
 pub(super) fn is_opaque(view: &View<'_>) -> bool {
-    let facts = view.scene.facts;
-    facts.opaque.iter().any(|opaque| view.act.conditional || opaque.span.start <= view.act.span.start)
+    view.scene.history().is_opaque(view.act.span.start, view.act.conditional)
 }
 
 /// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
 /// harmless.
 pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
-    !is_opaque(view) && !earlier(view).any(|(id, act)| may_make(view.scene, id, act, path))
+    !is_opaque(view) && !near(view, path).any(|(id, act)| may_make(view.scene, id, act, path))
 }
 
 /// Whether a builtin touches no file.
@@ -69,13 +129,11 @@ pub(super) fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPat
         Verb::Effect(Effect::Execute) => true,
         Verb::Effect(_) => false,
         Verb::Program { name, .. } => {
-            if act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() {
-                return false;
-            }
-            if makes(scene, act) {
+            let quiet = act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some();
+            if !quiet && makes(scene, act) {
                 return may_name(scene, act, path);
             }
-            act.code.is_some() || scene.effects_of(id).next().is_none()
+            may_do_anything(scene, id, act)
         }
     }
 }
@@ -86,8 +144,13 @@ pub(in crate::judge::rules::matcher) fn makes(scene: &Scene<'_>, act: &Act) -> b
     program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
 }
 
+/// Whether an earlier act makes the path, or something below it, anew.
+pub(super) fn created(view: &View<'_>, path: &NormalPath) -> bool {
+    near(view, path).any(|(_, act)| creates(view.scene, act, path))
+}
+
 /// Whether an act makes the path, or something below it, anew.
-pub(super) fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
     (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(scene, act))
         && act.remote.is_none()
         && act.operands.iter().any(|operand| {
@@ -134,7 +197,7 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let numbered = path.components.iter().any(|component| component.unknown);
     view.scene.placer.is_temp(path, view.scene.inquiry)
         && !view.scene.placer.is_temp_top(path)
-        && (numbered || earlier(view).any(|(_, act)| creates(view.scene, act, path)))
+        && (numbered || created(view, path))
 }
 
 /// Whether an earlier act copied something there.
@@ -149,17 +212,18 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bo
     if is_opaque(view) {
         return true;
     }
-    earlier(view).any(|(_, act)| match &act.verb {
+    let pay = |units: u64| {
+        scene.spend(units);
+    };
+    let places = scene.history().near(path, &pay);
+    let movers = scene.history().movers().iter().copied();
+    earlier(view, places.into_iter().chain(movers)).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {
             let brings =
                 act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(act, effect)| from(act, effect)));
             brings && touches(scene, act, path)
         }
-        // What is described only as a move goes where nothing says.
-        Verb::Effect(Effect::Move) => {
-            let goes = act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| effect.writes()));
-            !goes
-        }
+        Verb::Effect(Effect::Move) => goes_nowhere(scene, act),
         Verb::Program { name, .. } => {
             let tree = scene.program(act).and_then(|program| program.tree.as_ref());
             // What has just been made there lies in no other work tree.
@@ -177,10 +241,6 @@ fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bo
 
 /// Whether an earlier act made a link at the path, in it, or on the way to it.
 pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
-    let links = |act: &Act| {
-        matches!(&act.verb, Verb::Effect(Effect::Link))
-            || matches!(&act.verb, Verb::Program { name, .. } if name == "ln" || name.contains(":symlink"))
-    };
     // Deleting a link by its name deletes the link: only one on the way there matters.
     let plain = view.act.verb == Verb::Effect(Effect::Delete)
         && !(view.act.recursive || path.slash || path.everything || path.globbed);
@@ -190,25 +250,31 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
             place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
         })
     };
-    earlier(view).any(|(_, act)| links(act) && act.remote.is_none() && leads(act))
+    near(view, path).any(|(_, act)| is_linking(act) && act.remote.is_none() && leads(act))
 }
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
 pub(super) fn ignored_otherwise(view: &View<'_>) -> bool {
-    earlier(view).any(|(_, act)| match &act.verb {
+    earlier(view, view.scene.history().others().iter().copied()).any(|(_, act)| changes_ignored(view.scene, act))
+}
+
+/// Whether an act may change what git ignores or what lies in the work tree.
+fn changes_ignored(scene: &Scene<'_>, act: &Act) -> bool {
+    match &act.verb {
         Verb::Program { .. } => {
-            let tree = view.scene.program(act).and_then(|program| program.tree.as_ref());
+            let tree = scene.program(act).and_then(|program| program.tree.as_ref());
             tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
         }
         Verb::Effect(effect) if effect.changes() && *effect != Effect::Permit => act.operands.iter().any(|operand| {
-            let path = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            scene.spend(EARLIER);
+            let path = scene.placer.path(&operand.value, act.cwd.as_deref());
             path.is_none_or(|path| {
                 path.dynamic && path.name().is_none()
                     || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
             })
         }),
         Verb::Effect(_) => false,
-    })
+    }
 }
 
 /// Whether an act that makes what it names may make the path: what is no work of a subcommand makes nothing below that.

@@ -2,7 +2,7 @@
 //!
 //! What may not enter: files, which are known by where they lie.
 
-use super::{MAX_EARLIER, earlier, is_opaque, place};
+use super::{earlier, is_opaque, place};
 use crate::judge::context::names_production;
 use crate::judge::facts::act::{Act, ActId, Flag, Value, Verb};
 use crate::judge::facts::paths::{NormalPath, Start};
@@ -20,7 +20,7 @@ pub(in crate::judge::rules::matcher) fn made(
     makers: &[Vec<String>],
     tier: Tier,
 ) -> Option<&'static str> {
-    if makers.is_empty() || view.id > MAX_EARLIER || tier >= Tier::High && is_opaque(view) {
+    if makers.is_empty() || !view.scene.spend(8) || tier >= Tier::High && is_opaque(view) {
         return None;
     }
     let act = view.act;
@@ -44,7 +44,8 @@ pub(in crate::judge::rules::matcher) fn made(
         tier < Tier::High || maker.places && missing() || hangs_on(view, id, other)
     };
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
-        earlier(view).any(|(id, other)| {
+        let is_maker = |name: &str| makers.iter().any(|maker| maker.is_program(view.scene, name));
+        earlier(view, view.scene.history().programs(is_maker)).any(|(id, other)| {
             other.remote == act.remote
                 && !other.dry_run
                 && !resumes(view.scene, other)
@@ -59,7 +60,7 @@ pub(in crate::judge::rules::matcher) fn made(
         operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
             && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)))
     };
-    holds.then_some("this command itself makes it")
+    (holds && view.scene.spend(0)).then_some("this command itself makes it")
 }
 
 /// The name that a value spells. A number in it is the same number where it is told apart.
@@ -116,13 +117,18 @@ impl<'a> Maker<'a> {
         maker
     }
 
+    /// Whether a program of this name is the one.
+    fn is_program(&self, scene: &Scene<'_>, name: &str) -> bool {
+        let known = || scene.catalog.program(self.program);
+        name == self.program || known().is_some_and(|known| known.is_same(self.program, name))
+    }
+
     /// Whether the act is one of this kind. Of programs that are one by several names, it is the one that takes away.
     fn is(&self, view: &View<'_>, other: &Act) -> bool {
         let (Verb::Program { name, .. }, Verb::Program { name: own, .. }) = (&other.verb, &view.act.verb) else {
             return false;
         };
-        let known = view.scene.catalog.program(self.program);
-        let same = |name: &str| name == self.program || known.is_some_and(|known| known.is_same(self.program, name));
+        let same = |name: &str| self.is_program(view.scene, name);
         same(name)
             && (name == own || !same(own))
             && self.sub.len() <= other.sub.len()
@@ -152,22 +158,24 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
-fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
+/// Whether an act chooses another place or target for those behind it.
+pub(super) fn chooses(act: &Act) -> bool {
     const ELSEWHERE: [&str; 7] = ["export", "source", ".", "eval", "cd", "kubectx", "kubens"];
     const CHOOSING: [&str; 3] = ["config", "context", "use-context"];
+    let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
+    named || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
+}
+
+/// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
+fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
     let text = view.scene.text();
     let (Some(before), Some(between)) =
         (text.get(..other.span.start as usize), text.get(other.span.end as usize..view.program().span.start as usize))
     else {
         return false;
     };
+    view.scene.spend(between.len() as u64 / 16);
     let joined = between.replace("&&", "\0");
-    let chooses = |act: &Act| {
-        let named = matches!(&act.verb, Verb::Program { name, .. } if ELSEWHERE.contains(&name.as_str()));
-        named || act.sub.iter().any(|word| CHOOSING.contains(&word.as_str()))
-    };
-    let acts = view.scene.facts.acts.get(id..view.id).unwrap_or_default();
     joined.contains('\0')
         && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`'])
         && !before.trim_end().ends_with('!')
@@ -178,5 +186,5 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
             .iter()
             .any(|target| target.known().is_some_and(|name| names_production(&name, view.scene.policy)))
         && other.cwd == view.act.cwd
-        && !acts.iter().any(chooses)
+        && !view.scene.history().chooses(id, view.id)
 }

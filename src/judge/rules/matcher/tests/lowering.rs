@@ -147,7 +147,7 @@ fn what_does_not_exist_is_lowered_unless_the_line_could_have_made_it() {
     assert!(!lowered(vec![removing(&["x"])], &Answers::none()));
     // A wrapper around it has not run anything before it.
     let sudo = Act { span: Span::new(0, 20), ..program("sudo", &["rm", "x"]) };
-    let inner = Act { span: Span::new(5, 20), wrappers: vec!["sudo".into()], ..removing(&["x"]) };
+    let inner = Act { span: Span::new(5, 20), wrappers: ["sudo".into()].into(), ..removing(&["x"]) };
     let facts = Facts { acts: vec![sudo, inner], ..Facts::default() };
     assert_eq!(found_with(&catalog(&[("one", LOWERED)]), &facts, &missing)[0].tier, Tier::Low);
 }

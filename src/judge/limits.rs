@@ -1,0 +1,95 @@
+//! What any line may cost, by counted steps: shapes that tempt a judge to work that grows faster than the line.
+
+use super::Judgment;
+use super::facts::TOO_LARGE;
+use super::facts::question::Answers;
+use super::policy::Policy;
+use super::risk::Tier;
+use super::rules::catalog::Catalog;
+
+/// A line of about so many bytes.
+type Shape = fn(usize) -> String;
+
+/// Parts until there is room for no more, joined.
+fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String {
+    let mut line = String::new();
+    for number in 0.. {
+        let part = part(number);
+        if line.len() + part.len() + between.len() > length {
+            break;
+        }
+        if number > 0 {
+            line.push_str(between);
+        }
+        line.push_str(&part);
+    }
+    line
+}
+
+/// What takes as many steps for twice the line as twice the steps, or comes to its end on the way.
+const SHAPES: &[(&str, Shape)] = &[
+    ("commands", |n| parts(n, ";", |i| format!("ls d{i}"))),
+    ("words", |n| format!("rm {}", parts(n, " ", |i| format!("f{i}")))),
+    ("globs", |n| format!("rm {}", parts(n, " ", |i| format!("*{i}?[a-z]*")))),
+    ("pipes", |n| parts(n, "|", |_| "cat".to_owned())),
+    ("assignments", |n| parts(n, ";", |i| format!("a{i}=v{i}"))),
+    ("doubling", |n| format!("a0=x;{}", parts(n, ";", |i| format!("a{}=$a{i}$a{i}", i + 1)))),
+    ("exports", |n| parts(n, ";", |i| format!("export V{i}=x"))),
+    ("exports in front", |n| format!("{} make", parts(n, " ", |i| format!("V{i}=x")))),
+    ("elements", |n| format!("a=();{};rm \"${{a[@]}}\"", parts(n, ";", |i| format!("a+=(x{i})")))),
+    ("elements by number", |n| parts(n, ";", |i| format!("a[{i}]=x"))),
+    ("ways", |n| parts(n, ";", |i| format!("if t;then x{i}=v;else x{i}=w;fi"))),
+    ("ways of one", |n| format!("{};rm -rf $x", parts(n, ";", |i| format!("if t;then x=v{i};fi")))),
+    ("cases", |n| format!("case $x in {} esac;rm -rf $y", parts(n, "", |i| format!("p{i})y={i};;")))),
+    ("directories", |n| parts(n, "&&", |i| format!("cd d{i}"))),
+    ("made and deleted", |n| parts(n, ";", |i| format!("mkdir d{i};rm -rf d{i}"))),
+    ("archives", |n| parts(n, ";", |i| format!("tar xf a{i}.tar"))),
+    ("copies", |n| parts(n, ";", |i| format!("cp a{i} b{i};rm b{i}"))),
+    ("links", |n| parts(n, ";", |i| format!("ln -s a{i} b{i};rm -r b{i}/x"))),
+    ("files", |n| format!("ls {}", parts(n, " ", |i| format!(">f{i}")))),
+    ("here-documents", |n| parts(n, "\n", |i| format!("cat <<E{i} >f{i}\nx\nE{i}"))),
+    ("functions", |n| format!("f0(){{ ls;}};{};f9", parts(n, ";", |i| format!("f{}(){{ f{i};f{i};}}", i + 1)))),
+    ("calls", |n| format!("f(){{ rm $1;}};{}", parts(n, ";", |i| format!("f x{i}")))),
+    ("loops", |n| parts(n, ";", |i| format!("for i in {i} x;do rm $i;done"))),
+    ("words of a loop", |n| format!("for i in {};do rm -rf $i;done", parts(n, " ", |i| format!("w{i}")))),
+    ("wrappers", |n| format!("{} rm x", parts(n, " ", |_| "sudo".to_owned()))),
+    ("wrappers of input", |n| format!("{} rm", parts(n, " ", |_| "xargs".to_owned()))),
+    ("shells", |n| parts(n, ";", |i| format!("bash -c 'rm f{i}'"))),
+    ("traps", |n| parts(n, ";", |i| format!("trap 'rm x{i}' EXIT"))),
+    ("aliases", |n| format!("alias a0='rm';{}\na9 x", parts(n, ";", |i| format!("alias a{}='a{i}'", i + 1)))),
+    ("ranges", |n| format!("rm {}", parts(n, " ", |_| "{1..9}".to_owned()))),
+    ("members", |n| format!("node -e '{}'", parts(n, ".", |_| "a.b".to_owned()))),
+    ("containers", |n| parts(n, ";", |i| format!("docker run --name c{i} x;docker rm c{i}"))),
+    ("secrets printed", |n| parts(n, ";", |_| "x=$(cat ~/.ssh/id_rsa);echo $x".to_owned())),
+];
+
+fn judged(line: &str) -> Judgment {
+    thread_local!(static CATALOG: Catalog = Catalog::builtin());
+    let invocation = super::testing::line(super::invocation::Origin::Agent, line);
+    CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &Answers::none()))
+}
+
+fn is_limited(judgment: &Judgment) -> bool {
+    let limit = |finding: &super::risk::Finding| {
+        finding.rule == "opaque.limit" && finding.touches.iter().any(|what| what.contains(TOO_LARGE))
+    };
+    judgment.risk.findings.iter().any(limit)
+}
+
+#[test]
+fn what_was_found_before_the_end_is_kept() {
+    for (name, shape) in SHAPES.iter().filter(|(name, _)| ["globs", "archives", "calls", "ranges"].contains(name)) {
+        let line = format!("rm -rf /;{}", shape(64 * 1024));
+        let judgment = judged(&line);
+        assert!(is_limited(&judgment), "{name}: {}", judgment.spent);
+        assert_eq!(judgment.risk.tier, Tier::Critical, "{name}");
+    }
+}
+
+#[test]
+fn the_same_line_takes_the_same_steps() {
+    for (name, shape) in SHAPES {
+        let line = shape(2 * 1024);
+        assert_eq!(judged(&line).spent, judged(&line).spent, "{name}");
+    }
+}
