@@ -473,7 +473,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve demo completions man help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1159,7 +1159,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve demo completions man help"
+            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
