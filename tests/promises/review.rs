@@ -69,8 +69,10 @@ fn what_waits_is_listed_with_the_card_of_one_and_answered_on_it() {
 fn a_batch_is_asked_about_once_its_end_was_seen_and_holds_no_tier_3_that_was_not_opened() {
     let home = home();
     let high = Asker::new(&home, &FLAGGED);
-    let askers: Vec<Asker> =
-        ["one", "two", "three"].iter().map(|name| Asker::new(&home, &["npm", "install", name])).collect();
+    let askers: Vec<Asker> = ["one-unheard-of", "two-unheard-of", "three-unheard-of"]
+        .iter()
+        .map(|name| Asker::new(&home, &["npm", "install", name]))
+        .collect();
     let mut terminal = review(&home, 90, 16, &[]);
     terminal.wait_for("4 commands wait");
     terminal.send("*");

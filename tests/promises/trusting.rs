@@ -109,7 +109,7 @@ fn in_a_trusted_session_tier_2_runs_unasked_until_it_is_taken_back() {
     let high = waiting();
     person(&home, &["deny", &high.id]).wait_exit();
     assert_eq!(codes(3), "126");
-    assert!(!runs(&home, &["npm", "install", "three"]));
+    assert!(!runs(&home, &["npm", "install", "three-unheard-of"]));
     // What is like that which was just denied is asked about, and so is everything once it is taken back.
     let grants = home.prints(&["allow", "list", "--json"], 0);
     let id = grants.split(r#""id":""#).nth(1).unwrap().split('"').next().unwrap();
@@ -146,7 +146,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     allow(&home, &["git", "push", "--force", "last"]);
     let offers = home.prints(&["learn"], 0);
     assert!(offers.contains("1. You allowed it 10 times in 30 days"), "{offers}");
-    assert!(offers.contains("guard would let run `git push -f` with no other flags"), "{offers}");
+    assert!(offers.contains("guard would let run `git push -f"), "{offers}");
     assert!(!runs(&home, &["git", "push", "--force", "next"]));
     assert_eq!(apart(home.guard(&["learn", "accept", "1"])).output().unwrap().status.code(), Some(126));
     let screen = says(&home, &["learn", "accept", "1"], "\r");

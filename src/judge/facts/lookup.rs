@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use super::act::{Piece, Value};
+use super::class::PathClass;
 use super::frame::Frame;
 use super::question::ProgramFacts;
 use super::redirect::absolute;
@@ -62,6 +63,10 @@ impl Walker<'_> {
         let found: ProgramFacts = self.inquiry.resolve(name, dirs)?.clone();
         let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
         if is_of_system(&found.canonical) || installed {
+            return None;
+        }
+        // A link to guard under the name of what it stands in for.
+        if self.place_of(state, &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
             return None;
         }
         let ours = || self.is_ours(&Value::text(found.canonical.as_str()));

@@ -35,7 +35,9 @@ impl Home {
         for folder in ["home", "work", "bin"] {
             std::fs::create_dir(home.path(folder)).unwrap();
         }
+        // It is there from the beginning: what the stand-ins write to is part of what a yes is bound to.
         let mark = home.path("ran");
+        std::fs::write(&mark, "").unwrap();
         home.stand_in("git", &format!("echo ran >> '{}'", mark.display()));
         home
     }

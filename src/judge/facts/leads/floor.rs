@@ -157,7 +157,9 @@ impl Walker<'_> {
                 }
             }
             let operand_of_reader = reader && named.option.is_empty();
-            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader {
+            // Settings that an option names to a program which uses them are read.
+            let used_setting = reading.files == Files::Used && !named.option.is_empty();
+            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader && !used_setting {
                 touched.push(operand);
             }
         }
