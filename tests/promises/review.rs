@@ -306,8 +306,10 @@ fn stopped_and_brought_back_it_goes_on() {
 #[test]
 fn the_cursor_stays_where_it_is_and_a_no_is_for_what_it_was_begun_for() {
     let home = home();
-    let askers: Vec<Asker> =
-        ["one", "two", "three", "four"].iter().map(|name| Asker::new(&home, &["npm", "install", name])).collect();
+    let askers: Vec<Asker> = ["one-unheard-of", "two-unheard-of", "three-unheard-of", "four-unheard-of"]
+        .iter()
+        .map(|name| Asker::new(&home, &["npm", "install", name]))
+        .collect();
     let mut terminal = review(&home, 100, 30, &[]);
     terminal.wait_for("4 commands wait");
     terminal.send("j");
