@@ -227,7 +227,7 @@ impl Walker<'_> {
                 let runs = |field: &Field| field.value.leading().starts_with("-s") || field.value.leading() == "-e";
                 if args.first().is_some_and(runs) {
                     for command in Rc::clone(&state.history).iter() {
-                        self.read_value(state, &within(frame, name).elsewhere(span), &command, span);
+                        self.read_value(state, &within(frame, name).elsewhere(span), command, span);
                     }
                 }
             }

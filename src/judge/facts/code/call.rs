@@ -199,7 +199,7 @@ impl Reader<'_> {
         let before = self.tokens.get(..self.at).unwrap_or_default();
         let start = before.iter().rposition(begins).map_or(0, |at| at + 1);
         let statement = before.get(start..).unwrap_or_default();
-        !statement.iter().any(|token| *token == Token::Mark('=')) && self.nesting <= 1
+        !statement.contains(&Token::Mark('=')) && self.nesting <= 1
     }
 
     /// Notes a call and gives what it stands for.
