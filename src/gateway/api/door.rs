@@ -92,7 +92,7 @@ fn is_served(app: &App, host: &str) -> bool {
         _ => (host, None),
     };
     let name = name.to_ascii_lowercase();
-    if app.config().hosts.iter().any(|known| *known == name) {
+    if app.config().hosts.contains(&name) {
         return true;
     }
     let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner);

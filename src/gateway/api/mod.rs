@@ -109,7 +109,6 @@ impl App {
 struct Document;
 
 /// The handlers, and the document that was made of them.
-#[must_use]
 pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(submit::submit, lists::list))
