@@ -93,9 +93,13 @@ impl Invocation {
             homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
             environment: &self.env,
             agent: self.session.agent.as_deref(),
-            temporary: ["/tmp", "/private/tmp"]
+            // The one that is named first: it may lie below the other.
+            temporary: self
+                .env
+                .get("TMPDIR")
+                .filter(|dir| dir.len() > 1)
                 .into_iter()
-                .chain(self.env.get("TMPDIR").filter(|dir| dir.len() > 1))
+                .chain(["/tmp", "/private/tmp"])
                 .collect(),
         };
         let opened = TEMPLATES.iter().find_map(|(agent, open)| Some((*agent, open(line, &places)?)));

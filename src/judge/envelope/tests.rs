@@ -426,6 +426,40 @@ fn a_snapshot_with_functions_is_recognised_by_every_byte_of_them() {
     }
 }
 
+#[test]
+fn a_variable_that_is_given_the_value_that_it_has_is_not_changed() {
+    let tier = |text: &str| {
+        let mut asked = invocation(text, &[]);
+        asked.env = [("PATH", "/tmp/tools:/usr/bin"), ("HOME", "/home/ada")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .into_iter()
+            .collect();
+        judged(&asked).tier
+    };
+    // As a snapshot of an environment is written, and read again.
+    assert_eq!(tier("declare -x HOME=/home/ada; declare -x PATH=/tmp/tools:/usr/bin; ls"), tier("ls"));
+    assert_eq!(tier("export HOME=\"/home/ada\""), crate::judge::risk::Tier::Safe);
+    for other in [
+        "export HOME=/tmp/x",
+        "declare -x HOME=/home/adam",
+        "export PATH=/tmp/other:/usr/bin",
+        "export XDG_CONFIG_HOME=/home/ada",
+    ] {
+        assert!(tier(other) >= crate::judge::risk::Tier::Medium, "{other}");
+    }
+}
+
+#[test]
+fn a_folder_for_temporary_files_may_lie_below_the_usual_one() {
+    for (_, mut wrapped) in wrapped("ls -la") {
+        let Request::Line(line) = &mut wrapped.request else { unreachable!() };
+        line.text = String::from_utf8(line.text.clone()).unwrap().replace("/tmp/", "/tmp/user/1000/").into_bytes();
+        wrapped.env =
+            [("TMPDIR", "/tmp/user/1000")].map(|(name, value)| (name.into(), value.into())).into_iter().collect();
+        assert_eq!(inner(&wrapped.clone().unwrapped()).as_deref(), Some("ls -la"), "{wrapped:?}");
+    }
+}
+
 const RECORDED: [&str; 2] = [include_str!("recorded/claude-2.1.330.txt"), include_str!("recorded/hermes-0.19.txt")];
 
 fn is_preparation(text: &str) -> bool {

@@ -17,7 +17,7 @@ const MAX_CANDIDATES: usize = 8;
 const MOST_LOOKED_AT: usize = 256;
 
 /// Builtins whose arguments may be assignments.
-const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
+pub(super) const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
 
 /// How a command's first word is looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

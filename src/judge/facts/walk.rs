@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint, Value};
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint, Value, Verb};
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
@@ -424,8 +424,36 @@ impl<'a> Walker<'a> {
         {
             sink.writers.push(id);
         }
+        let mut act = act;
+        self.leave_out_what_holds_already(&mut act);
         self.facts.acts.push(act);
         id
+    }
+
+    /// Whether an assignment gives a variable the value that it has from the start.
+    pub fn holds_already(&self, name: &str, value: &Value) -> bool {
+        let held = self.invocation.env.get(name);
+        held.is_some() && value.known().as_deref() == held
+    }
+
+    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
+    /// make of an environment and read again. What is left says that it is declared.
+    fn leave_out_what_holds_already(&self, act: &mut Act) {
+        let is_declaring = |name: &str| super::command::DECLARING.contains(&name);
+        if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
+            return;
+        }
+        let plain = |value: &mut Value| {
+            let name = value.known().and_then(|text| {
+                let (name, held) = text.split_once('=')?;
+                self.holds_already(name, &Value::text(held)).then(|| name.to_owned())
+            });
+            if let Some(name) = name {
+                *value = Value::text(name.as_str());
+            }
+        };
+        act.args.iter_mut().for_each(plain);
+        act.operands.iter_mut().for_each(|operand| plain(&mut operand.value));
     }
 
     /// Walks what was only defined, where something that is not understood could call it.
