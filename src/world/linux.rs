@@ -81,7 +81,20 @@ pub fn arguments(pid: i32) -> Vec<String> {
     if read.is_err() {
         return Vec::new();
     }
-    bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+    split(&bytes)
+}
+
+/// The arguments, each of which ends in a NUL. The last one may have been cut, and is then left out: it would say less than
+/// the process was told.
+fn split(bytes: &[u8]) -> Vec<String> {
+    let is_cut = bytes.len() as u64 >= MAX_ARGUMENTS;
+    let whole = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    let mut arguments: Vec<String> =
+        whole.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect();
+    if is_cut {
+        arguments.pop();
+    }
+    arguments
 }
 
 /// The environment that a process was started with; empty when it may not be read.
@@ -159,6 +172,14 @@ mod tests {
     }
 
     #[test]
+    fn the_last_argument_is_the_last_one_and_one_that_was_cut_is_left_out() {
+        assert_eq!(split(b"sh\0-c\0guard hook || exit 2\0"), ["sh", "-c", "guard hook || exit 2"]);
+        assert_eq!(split(b"a\0\0"), ["a", ""]);
+        let long = [b"sh\0-c\0".as_slice(), &[b'x'; MAX_ARGUMENTS as usize]].concat();
+        assert_eq!(split(&long[..MAX_ARGUMENTS as usize]), ["sh", "-c"]);
+    }
+
+    #[test]
     fn this_process_is_the_child_of_its_parent_and_runs_its_own_file() {
         let pid = i32::try_from(std::process::id()).unwrap();
         let process = process(pid).unwrap();
@@ -166,6 +187,6 @@ mod tests {
         assert!(process.started > 0);
         let own = std::env::current_exe().unwrap().metadata().unwrap();
         assert_eq!(executable(pid), Some((own.dev(), own.ino())));
-        assert_eq!(arguments(pid).first().map(String::as_str), std::env::args().next().as_deref());
+        assert_eq!(arguments(pid), std::env::args().collect::<Vec<_>>());
     }
 }

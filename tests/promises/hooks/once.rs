@@ -44,6 +44,29 @@ fn what_the_hook_handed_over_the_shell_runs_once_without_asking() {
 }
 
 #[test]
+fn a_hook_that_the_agent_calls_through_a_shell_hands_over_too() {
+    let home = Home::new();
+    let push = FLAGGED.join(" ");
+    let guard = env!("CARGO_BIN_EXE_guard");
+    let call = home.path("shelled").display().to_string();
+    std::fs::write(&call, bash(&home, &push)).unwrap();
+    let through = |rest: &str| {
+        let script =
+            format!("sh -c \"'{guard}' hook --agent claude --timeout 600{rest}\" < '{call}'; S '{push}'; S '{push}'");
+        lines(&agent(&home, &script))
+    };
+    // As agents write it into their configuration: with what is said in guard's place when it fails.
+    for rest in [" || exit 2", " || echo {}"] {
+        let told = through(rest);
+        assert!(told[0].contains(ASKED), "{rest}: {told:?}");
+        assert_eq!(told[1..], ["ended 0", "ended 126"], "{rest}: {told:?}");
+    }
+    // What else stands behind it could be the agent's command.
+    assert_eq!(through("; true")[1..], ["ended 126", "ended 126"]);
+    assert_eq!(home.ran(), 2);
+}
+
+#[test]
 fn another_command_another_folder_and_tier_4_are_not_what_was_handed_over() {
     let home = Home::new();
     let push = FLAGGED.join(" ");
