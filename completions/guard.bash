@@ -2007,7 +2007,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__install)
-            opts="-y -h --all --project --dry-run --uninstall --yes --dir --help amp antigravity claude cline codex copilot cursor droid gemini goose grok hermes kimi opencode qwen windsurf shims"
+            opts="-y -h --all --project --dry-run --uninstall --yes --dir --help amp antigravity claude cline codex copilot cursor droid gemini goose grok hermes kilo kimi opencode qwen windsurf shims"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -13,7 +13,8 @@ mod shells;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -115,6 +116,12 @@ struct Ward<'a> {
 }
 
 impl Ward<'_> {
+    /// Whether a path leads to guard itself.
+    fn is_guard(&self, path: &Path) -> bool {
+        let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+        file(path).is_some() && file(path) == file(&self.guard)
+    }
+
     /// Whether a check is wanted: by its name, or by what its name begins with.
     fn wants(&self, check: &str) -> bool {
         let named = |only: &String| {

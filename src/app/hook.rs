@@ -20,6 +20,7 @@ mod advice;
 mod files;
 mod limits;
 mod parting;
+mod typing;
 mod unjudged;
 
 use call::{Answer, Event, Reply};

@@ -113,7 +113,8 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
     if args.dir.is_some() {
         return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir FOLDER".to_owned()));
     }
-    let session = Session { args, places, keeper: Keeper::new(&data), look: look() };
+    let shims = data.join("shims");
+    let session = Session { args, caller: &caller, places, keeper: Keeper::new(&data), shims, look: look() };
     if args.all { session.all() } else { session.one() }
 }
 
@@ -147,8 +148,11 @@ fn refusal(caller: &Caller, args: &InstallArgs) -> Option<String> {
 
 struct Session<'a> {
     args: &'a InstallArgs,
+    caller: &'a Caller,
     places: Places<'a>,
     keeper: Keeper,
+    /// The folder of the links that stand for shells.
+    shims: PathBuf,
     look: Look,
 }
 
@@ -201,6 +205,9 @@ impl Session<'_> {
         let version = self.places.version(host);
         let major = version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
         let wiring = Wiring { host, guard: &guard, major };
+        if let Some(from) = host.by_shell_before(version.as_deref()).filter(|_| !self.args.uninstall) {
+            return self.by_shell(host, version.as_deref().unwrap_or_default(), from, Path::new(&guard));
+        }
         let files = self.places.files(host, self.args.project);
         if files.is_empty() {
             let what = format!("{} has no configuration of a project: leave --project out", host.title);
@@ -251,15 +258,6 @@ impl Session<'_> {
             writeln!(out, "{}: guard is taken out", host.title)?;
         } else {
             writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
-            if let Some(from) = host.config.holds_from.as_deref().filter(|_| !host.blocks(version.as_deref())) {
-                let (title, version) = (host.title, version.as_deref().unwrap_or_default());
-                writeln!(
-                    out,
-                    "  {title} {version} runs what its hook refuses; {from} and later do not. Until it is updated only its shell \
-                     can be guarded: guard install shims, then {}",
-                    host.agent.shell.how
-                )?;
-            }
             if !self.places.is_here(host) {
                 writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
             }
@@ -268,6 +266,32 @@ impl Session<'_> {
             }
         }
         Ok(Done::Changed)
+    }
+
+    /// An agent whose hook cannot refuse anything in this version: guard stands in for its shell, which it can.
+    fn by_shell(&self, host: &Host, version: &str, from: &str, guard: &Path) -> Result<Done, InstallError> {
+        let title = host.title;
+        let folder = self.shims.as_path();
+        let shims = shims::Shims { caller: self.caller, folder, guard };
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "{title} {version} runs what its hook refuses; {from} and later do not. So guard stands in for its shell, and the hook \
+             is left out:"
+        )?;
+        let made = shims.make(self.args.dry_run).map_err(InstallError::Wrong)?;
+        for line in &made.changed {
+            writeln!(out, "  {line}")?;
+        }
+        if let Some(door) = shims.door(host.agent, &made.names) {
+            writeln!(out, "  {door}")?;
+        }
+        writeln!(
+            out,
+            "  What its own tools write and edit is asked about from {from} on: update it, then guard install {} again.",
+            host.name
+        )?;
+        Ok(if made.changed.is_empty() || self.args.dry_run { Done::Nothing } else { Done::Changed })
     }
 
     /// What becomes of a file when guard is taken out; `None` when guard is not in it.

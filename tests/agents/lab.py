@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """One scratch home, project and remote for each agent, and how each is pointed at the stand-in for its model."""
 
-import json, os, pty, re, select, shutil, signal, subprocess, sys, time, errno
+import json, os, pty, re, select, shutil, signal, subprocess, sys, threading, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from model import Model
 
 TOP = os.environ["AGENTS_TOP"]
 GUARD_DIR = os.environ.get("GUARD_DIR", TOP + "/bin")
-PATHS = [GUARD_DIR, TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", "/usr/local/bin", "/usr/bin", "/bin"]
+PATHS = [GUARD_DIR, TOP + "/npm3/bin", TOP + "/npm2/bin", TOP + "/npm/bin", TOP + "/hermes/bin", TOP + "/aider/bin", "/usr/local/bin", "/usr/bin", "/bin"]
 
 
 def sh(cmd, **k):
@@ -93,6 +93,7 @@ class Lab:
         os.makedirs(self.home, exist_ok=True)
         os.makedirs(self.tmp, exist_ok=True)
         os.makedirs(self.root + "/xdg", mode=0o700, exist_ok=True)
+        self.shims = self.home + "/.local/share/guard/shims"
         self.extra = {}
         self.path = list(PATHS)
         if fresh:
@@ -151,6 +152,8 @@ git checkout -q -b other HEAD~1; git checkout -q main
         return p.returncode, p.stdout
 
     def install(self, *more):
+        if self.spec.by_shell:
+            return self.guard("install", "shims", "--yes", *more, tty=True, timeout=15)
         r = self.guard(
             "install",
             self.spec.guard_name or self.agent,
@@ -161,10 +164,14 @@ git checkout -q -b other HEAD~1; git checkout -q main
         )
         return r
 
+    def open_door(self):
+        """Puts guard in the place of the agent's shell. -> the variables that do it"""
+        return self.spec.door(self) if self.spec.door else {}
+
     def go(self, steps, timeout=90, env=None, tty=False, more=(), during=None, script=()):
         """Lets the agent do steps. -> dict(results=what its model was told, out=what it printed, wall=seconds, code=…, pairs=…)"""
         log = "%s/model-%d.jsonl" % (self.root, int(time.time() * 1000))
-        model = Model(steps, log=log)
+        model = Model(self.spec.steps(steps), log=log)
         e = self.environment()
         e.update(self.spec.env(self, model))
         e.update(env or {})
@@ -172,8 +179,10 @@ git checkout -q -b other HEAD~1; git checkout -q main
         argv = self.spec.argv(self, model) + list(more)
         t = time.time()
         timed = False
-        if tty:
-            code, out = in_pty(argv, e, self.proj, script, timeout)
+        if tty or self.spec.answers:
+            if during:
+                threading.Thread(target=during, args=(self, model, None), daemon=True).start()
+            code, out = in_pty(argv, e, self.proj, list(script) + self.spec.answers, timeout)
         else:
             p = subprocess.Popen(
                 argv,
@@ -187,8 +196,6 @@ git checkout -q -b other HEAD~1; git checkout -q main
                 start_new_session=True,
             )
             if during:
-                import threading
-
                 threading.Thread(target=during, args=(self, model, p), daemon=True).start()
             try:
                 out, _ = p.communicate(timeout=timeout)
@@ -227,6 +234,15 @@ git checkout -q -b other HEAD~1; git checkout -q main
 class Spec:
     guard_name = None
     program = None
+    # How guard comes in front of its shell: a function of the lab that gives variables.
+    door = None
+    # It has no hook: guard stands in for its shell alone.
+    by_shell = False
+    # What a person at its terminal answers it, again and again.
+    answers = []
+
+    def steps(self, steps):
+        return steps
 
     def setup(self, lab):
         pass
@@ -295,6 +311,10 @@ class Claude(Spec):
 class ClaudeBypass(Claude):
     permission = "bypassPermissions"
 
+    def door(self, lab):
+        put(lab.home + "/.claude/settings.json", json.dumps({"env": {"CLAUDE_CODE_SHELL": lab.shims + "/bash"}}) + "\n")
+        return {}
+
 
 class Codex(Spec):
     config = ".codex/hooks.json"
@@ -348,6 +368,9 @@ class Gemini(Spec):
     def argv(self, lab, model):
         return ["gemini", "-m", "gemini-2.5-flash", "--yolo", "-p", "do it"]
 
+    def door(self, lab):
+        return {"PATH": lab.shims + ":" + lab.env["PATH"]}
+
 
 class Qwen(Spec):
     config = ".qwen/settings.json"
@@ -375,9 +398,11 @@ class Qwen(Spec):
 
 class OpenCode(Spec):
     config = ".config/opencode/plugin/guard.js"
+    settings = ".config/opencode/opencode.json"
+    program = "opencode"
 
     def before(self, lab, model):
-        path = lab.home + "/.config/opencode/opencode.json"
+        path = lab.home + "/" + self.settings
         old = json.loads(open(path).read()) if os.path.exists(path) else {}
         old.update(
             {
@@ -409,7 +434,19 @@ class OpenCode(Spec):
         }
 
     def argv(self, lab, model):
-        return ["opencode", "run", "-m", "fake/fake", "do it"]
+        return [self.program, "run", "-m", "fake/fake", "do it"]
+
+
+class Kilo(OpenCode):
+    config = ".config/kilo/plugin/guard.js"
+    settings = ".config/kilo/kilo.json"
+    program = "kilo"
+
+    def env(self, lab, model):
+        return {name.replace("OPENCODE", "KILO"): value for name, value in super().env(lab, model).items()}
+
+    def argv(self, lab, model):
+        return ["kilo", "run", "--auto", "-m", "fake/fake", "do it"]
 
 
 class Copilot(Spec):
@@ -516,6 +553,9 @@ class Goose(Spec):
     def argv(self, lab, model):
         return ["goose", "run", "--no-session", "--with-builtin", "developer", "-t", "do it"]
 
+    def door(self, lab):
+        return {"GOOSE_SHELL": lab.shims + "/bash"}
+
 
 class Hermes(Spec):
     config = ".hermes/config.yaml"
@@ -537,13 +577,41 @@ class Hermes(Spec):
     def argv(self, lab, model):
         return ["hermes", "chat", "--yolo", "-Q", "-q", "do it"]
 
+    def door(self, lab):
+        return {"PATH": lab.shims + ":" + lab.env["PATH"]}
+
+
+class Aider(Spec):
+    """It has no tools: it finds commands in what its model says, and asks whoever sits at its terminal."""
+
+    config = ".aider.none"
+    by_shell = True
+    answers = [(r"Run shell commands?\?.*Yes\]:", b"y\n"), (r"Add command output.*Yes\]:", b"n\n")] * 4
+
+    def steps(self, steps):
+        block = "Run this:\n```bash\n%s\n```\n"
+        return [{"say": "".join(block % step["run"] for step in steps)}]
+
+    def env(self, lab, model):
+        return {"OPENAI_API_BASE": model.url + "/v1", "OPENAI_API_KEY": "x"}
+
+    def argv(self, lab, model):
+        plain = "show-model-warnings check-update analytics gitignore show-release-notes stream pretty"
+        switches = ["--no-" + name for name in plain.split()]
+        return ["aider", "--model", "openai/fake", "--edit-format", "diff", "--map-tokens", "0", *switches, "--message", "do it"]
+
+    def door(self, lab):
+        return {"SHELL": lab.shims + "/bash"}
+
 
 AGENTS = {
+    "aider": Aider(),
     "claude": ClaudeBypass(),
     "codex": Codex(),
     "gemini": Gemini(),
     "qwen": Qwen(),
     "opencode": OpenCode(),
+    "kilo": Kilo(),
     "copilot": Copilot(),
     "cline": Cline(),
     "droid": Droid(),

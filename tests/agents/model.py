@@ -217,6 +217,8 @@ def flat(x):
 class Model:
     def __init__(self, steps, port=0, log=None):
         self.steps, self.results, self.requests, self.log = steps, [], [], log
+        # What an agent without tools is told: it finds the commands in the text.
+        self.said = [step["say"] for step in steps if "say" in step]
         self.times = []  # when each tool call was handed out, when its result came
         self.lock = threading.Lock()
         model = self
@@ -243,7 +245,7 @@ class Model:
     def next(self, n, tools):
         """what to answer after n results"""
         if not tools or not any(call(s, tools) for s in ({"run": "true"},)):
-            return ("text", "ok")
+            return ("text", self.said.pop(0) if self.said and not tools else "ok")
         i = n
         if i >= len(self.steps):
             return ("text", "DONE")

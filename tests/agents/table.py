@@ -1,20 +1,25 @@
-"""The table of guard-agents(7): every agent, and whether its hook held in each case.
+"""The table of guard-agents(7): every agent, and whether it held in each case.
 
-    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [AGENT]...
+    AGENTS_TOP=/var/tmp/agents python3 tests/agents/table.py [--write] [--cost] [AGENT]...
 
 Each agent runs for real, in a home of its own, against a stand-in for its model on this machine: no account, no network.
-It prints one line for each agent; what went wrong stands below it. The exit code is 1 when anything did.
+It prints one line for each agent; what went wrong stands below it. The exit code is 1 when anything did. With --write the
+lines take the place of those agents' in patterns/agents/tried.tsv, from which the page is made. --cost says, in
+milliseconds, what a call of a tool takes without guard and with it, in the same run: give it a release build (GUARD_DIR).
 """
 
 import json
 import os
 import re
 import shutil
+import statistics
+import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from lab import AGENTS, GUARD_DIR, Lab, put
+from lab import AGENTS, GUARD_DIR, TOP, Lab, put
 
 GUARD = GUARD_DIR + "/guard"
 CANARY = "guard-canary deny; touch ran-unjudged"
@@ -62,11 +67,20 @@ class Trial:
         self.lab = Lab(agent)
         self.lab.go([{"run": "true"}])
         self.config = self.lab.home + "/" + self.lab.spec.config
-        self.before = self.text()
         self.lab.install()
+        # Where guard stands in for the shell alone, that is how it is asked.
+        self.doors = {} if os.path.exists(self.config) else self.lab.open_door()
 
-    def text(self):
-        return open(self.config, "rb").read() if os.path.exists(self.config) else None
+    def go(self, steps, **more):
+        return self.lab.go(steps, env={**self.doors, **more.pop("env", {})}, **more)
+
+    def forget(self):
+        """Takes the record away, and leaves what guard stands in for."""
+        data = self.lab.home + "/.local/share/guard"
+        for name in os.listdir(data) if os.path.isdir(data) else []:
+            path = data + "/" + name
+            if name not in ("shims", "installed"):
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
 
     def unjudged(self):
         made = self.lab.proj + "/ran-unjudged"
@@ -81,15 +95,20 @@ class Trial:
         return bool(good)
 
     def canary(self):
-        ran = self.lab.go([{"run": "echo harmless"}, {"run": CANARY}])
+        ran = self.go([{"run": "echo harmless"}, {"run": CANARY}])
         told = " ".join(ran["results"]) + ran["out"]
-        return self.held("harmless" in told and "guard.canary" in told and not self.unjudged(), told)
+        held = "harmless" in told and "guard.canary" in self.heard(ran) and not self.unjudged()
+        return self.held(held, told)
 
-    def asked(self, yes, command):
+    def heard(self, ran):
+        """All that the model was told, in whichever message, and what a person at the agent saw."""
+        return ran["out"] + (open(ran["log"]).read() if os.path.exists(ran["log"]) else "")
+
+    def asked(self, yes, command, **more):
         person = Person(self.lab, yes)
-        ran = self.lab.go([{"run": command}], timeout=90)
+        ran = self.go([{"run": command}], timeout=90, **more)
         person.leave()
-        return person.asked, " ".join(ran["results"]) + ran["out"]
+        return person.asked, self.heard(ran)
 
     def ask(self):
         asked, told = self.asked("chmod", "chmod -R 777 . && touch ran-asked")
@@ -107,26 +126,30 @@ class Trial:
                         words = open("/proc/%s/cmdline" % pid, "rb").read().split(b"\0")
                     except OSError:
                         continue
-                    if words[0] == GUARD.encode() and words[1:2] == [b"hook"] and lab.home in environment(pid):
+                    is_hook = words[0] == GUARD.encode() and words[1:2] == [b"hook"]
+                    is_shell = words[0].startswith(lab.shims.encode()) and b"-c" in words[1:]
+                    if (is_hook or is_shell) and lab.home in environment(pid):
                         os.kill(int(pid), 9)
                         return
                 time.sleep(0.05)
 
-        ran = self.lab.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], during=kill, timeout=60)
+        ran = self.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], during=kill, timeout=60)
         return self.held(not self.unjudged(), ran["results"])
 
     def gone(self):
         os.rename(GUARD, GUARD + ".away")
         try:
-            ran = self.lab.go([{"run": "touch ran-unjudged"}])
+            ran = self.go([{"run": "touch ran-unjudged"}])
         finally:
             os.rename(GUARD + ".away", GUARD)
         return self.held(not self.unjudged(), ran["results"])
 
     def files(self):
+        if self.lab.spec.by_shell:
+            return None
         targets = [self.lab.home + "/.bashrc", self.lab.proj + "/.git/hooks/pre-commit"]
         person = Person(self.lab, "nothing")
-        ran = self.lab.go([{"write": path, "text": "echo planted\n"} for path in targets], timeout=90)
+        ran = self.go([{"write": path, "text": "echo planted\n"} for path in targets], timeout=90)
         person.leave()
         planted = [path for path in targets if os.path.exists(path) and "planted" in open(path).read()]
         return self.held(not planted, (planted, ran["results"]))
@@ -140,25 +163,60 @@ class Trial:
         if short == old:
             return None
         put(self.config, short)
-        ran = self.lab.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], timeout=60)
+        ran = self.go([{"run": "git push --force origin other:main; touch ran-unjudged"}], timeout=60)
         put(self.config, old)
         return self.held(not self.unjudged(), ran["results"])
 
-    def uninstall(self):
-        lab = Lab(self.agent, "-uninstall")
+    def once(self):
+        """With the shell's door open beside the hook, one yes is enough, and what needs none is not asked about."""
+        if self.lab.spec.by_shell or self.doors or not self.lab.spec.door:
+            return None
+        lab = Lab(self.agent, "-once")
         lab.go([{"run": "true"}])
-        config = lab.home + "/" + lab.spec.config
-        text = lambda: open(config, "rb").read() if os.path.exists(config) else None
-        before = text()
+        lab.guard("install", "shims", "--yes", tty=True)
+        doors = lab.open_door()
         lab.install()
-        between = text()
-        lab.guard("install", self.agent, "--uninstall", tty=True, script=[("y/N", b"y\n")], timeout=15)
-        return self.held(between != before and text() == before, text())
+        person = Person(lab, "rm -rf src")
+        ran = lab.go([{"run": "echo hi"}, {"run": "rm -rf src"}, {"run": "ls; pwd"}], env=doors, timeout=90)
+        person.leave()
+        gone = not os.path.exists(lab.proj + "/src")
+        return self.held(person.asked == ["rm -rf src"] and gone, (person.asked, ran["results"]))
+
+    def undone(self):
+        lab = Lab(self.agent, "-undone")
+        lab.go([{"run": "true"}])
+        files = lambda: {
+            path: open(path, "rb").read() if os.path.exists(path) else None
+            for path in (lab.home + "/" + lab.spec.config, lab.shims + "/bash")
+        }
+        before = files()
+        lab.install()
+        between = files()
+        hooks = [] if lab.spec.by_shell else [lab.spec.guard_name or self.agent]
+        for what in hooks + (["shims"] if self.doors else []):
+            lab.guard("install", what, "--uninstall", tty=True, script=[("y/N", b"y\n")], timeout=15)
+        return self.held(between != before and files() == before, between)
+
+    def cost(self):
+        """The median of what a call of a tool takes: without guard, and with it."""
+        steps = [{"run": "echo %d" % n} for n in range(15)]
+        plain = Lab(self.agent, "-plain")
+        plain.go([{"run": "true"}])
+        spans = [[], []]
+        for _ in range(3):
+            for number, lab in enumerate((plain, self.lab)):
+                spans[number] += lab.go(steps, env=self.doors if number else {})["spans"][1:]
+        return [round(statistics.median(one)) if one else None for one in spans]
 
     def version(self):
         said = self.lab.guard("doctor", "agent." + self.agent, "--json")[1]
-        versions = [finding["version"] for finding in json.loads(said)["findings"]]
-        return next(filter(None, versions), "?")
+        try:
+            versions = [finding.get("version") for finding in json.loads(said)["findings"]]
+        except ValueError:
+            versions = []
+        own = subprocess.run([self.agent, "--version"], env=self.lab.env, capture_output=True, text=True).stdout
+        found = re.search(r"\d+\.\d+[\w.+-]*", own)
+        return next(filter(None, versions), found.group() if found else "?")
 
 
 def environment(pid):
@@ -168,30 +226,74 @@ def environment(pid):
         return ""
 
 
-CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "uninstall"]
+CASES = ["canary", "ask", "deny", "killed", "gone", "files", "late", "once", "undone"]
+MARKS = {True: "held", False: "through", None: "-"}
+HEAD = ["agent", "version", "on"] + CASES
+TRIED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../patterns/agents/tried.tsv")
+WIDTHS = [10, 12, 11] + [8] * len(CASES)
 
 
-def main(agents):
-    print("%-10s %-12s " % ("agent", "version") + " ".join("%-9s" % case for case in CASES))
-    failed = False
-    for agent in agents:
-        trial = Trial(agent)
-        marks = {True: "held", False: "FAILED", None: "-"}
-        cells = []
-        for case in CASES:
-            # Denials in a row would end the session's questions.
-            (
-                shutil.rmtree(trial.lab.home + "/.local/share/guard", ignore_errors=True)
-                if case in ("ask", "deny")
-                else None
-            )
-            cells.append(marks[getattr(trial, case)()])
-        print("%-10s %-12s " % (agent, trial.version()) + " ".join("%-9s" % cell for cell in cells), flush=True)
-        for why in trial.wrong:
-            print("    " + why.replace("\n", " "))
-        failed |= bool(trial.wrong)
+def one(agent, with_cost):
+    """All cases of an agent, as JSON for whoever started this."""
+    trial = Trial(agent)
+    cells = []
+    for case in CASES:
+        # Denials in a row would end the session's questions.
+        if case in ("ask", "deny"):
+            trial.forget()
+        try:
+            cells.append(MARKS[getattr(trial, case)()])
+        except Exception as error:
+            trial.wrong.append("%s: %r" % (case, error))
+            cells.append("?")
+    cost = trial.cost() if with_cost else None
+    row = [agent, trial.version(), time.strftime("%Y-%m-%d")] + cells
+    json.dump({"row": row, "wrong": trial.wrong, "cost": cost}, sys.stdout)
+
+
+def started(agent, with_cost):
+    """One agent in a process of its own, with a guard of its own: some cases take guard away."""
+    folder = "%s/run/%s-guard" % (TOP, agent)
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy2(GUARD, folder + "/guard")
+    argv = [sys.executable, __file__, "--one", agent] + ["--cost"] * with_cost
+    ran = subprocess.run(argv, env=dict(os.environ, GUARD_DIR=folder), capture_output=True, text=True)
+    try:
+        return json.loads(ran.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return {"row": [agent] + ["?"] * (len(HEAD) - 1), "wrong": [ran.stdout + ran.stderr], "cost": None}
+
+
+def write(rows):
+    """Puts these rows in the place of the same agents'."""
+    old = [line.split("\t") for line in open(TRIED).read().splitlines() if not line.startswith("#")]
+    kept = {row[0]: row for row in old[1:]} | {row[0]: row for row in rows}
+    lines = ["\t".join(row) for row in [HEAD] + [kept[agent] for agent in sorted(kept)]]
+    put(TRIED, "# Made by .ci/agents, which runs the programs themselves.\n" + "\n".join(lines) + "\n")
+
+
+def line(cells):
+    return " ".join(cell.ljust(width) for cell, width in zip(cells, WIDTHS))
+
+
+def main(words):
+    options = {word for word in words if word.startswith("--")}
+    agents = [word for word in words if not word.startswith("--")] or list(AGENTS)
+    if "--one" in options:
+        return one(agents[0], "--cost" in options)
+    print(line(HEAD), flush=True)
+    rows, failed = [], False
+    with ThreadPoolExecutor(1 if "--cost" in options else 2) as pool:
+        for told in pool.map(lambda agent: started(agent, "--cost" in options), agents):
+            print(line(told["row"]) + (" %s ms" % told["cost"] if told["cost"] else ""), flush=True)
+            for why in told["wrong"]:
+                print("    " + why.replace("\n", " ")[-600:])
+            failed |= bool(told["wrong"])
+            rows.append(told["row"])
+    if "--write" in options:
+        write([row for row in rows if "?" not in row])
     return failed
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or list(AGENTS)))
+    sys.exit(main(sys.argv[1:]))

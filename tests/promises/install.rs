@@ -461,6 +461,34 @@ fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
 }
 
 #[test]
+fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
+    let home = home();
+    let hook = home.path("home/.agents/plugins/guard/hooks/hooks.json");
+    let folder = home.data().join("shims");
+    home.stand_in("goose", "echo ' 1.34.0'");
+    let dry = home.guard(&["install", "goose", "--dry-run"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("would link"), "{dry:?}");
+    assert!(!folder.exists());
+    let said = String::from_utf8(home.guard(&["install", "goose", "--yes"]).output().unwrap().stdout).unwrap();
+    for words in
+        ["1.34.0 runs what its hook refuses", &format!("export GOOSE_SHELL={}/bash", folder.display()), "1.35.0"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(fs::canonicalize(folder.join("bash")).unwrap(), fs::canonicalize(GUARD).unwrap());
+    assert!(!hook.exists());
+    let doctor = |shell: &str| {
+        let said = home.guard(&["doctor", "agent.goose"]).env("GOOSE_SHELL", shell).output().unwrap();
+        String::from_utf8(said.stdout).unwrap()
+    };
+    assert!(doctor(&format!("{}/bash", folder.display())).contains("asks guard by its shell (GOOSE_SHELL)"));
+    assert!(doctor("/bin/bash").contains("does not ask guard"));
+    home.stand_in("goose", "echo ' 1.35.0'");
+    let said = home.guard(&["install", "goose", "--yes"]).output().unwrap();
+    assert!(hook.exists(), "{said:?}");
+}
+
+#[test]
 fn shims_do_not_replace_what_is_not_guards() {
     let home = home();
     let folder = home.path("home/bin");

@@ -27,7 +27,7 @@ pub fn taken(reads: &Reads, event: &str, seen: &Seen) -> Taken {
     let otherwise = if code == 0 { Taken::Free } else { Taken::Failed };
     let at = |path: &str| match json.as_ref().and_then(|json| json.pointer(path)) {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Bool(is)) => is.to_string(),
+        Some(is @ (Value::Bool(_) | Value::Object(_))) => is.to_string(),
         _ => String::new(),
     };
     let own = reads.keys.iter().any(|key| key.event == event && !event.is_empty());
@@ -114,6 +114,9 @@ mod tests {
         assert_eq!(taken(reads("claude"), "PreToolUse", &seen(0, &denied.replace('x', ""), "")), Taken::Failed);
         assert_eq!(taken(reads("gemini"), "BeforeTool", &seen(2, "{}", "no")), Taken::Free);
         assert_eq!(taken(reads("cline"), "", &seen(0, r#"{"cancel":true}"#, "")), Taken::Blocked);
+        let emptied = r#"{"overrideInput":{},"context":"x"}"#;
+        assert_eq!(taken(reads("cline"), "", &seen(0, emptied, "")), Taken::Blocked);
+        assert_eq!(taken(reads("cline"), "", &seen(0, &emptied.replace("{}", r#"{"a":1}"#), "")), Taken::Free);
         assert_eq!(taken(reads("copilot"), "", &seen(1, "", "")), Taken::Blocked);
         let forced = seen(0, r#"{"decision":"force_ask"}"#, "");
         assert_eq!(taken(reads("antigravity"), "", &forced), Taken::Asked);

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::Ward;
 use crate::app::install::file;
-use crate::app::install::hosts::{Host, Trust};
+use crate::app::install::hosts::{Host, Kept, Trust};
 use crate::app::install::json::{self, Node};
 
 /// Why an agent does not run a hook, and what to do about it.
@@ -26,18 +26,19 @@ fn obstacle(says: impl Into<String>, remedy: impl Into<String>) -> Option<Obstac
 pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Option<&str>) -> Option<Obstacle> {
     let folder = ward.places.folder(host);
     let strictly = || host.config.strict.as_ref().and_then(|keys| strict(host, text, keys));
-    switched_off(host, text).or_else(strictly).or_else(|| match host.config.trust {
-        Some(Trust::Hashes) => {
-            let config = file::read(&folder.join("config.toml")).ok().flatten().unwrap_or_default();
-            codex(&config, path, text)
+    let trusted = || {
+        let trust = host.config.trust.as_ref()?;
+        let kept = file::read(&folder.join(&trust.file)).ok().flatten().unwrap_or_default();
+        let asked = Asked { title: host.title, trust };
+        match trust.kept {
+            Kept::Hashes => asked.by_hash(&kept, path, text),
+            Kept::Lines => {
+                let accepted = ward.road.caller.env.get(&trust.variable).is_some_and(|value| value == "1");
+                asked.by_line(text, &kept, line.unwrap_or_default()).filter(|_| !accepted)
+            }
         }
-        Some(Trust::Lines) => {
-            let accepted = ward.road.caller.env.get("HERMES_ACCEPT_HOOKS").is_some_and(|value| value == "1");
-            let list = file::read(&folder.join("shell-hooks-allowlist.json")).ok().flatten().unwrap_or_default();
-            hermes(text, &list, line.unwrap_or_default()).filter(|_| !accepted)
-        }
-        None => None,
-    })
+    };
+    switched_off(host, text).or_else(strictly).or_else(trusted)
 }
 
 /// A switch that keeps all hooks from running.
@@ -68,39 +69,69 @@ fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
     obstacle(format!("{skips}: it does not know the key {strange:?}"), format!("take {strange:?} out"))
 }
 
-/// Codex keeps in its `config.toml` which hooks its user trusts, each with a hash of what it does:
-/// `[hooks.state."FILE:pre_tool_use:GROUP:HANDLER"]`.
-fn codex(config: &str, path: &Path, text: &str) -> Option<Obstacle> {
-    let remedy = "start codex, type /hooks and trust guard; again after every change of the hook";
-    let untrusted = || obstacle("Codex was not told to trust the hook, and skips it", remedy);
-    let Ok(root) = DeTable::parse(config) else { return untrusted() };
-    let features = root.get_ref().get("features").map(|value| value.get_ref());
-    let off = |key: &&str| matches!(features.and_then(|features| within(features, key)), Some(DeValue::Boolean(false)));
-    if let Some(switch) = ["hooks", "codex_hooks"].into_iter().find(off) {
-        let says = format!("Codex is told not to run hooks (features.{switch} in config.toml)");
-        return obstacle(says, format!("take {switch} = false out"));
+/// An agent whose user is asked before it runs a hook.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    title: &'a str,
+    trust: &'a Trust,
+}
+
+impl Asked<'_> {
+    /// Where a file keeps a hash of what each hook does that is trusted: `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`.
+    fn by_hash(self, kept: &str, path: &Path, text: &str) -> Option<Obstacle> {
+        let Self { title, trust } = self;
+        let untrusted = || obstacle(format!("{title} was not told to trust the hook, and skips it"), &trust.remedy);
+        let Ok(root) = DeTable::parse(kept) else { return untrusted() };
+        let features = root.get_ref().get("features").map(|value| value.get_ref());
+        let off = |key: &&String| {
+            matches!(features.and_then(|features| within(features, key)), Some(DeValue::Boolean(false)))
+        };
+        if let Some(switch) = trust.switches.iter().find(off) {
+            let says = format!("{title} is told not to run hooks (features.{switch} in {})", trust.file);
+            return obstacle(says, format!("take {switch} = false out"));
+        }
+        let state = root.get_ref().get("hooks").and_then(|hooks| within(hooks.get_ref(), "state"));
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (group, handler, hash) = hash(&trust.event, text)?;
+        let known = [path, &real].into_iter().find_map(|path| {
+            let key = format!("{}:{}:{group}:{handler}", path.display(), trust.event);
+            within(state?, &key)
+        });
+        let Some(known) = known else { return untrusted() };
+        if matches!(within(known, "enabled"), Some(DeValue::Boolean(false))) {
+            return obstacle(format!("the hook is switched off in {title}"), &trust.switch_on);
+        }
+        match within(known, "trusted_hash") {
+            Some(DeValue::String(trusted)) if trusted.as_ref() == hash => None,
+            Some(_) => obstacle(
+                format!("{title} trusts the hook as it was before it was changed, and skips it"),
+                &trust.remedy,
+            ),
+            None => untrusted(),
+        }
     }
-    let state = root.get_ref().get("hooks").and_then(|hooks| within(hooks.get_ref(), "state"));
-    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (group, handler, hash) = hash(text)?;
-    let known = [path, &real].into_iter().find_map(|path| {
-        let key = format!("{}:pre_tool_use:{group}:{handler}", path.display());
-        within(state?, &key)
-    });
-    let Some(known) = known else { return untrusted() };
-    if matches!(within(known, "enabled"), Some(DeValue::Boolean(false))) {
-        return obstacle("the hook is switched off in Codex", "start codex, type /hooks and switch guard on");
-    }
-    match within(known, "trusted_hash") {
-        Some(DeValue::String(trusted)) if trusted.as_ref() == hash => None,
-        Some(_) => obstacle("Codex trusts the hook as it was before it was changed, and skips it", remedy),
-        None => untrusted(),
+
+    /// Where a file lists the events and commands that are accepted.
+    fn by_line(self, config: &str, kept: &str, line: &str) -> Option<Obstacle> {
+        let Self { title, trust } = self;
+        let automatic = config.lines().any(|line| {
+            let value = line.strip_prefix(trust.automatic.as_str()).and_then(|rest| rest.strip_prefix(':'));
+            !trust.automatic.is_empty()
+                && value.is_some_and(|value| value.split('#').next().unwrap_or_default().trim() == "true")
+        });
+        let list: Value = serde_json::from_str(kept).unwrap_or_default();
+        let accepted = list["approvals"].as_array().into_iter().flatten();
+        let known = accepted.into_iter().any(|one| one["event"] == *trust.event && one["command"] == line);
+        if automatic || known {
+            return None;
+        }
+        obstacle(format!("{title} was not told to accept the hook, and passes over it"), &trust.remedy)
     }
 }
 
-/// Where guard's hook stands in a file of Codex, and the hash that Codex has for it: of its meaning, so that how the
-/// file is laid out does not matter.
-fn hash(text: &str) -> Option<(usize, usize, String)> {
+/// Where guard's hook stands in a file, and the hash that is kept of it: of its meaning, so that how the file is laid out
+/// does not matter.
+fn hash(event: &str, text: &str) -> Option<(usize, usize, String)> {
     let root: Value = serde_json::from_str(text).ok()?;
     let groups = root.pointer("/hooks/PreToolUse")?.as_array()?;
     let guard = |hook: &Value| hook["command"].as_str().is_some_and(|line| line.contains("guard"));
@@ -111,7 +142,7 @@ fn hash(text: &str) -> Option<(usize, usize, String)> {
         if let (Some(message), Some(fields)) = (hook.get("statusMessage"), meaning.as_object_mut()) {
             fields.insert("statusMessage".to_owned(), message.clone());
         }
-        let mut identity = json!({ "event_name": "pre_tool_use", "hooks": [meaning] });
+        let mut identity = json!({ "event_name": event, "hooks": [meaning] });
         if let (Some(matcher), Some(fields)) = (group.get("matcher"), identity.as_object_mut()) {
             fields.insert("matcher".to_owned(), matcher.clone());
         }
@@ -125,31 +156,19 @@ fn within<'a, 'i>(value: &'a DeValue<'i>, key: &str) -> Option<&'a DeValue<'i>> 
     if let DeValue::Table(table) = value { table.get(key).map(|value| value.get_ref()) } else { None }
 }
 
-/// Hermes keeps which hooks its user accepted, by event and command.
-fn hermes(config: &str, list: &str, line: &str) -> Option<Obstacle> {
-    let automatic = config.lines().any(|line| {
-        line.strip_prefix("hooks_auto_accept:")
-            .is_some_and(|value| value.split('#').next().unwrap_or_default().trim() == "true")
-    });
-    let list: Value = serde_json::from_str(list).unwrap_or_default();
-    let accepted = list["approvals"].as_array().into_iter().flatten();
-    let known = accepted.into_iter().any(|one| one["event"] == "pre_tool_call" && one["command"] == line);
-    if automatic || known {
-        return None;
-    }
-    obstacle(
-        "Hermes was not told to accept the hook, and passes over it",
-        "start hermes at a terminal once and accept guard, or set HERMES_ACCEPT_HOOKS=1 where there is none",
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::app::install::hosts::by_name;
 
+    fn asked(agent: &str) -> Asked<'static> {
+        let host = by_name(agent).unwrap();
+        Asked { title: host.title, trust: host.config.trust.as_ref().unwrap() }
+    }
+
     #[test]
     fn codex_trusts_what_its_state_names_with_its_hash() {
+        let codex = asked("codex");
         let path = Path::new("/nonexistent/.codex/hooks.json");
         // The hash is what Codex 0.169.0 itself says of this hook.
         let text = r#"{"hooks": {"PreToolUse": [{"matcher": "^(Bash|apply_patch)$", "hooks": [{
@@ -157,27 +176,28 @@ mod tests {
             "timeout": 3600, "statusMessage": "guard"}]}]}}"#;
         let trust = "[hooks.state.\"/nonexistent/.codex/hooks.json:pre_tool_use:0:0\"]\n\
             trusted_hash = \"sha256:3182d9d74b2a8719af47a6518c52cec61e02d51e6ccc953c05233bded5ec1c8b\"\n";
-        assert_eq!(codex(trust, path, text), None);
+        assert_eq!(codex.by_hash(trust, path, text), None);
         for other in ["", "x = ", &trust.replace("pre_tool_use", "stop"), &trust.replace("trusted_hash", "other")] {
-            assert!(codex(other, path, text).unwrap().says.contains("not told to trust"), "{other}");
+            assert!(codex.by_hash(other, path, text).unwrap().says.contains("not told to trust"), "{other}");
         }
-        assert!(codex(trust, path, &text.replace("3600,", "60,")).unwrap().says.contains("as it was before"));
+        assert!(codex.by_hash(trust, path, &text.replace("3600,", "60,")).unwrap().says.contains("as it was before"));
         let off = format!("[features]\nhooks = false\n{trust}");
-        assert!(codex(&off, path, text).unwrap().says.contains("features.hooks"));
-        assert!(codex(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("switched off"));
+        assert!(codex.by_hash(&off, path, text).unwrap().says.contains("features.hooks"));
+        assert!(codex.by_hash(&format!("{trust}enabled = false\n"), path, text).unwrap().says.contains("switched off"));
     }
 
     #[test]
     fn hermes_accepts_what_its_list_names() {
+        let hermes = asked("hermes");
         let list = r#"{"approvals": [{"event": "pre_tool_call", "command": "/g/guard hook"}]}"#;
-        assert_eq!(hermes("", list, "/g/guard hook"), None);
-        assert_eq!(hermes("hooks_auto_accept: true # yes\n", "", "x"), None);
+        assert_eq!(hermes.by_line("", list, "/g/guard hook"), None);
+        assert_eq!(hermes.by_line("hooks_auto_accept: true # yes\n", "", "x"), None);
         for (config, list) in
             [("", ""), ("hooks_auto_accept: false\n", ""), ("", "[]"), ("  hooks_auto_accept: true\n", "")]
         {
-            assert!(hermes(config, list, "/g/guard hook").is_some(), "{config} {list}");
+            assert!(hermes.by_line(config, list, "/g/guard hook").is_some(), "{config} {list}");
         }
-        assert!(hermes("", list, "/other/guard hook").is_some());
+        assert!(hermes.by_line("", list, "/other/guard hook").is_some());
     }
 
     #[test]

@@ -60,8 +60,10 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
     }
     let remedy = format!("guard install {}", host.name);
     if wired.is_empty() && findings.is_empty() {
-        let says = format!("{} is here and does not ask guard", host.title);
-        findings.push(Finding::warn(&check, says, &remedy));
+        findings.push(match host.by_shell_before(version.as_deref()) {
+            Some(from) => by_shell(ward, host, version.as_deref().unwrap_or_default(), from, &check),
+            None => Finding::warn(&check, format!("{} is here and does not ask guard", host.title), &remedy),
+        });
     }
     // A file that is there takes the place of the one that guard is in.
     let counts = |wire: &Wire| wire.when != When::Always || matches!(wire.form, Form::Own { executable: false, .. });
@@ -98,7 +100,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         let (says, remedy) = if host.config.holds_from.is_some() {
             (
                 format!("{title} {old} runs a command that its hook refuses; {from} and later do not"),
-                format!("update {title}; until then only its shell is guarded: guard install shims, {how}"),
+                format!("guard install {} --uninstall, then guard install {}: {how}", host.name, host.name),
             )
         } else {
             (
@@ -115,6 +117,24 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
         findings.push(finding);
     }
     findings
+}
+
+/// An agent whose hook refuses nothing in this version: whether guard stands in for its shell.
+fn by_shell(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) -> Finding {
+    let title = host.title;
+    let named = |name: &&String| ward.road.caller.env.get(name).is_some_and(|path| ward.is_guard(Path::new(path)));
+    match host.agent.shell.from.iter().find(named) {
+        Some(name) => Finding::warn(
+            check,
+            format!("{title} {version} asks guard by its shell ({name}); what its own tools write is not asked about"),
+            format!("update {title} to {from} or later, then: guard install {}", host.name),
+        ),
+        None => Finding::warn(
+            check,
+            format!("{title} {version} is here and does not ask guard: its hook refuses nothing before {from}"),
+            format!("guard install {}, and set what it says", host.name),
+        ),
+    }
 }
 
 /// A version whose like was never tried: what it does with an answer may have changed. The last number of a version changes

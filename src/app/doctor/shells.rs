@@ -1,7 +1,6 @@
 //! The shells that guard stands in for: which of the variables and names lead to it, and whether it holds there.
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{CANARY, Finding, Ward};
@@ -20,7 +19,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         if !ward.wants(&check) {
             continue;
         }
-        if !leads_to_guard(ward, &path) {
+        if !ward.is_guard(&path) {
             if must && !path.exists() {
                 let says = format!("{} is named, and is not there", path.display());
                 findings.push(Finding::fail(check, says, "guard install shims, or take the setting out").about(&path));
@@ -86,11 +85,6 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
         );
     }
     ways
-}
-
-fn leads_to_guard(ward: &Ward, path: &Path) -> bool {
-    let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
-    file(path).is_some() && file(path) == file(&ward.guard)
 }
 
 /// Says the word that must be refused, and one that must pass, as a program would that starts this shell.

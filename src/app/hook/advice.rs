@@ -12,6 +12,7 @@ use super::call::{Answer, Call, Event, What};
 use super::files;
 use super::hosts::Host;
 use super::parting::Parting;
+use super::typing;
 use super::watchdog::Watchdog;
 use crate::app::approver::sign;
 use crate::app::ask::Asked;
@@ -53,7 +54,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let road = Road::open().map_err(|error| error.to_string())?;
     watchdog.shorten(Duration::from_secs(road.policy().hook.deadline.into()));
     let invocation = invocation(&road, host, call).map_err(|error| error.to_string())?;
-    let Judged { judgment, decision } = road.judge(&invocation);
+    let (invocation, Judged { judgment, decision }) = typing::judged(&road, host, invocation);
     let risk = &judgment.risk;
     let text = text(call, &invocation);
     let folder = super::physical(&invocation.cwd);

@@ -24,6 +24,8 @@ pub struct Call {
 pub enum Event {
     /// Before a tool is used.
     Tool,
+    /// The same, for a tool that is answered in words of its own.
+    OwnTool,
     /// Before the host would ask its user, or weighs its own permissions.
     Permission,
     /// The input does not tell, or could not be read: what is said must hold at as many events as possible.

@@ -32,6 +32,8 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
             .and_then(Value::as_str)
             .ok_or_else(|| wrong(Wrong::new("the input names no tool")))?,
     };
+    let moment = if event.own.iter().any(|own| own == tool) { Event::OwnTool } else { moment };
+    let wrong = |wrong: Wrong| wrong.at(moment);
     let arguments = first(input, &event.arguments).unwrap_or(&Value::Null);
     if hook.cut.iter().any(|field| at(input, field) == Some(&Value::Bool(true))) {
         return Err(wrong(Wrong::new(format!(
@@ -102,6 +104,7 @@ pub fn say(host: Host, event: Event, answer: &Answer) -> Reply {
     let hook = host.hook;
     let say = match event {
         Event::Tool => &hook.say,
+        Event::OwnTool => hook.say_own.as_ref().unwrap_or(&hook.say),
         Event::Permission => hook.say_permission.as_ref().unwrap_or(&hook.say),
         Event::Unknown => hook.say_unknown.as_ref().unwrap_or(&hook.say),
     };

@@ -96,7 +96,7 @@ mod tests {
     fn a_denial_always_says_why_and_never_looks_like_consent() {
         let deny = Answer::Deny { reason: "because \"so\"".to_owned() };
         for host in all() {
-            for event in [Event::Tool, Event::Permission, Event::Unknown] {
+            for event in [Event::Tool, Event::OwnTool, Event::Permission, Event::Unknown] {
                 let reply = dialect::say(host, event, &deny);
                 let said = format!("{}{}", reply.stdout, reply.stderr);
                 assert!(said.contains("because"), "{} {event:?}: {reply:?}", host.name());

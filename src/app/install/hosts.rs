@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
-pub use crate::judge::agents::model::{Codes, Config, Entry, Fate, Form, Key, Reads, Reason, Runs, Trust, When, Wire};
+pub use crate::judge::agents::model::{
+    Codes, Config, Entry, Fate, Form, Kept, Key, Reads, Reason, Runs, Trust, When, Wire,
+};
 
 /// An agent that calls guard.
 #[derive(Debug)]
@@ -51,6 +53,13 @@ impl Host {
             (Some(from), Some(version)) => numbers(version) >= numbers(from),
             _ => true,
         }
+    }
+
+    /// The version from which on its hook can refuse anything, where this one is older: until then guard can stand in for
+    /// its shell alone.
+    #[must_use]
+    pub fn by_shell_before(&self, version: Option<&str>) -> Option<&'static str> {
+        self.config.holds_from.as_deref().filter(|_| !self.blocks(version))
     }
 
     /// What becomes of a command when guard fails, in words.

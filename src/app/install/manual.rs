@@ -26,6 +26,21 @@ const EVERYWHERE: &str = "\
 Programs that run commands through /bin/sh by its absolute path (make, system(3), subprocess with shell=True) pass no \
 door of their own; what they run counts to the command that started them.";
 
+/// How each agent held when it was run: made by `.ci/agents`, which runs the programs themselves.
+const TRIED: &str = include_str!("../../../patterns/agents/tried.tsv");
+
+const TRIALS: &str = "\
+Each agent of which a registry has the program was run with guard wired in by guard install, in a home of its own, with a \
+stand-in for its model and without an account. held: nothing ran that guard had not let through, and the model was told \
+why. through: it ran all the same. A dash: the agent has nothing to try it with.";
+
+const CASES: &str = "\
+canary: a word that must be refused was, one that must pass did. ask: what a person approves runs. deny: what a person \
+refuses does not, and the model reads the person's words. killed: guard is ended while it waits. gone: guard's program is \
+not there. files: the agent's own tools would write a start-up file and a hook of git. late: the agent's time for the hook \
+is over while guard waits. once: with both doors open, one yes is enough. undone: guard install --uninstall restores the \
+agent's file to the byte.";
+
 /// The page in roff.
 #[must_use]
 pub fn page() -> String {
@@ -34,6 +49,7 @@ pub fn page() -> String {
     );
     page.push_str(&format!(".SH DESCRIPTION\n{}\n", escape(ABOUT)));
     page.push_str(&table());
+    page.push_str(&trials());
     page.push_str(&format!(".SH \"THROUGH A HOOK\"\n{}\n", escape(HOOKS)));
     for host in HOSTS.iter() {
         page.push_str(&section(host));
@@ -66,6 +82,25 @@ fn table() -> String {
          the version of the program itself that was seen to refuse, to let through and to miss guard, against a stand-in \
          for its model. All else is from the makers' documents and source.\n",
     );
+    text
+}
+
+/// How each agent held, with its version and the day.
+fn trials() -> String {
+    let mut rows = TRIED.lines().filter(|line| !line.starts_with('#'));
+    let head: Vec<&str> = rows.next().unwrap_or_default().split('\t').collect();
+    let layout = |format: &str| vec![format; head.len()].join(" ");
+    let mut text = format!(
+        ".SH \"WITH THE PROGRAM ITSELF\"\n{}\n.PP\n.TS\n{}\n{}.\n{}\n",
+        escape(TRIALS),
+        layout("lb"),
+        layout("l"),
+        head.join("\t")
+    );
+    for row in rows {
+        text.push_str(&format!("{}\n", escape(row)));
+    }
+    text.push_str(&format!(".TE\n.PP\n{}\n", escape(CASES)));
     text
 }
 

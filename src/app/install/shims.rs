@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::change::shell_word;
 use crate::app::exit;
+use crate::judge::agents;
+use crate::judge::agents::model::Agent;
 use crate::judge::syntax::tree::Dialect;
 use crate::world::identity::Caller;
 use crate::world::shell;
@@ -20,6 +22,15 @@ pub struct Shims<'a> {
     pub caller: &'a Caller,
     pub folder: &'a Path,
     pub guard: &'a Path,
+}
+
+/// What became of the links.
+#[derive(Debug)]
+pub struct Made {
+    /// The shells that they stand for.
+    pub names: Vec<&'static str>,
+    /// What was changed, a line each.
+    pub changed: Vec<String>,
 }
 
 impl Shims<'_> {
@@ -49,35 +60,44 @@ impl Shims<'_> {
             say("Take the lines that name this folder out of your shell's start-up file and of the agents' settings.")?;
             return Ok(exit::ALLOW);
         }
-        let wanted = self.wanted();
-        for (name, _) in &wanted {
+        let made = self.make(dry_run)?;
+        for line in if dry_run { made.changed } else { self.doors(&made.names) } {
+            say(&line)?;
+        }
+        Ok(exit::ALLOW)
+    }
+
+    /// Makes the links that are not there yet.
+    ///
+    /// # Errors
+    /// Something else stands in a link's place, or the folder cannot be written.
+    pub fn make(&self, dry_run: bool) -> Result<Made, String> {
+        let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
+        for name in &names {
             let link = self.folder.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
                 return Err(format!("{}: something else is there: choose another folder with --dir", link.display()));
             }
         }
-        if dry_run {
-            for (name, _) in &wanted {
-                say(&format!("would link {} to {}", self.folder.join(name).display(), self.guard.display()))?;
-            }
-            return Ok(exit::ALLOW);
-        }
-        fs::create_dir_all(self.folder)
-            .map_err(|error| format!("{}: cannot be made: {error}", self.folder.display()))?;
-        for (name, _) in &wanted {
+        let mut changed = Vec::new();
+        for name in &names {
             let link = self.folder.join(name);
-            let cannot = |error: io::Error| format!("{}: cannot be made: {error}", link.display());
             if fs::read_link(&link).is_ok_and(|target| target == self.guard) {
                 continue;
             }
+            let would = if dry_run { "would link" } else { "linked" };
+            changed.push(format!("{would} {} to {}", link.display(), self.guard.display()));
+            if dry_run {
+                continue;
+            }
+            fs::create_dir_all(self.folder)
+                .map_err(|error| format!("{}: cannot be made: {error}", self.folder.display()))?;
+            let cannot = |error: io::Error| format!("{}: cannot be made: {error}", link.display());
             // A link of guard's that leads elsewhere is replaced in one step: a shell may start at any moment.
             let new = self.folder.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
         }
-        for line in self.doors(&wanted) {
-            say(&line)?;
-        }
-        Ok(exit::ALLOW)
+        Ok(Made { names, changed })
     }
 
     /// The shells of which the machine has a real one: a link to nothing would only get in the way.
@@ -98,23 +118,48 @@ impl Shims<'_> {
     }
 
     /// The lines that open each door.
-    fn doors(&self, wanted: &[(&'static str, PathBuf)]) -> Vec<String> {
-        let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
-        let folder = shell_word(&self.folder.display().to_string());
-        let shell = self.folder.join(names.first().copied().unwrap_or("sh"));
-        let word = shell_word(&shell.display().to_string());
-        let quoted = super::json::quoted(&shell.display().to_string());
-        [
+    fn doors(&self, names: &[&str]) -> Vec<String> {
+        let mut lines = vec![
             format!("{}: {} stand for guard. Each line opens one door:", self.folder.display(), names.join(", ")),
             String::new(),
-            format!("  \"env\": {{\"CLAUDE_CODE_SHELL\": {quoted}}}    in ~/.claude/settings.json, for Claude Code"),
-            format!("  export GOOSE_SHELL={word}    for Goose"),
-            format!("  \"shell\": {quoted}    in ~/.config/opencode/opencode.json, for OpenCode"),
-            format!("  export SHELL={word}    for Aider, and whatever else starts $SHELL"),
-            format!("  export PATH={folder}:\"$PATH\"    for Gemini CLI, Hermes, and whatever else looks for bash on the PATH"),
-            String::new(),
-            "guard doctor shows which of them are open.".to_owned(),
-        ]
-        .to_vec()
+        ];
+        // Agents that are opened alike share a line.
+        let mut doors: Vec<(String, Vec<&str>)> = Vec::new();
+        for agent in agents::all() {
+            let Some(line) = self.line(agent, names) else { continue };
+            match doors.iter_mut().find(|(known, _)| *known == line) {
+                Some((_, titles)) => titles.push(&agent.title),
+                None => doors.push((line, vec![&agent.title])),
+            }
+        }
+        lines.extend(doors.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
+        lines.extend([String::new(), "guard doctor shows which of them are open.".to_owned()]);
+        lines
+    }
+
+    /// The line that opens an agent's door, and for whom.
+    #[must_use]
+    pub fn door(&self, agent: &Agent, names: &[&str]) -> Option<String> {
+        Some(format!("{}    for {}", self.line(agent, names)?, agent.title))
+    }
+
+    /// What to write where so that an agent finds guard in its shell's place: a setting, or a variable.
+    fn line(&self, agent: &Agent, names: &[&str]) -> Option<String> {
+        let shell = self.folder.join(names.first().copied().unwrap_or("sh"));
+        let shell = shell.display().to_string();
+        if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
+            let nested = keys.iter().rev().enumerate().fold(super::json::quoted(&shell), |inner, (depth, key)| {
+                let member = format!("{}: {inner}", super::json::quoted(key));
+                if depth + 1 == keys.len() { member } else { format!("{{{member}}}") }
+            });
+            let above = if config.below_config { "~/.config" } else { "~" };
+            return Some(format!("{nested}    in {above}/{}/{file}", config.folder));
+        }
+        let (name, value) = agent.shell.how.split_once('=')?;
+        let value = match value {
+            "DIR:$PATH" => format!("{}:\"$PATH\"", shell_word(&self.folder.display().to_string())),
+            _ => shell_word(&shell),
+        };
+        Some(format!("export {name}={value}"))
     }
 }

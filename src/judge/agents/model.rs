@@ -130,6 +130,12 @@ pub struct Hook {
     /// What it says where permission is asked for.
     #[serde(default)]
     pub say_permission: Option<Say>,
+    /// What it says of the tools that an event names as `own`.
+    #[serde(default)]
+    pub say_own: Option<Say>,
+    /// What it types into a process that runs already is told to no hook.
+    #[serde(default)]
+    pub types_unseen: bool,
 }
 
 /// A moment at which it asks.
@@ -153,6 +159,9 @@ pub struct Event {
     pub only: Option<String>,
     /// Fields that hold the arguments; an empty one is the input itself.
     pub arguments: Vec<String>,
+    /// Tools that are answered in words of their own (`say_own`).
+    #[serde(default)]
+    pub own: Vec<String>,
 }
 
 /// What kind of moment.
@@ -319,7 +328,7 @@ pub struct Config {
     /// Files that pass over the whole of themselves for a comment, a trailing comma, or a key that is not among these.
     #[serde(default)]
     pub strict: Option<Vec<String>>,
-    /// How it keeps which hooks its user trusts.
+    /// What its user must say before it runs a hook; `None` where nothing.
     #[serde(default)]
     pub trust: Option<Trust>,
     /// Files of a project in which the hooks of the account may be switched off.
@@ -337,13 +346,38 @@ pub enum Fate {
     Blocked,
 }
 
-/// How the trust of its user is kept.
+/// How it keeps which hooks its user trusts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    pub kept: Kept,
+    /// The file below its folder.
+    pub file: String,
+    /// What that file calls the event.
+    pub event: String,
+    /// Switches in that file (below `features`) that turn all hooks off.
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// A key of its configuration that, when it is true, trusts all hooks.
+    #[serde(default)]
+    pub automatic: String,
+    /// A variable that, when it is 1, does the same.
+    #[serde(default)]
+    pub variable: String,
+    /// How its user trusts a hook.
+    pub remedy: String,
+    /// How a hook is switched on again.
+    #[serde(default)]
+    pub switch_on: String,
+}
+
+/// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Trust {
-    /// In `config.toml`, under `hooks.state`, with a hash of what each does.
+pub enum Kept {
+    /// TOML: under `hooks.state`, with a hash of what each does.
     Hashes,
-    /// In `shell-hooks-allowlist.json`, by event and command.
+    /// JSON: a list of `approvals`, by event and command.
     Lines,
 }
 

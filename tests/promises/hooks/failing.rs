@@ -19,10 +19,15 @@ fn is_denial(agent: &str, out: &str, err: &str, code: i32) -> bool {
         "codex" | "copilot" if code == 2 => out.is_empty() && !err.trim().is_empty(),
         "claude" | "droid" | "windsurf" | "kimi" | "goose" => code == 2 && out.is_empty() && !err.trim().is_empty(),
         "codex" | "qwen" => code == 0 && is("/hookSpecificOutput/permissionDecision", "deny"),
-        "gemini" | "antigravity" | "grok" | "opencode" | "amp" => code == 0 && is("/decision", "deny"),
+        "gemini" | "antigravity" | "grok" | "opencode" | "kilo" | "amp" => code == 0 && is("/decision", "deny"),
         "cursor" => code == 0 && is("/permission", "deny"),
         "copilot" => code == 0 && is("/permissionDecision", "deny"),
-        "cline" => code == 0 && json().pointer("/cancel").is_some_and(|value| value == true),
+        "cline" => {
+            let emptied = json().pointer("/overrideInput").is_some_and(|value| *value == serde_json::json!({}));
+            let told =
+                json().pointer("/context").and_then(serde_json::Value::as_str).is_some_and(|text| !text.is_empty());
+            code == 0 && (json().pointer("/cancel").is_some_and(|value| value == true) || emptied && told)
+        }
         "hermes" => code == 0 && is("/decision", "block"),
         other => panic!("{other}"),
     }

@@ -147,7 +147,7 @@ fn amp_goes_on_without_what_is_flagged_and_without_a_guard_that_fails() {
 #[test]
 fn a_plugin_starts_guard_by_its_path_however_it_is_spelled() {
     let odd = "/opt/it's \"here\"/guard";
-    for plugin in [("opencode", 1), ("opencode", 2), ("amp", 1)] {
+    for plugin in [("opencode", 1), ("opencode", 2), ("kilo", 1), ("amp", 1)] {
         assert!(source(plugin, odd).contains(r#"const GUARD = "/opt/it's \"here\"/guard";"#), "{plugin:?}");
     }
 }
