@@ -8,8 +8,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+mod features;
 mod pack;
 
+pub use self::features::Features;
 pub use self::pack::pack;
 use super::glob;
 use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Tool};
@@ -39,60 +41,6 @@ impl std::fmt::Display for BadBlob {
 
 impl std::error::Error for BadBlob {}
 
-/// What an act must have for a `*` rule to be worth trying. A set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Features(pub u32);
-
-impl Features {
-    /// Assignments in front of the command, or set for it by a wrapper.
-    pub const ENV: Self = Self(1);
-    /// Standard input from a pipe, a file or a text.
-    pub const INPUT: Self = Self(2);
-    /// An argument with a taint.
-    pub const TAINTED: Self = Self(4);
-    /// Its output feeds another act.
-    pub const FEEDS: Self = Self(8);
-    /// It stands in a wrapper.
-    pub const WRAPPED: Self = Self(16);
-    /// It runs as root.
-    pub const ROOT: Self = Self(32);
-    /// It runs on another host or in a container.
-    pub const REMOTE: Self = Self(64);
-    /// It hands code to an interpreter.
-    pub const CODE: Self = Self(128);
-
-    /// Both sets together.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of `other` is in it.
-    #[must_use]
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// What an act must have for `rule` to match it, as far as the rule's form says.
-    #[must_use]
-    pub fn required(rule: &Rule) -> Self {
-        let when = &rule.when;
-        [
-            (!when.env.is_empty(), Self::ENV),
-            (!when.input.is_empty(), Self::INPUT),
-            (!when.tainted.is_empty(), Self::TAINTED),
-            (!when.feeds.is_empty(), Self::FEEDS),
-            (!when.wrapped.is_empty(), Self::WRAPPED),
-            (when.root == Some(true), Self::ROOT),
-            (when.remote == Some(true), Self::REMOTE),
-            (when.code.is_some(), Self::CODE),
-        ]
-        .into_iter()
-        .filter(|(needed, _)| *needed)
-        .fold(Self::default(), |all, (_, feature)| all.and(feature))
-    }
-}
-
 /// The parts of a blob, in order.
 #[derive(Clone, Copy)]
 enum Part {
@@ -108,12 +56,17 @@ enum Part {
     /// Globs of calls, by language.
     RuleCalls,
     AnyRules,
+    /// By rule: what its form asks for, and the first words of the subcommands that it speaks of.
+    RuleGates,
     TextRules,
     Lists,
     Paths,
     PathExcepts,
     PathNames,
+    /// A bit for each of these names, by [`bit_of`]: most names of a path are none of them.
+    PathBits,
     PathSuffixes,
+    /// All others, each with what [`ends_of`] says of it.
     PathRest,
     Hosts,
     /// `index:name`, and by an index alone which characters it takes for one another.
@@ -130,7 +83,7 @@ const ALIKE: &str = "-_.";
 const ALONE: u32 = 1 << 31;
 
 /// One glob of a path list, as it is stored.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredPath<'a> {
     pub class: PathClass,
     pub glob: &'a str,
@@ -157,6 +110,29 @@ fn path_key(pattern: &str) -> PathKey<'_> {
         Some((_, suffix)) if !suffix.is_empty() && !glob::is_glob(suffix) => PathKey::Suffix(suffix),
         _ => PathKey::None,
     }
+}
+
+/// How many bits tell names apart.
+const BITS: usize = 1 << 13;
+
+/// The bit of a name.
+fn bit_of(name: &str) -> usize {
+    let mix = |all: u32, byte: u8| (all ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    name.bytes().fold(0x811c_9dc5, mix) as usize % BITS
+}
+
+/// The letters that a base name covered by a path glob begins and ends with, where the glob says so; 0 where it does not.
+fn ends_of(pattern: &str) -> u32 {
+    let plain = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.~#".contains(byte);
+    let letter = |byte: Option<&u8>| byte.filter(plain).map_or(0, |byte| u32::from(*byte));
+    let of_base = Some(pattern.as_bytes()).filter(|_| !pattern.contains('/')).unwrap_or_default();
+    letter(of_base.first()) | letter(of_base.last()) << 8
+}
+
+/// Whether a base name begins and ends with these letters.
+fn may_cover(ends: u32, base: &str) -> bool {
+    let is = |letter: u32, byte: Option<&u8>| letter == 0 || byte.is_some_and(|byte| u32::from(*byte) == letter);
+    is(ends & 0xff, base.as_bytes().first()) && is(ends >> 8, base.as_bytes().last())
 }
 
 /// A packed set of pattern files.
@@ -198,6 +174,14 @@ impl Blob {
     /// When the bytes are damaged.
     pub fn rule(&self, rule: usize) -> Result<Rule, BadBlob> {
         decode(self.part(Part::Rules), rule)
+    }
+
+    /// Whether a rule may match an act with these features and this first word of a subcommand, as far as the rule's form
+    /// says: what cannot match need not be decoded.
+    #[must_use]
+    pub fn may_match(&self, rule: usize, have: Features, sub: Option<&str>) -> bool {
+        let Ok((needs, subs)) = decode::<(u32, Vec<&str>)>(self.part(Part::RuleGates), rule) else { return true };
+        have.has(Features(needs)) && (subs.is_empty() || sub.is_some_and(|sub| subs.contains(&sub)))
     }
 
     /// All entries for tools, decoded.
@@ -256,11 +240,20 @@ impl Blob {
         let rest = self.part(Part::PathRest);
         let suffix = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, suffix)| suffix);
         let names = path.split('/').filter(|name| !name.is_empty());
+        let bits = self.part(Part::PathBits);
+        let may_be = move |name: &&str| {
+            let bit = bit_of(name);
+            bits.get(bit / 8).is_none_or(|byte| byte & 1 << (bit % 8) != 0)
+        };
         let listed = names
+            .filter(may_be)
             .filter_map(|name| find(self.part(Part::PathNames), name))
             .chain(suffix.and_then(|suffix| find(self.part(Part::PathSuffixes), suffix)))
             .flat_map(|list| self.list(list));
-        let rest = (0..rest.len() / 4).filter_map(move |at| number(rest, at)).map(|number| number as usize);
+        let base = path.rsplit('/').next().unwrap_or_default();
+        let fits = move |at: usize| number(rest, at * 2 + 1).is_none_or(|letters| may_cover(letters, base));
+        let rest = (0..rest.len() / 8).filter(move |at| fits(*at)).filter_map(move |at| number(rest, at * 2));
+        let rest = rest.map(|number| number as usize);
         listed.chain(rest).filter_map(|number| decode(self.part(Part::Paths), number).ok())
     }
 

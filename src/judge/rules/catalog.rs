@@ -167,18 +167,41 @@ impl Catalog {
     /// The rules for this verb key (a program's name, `language:callee`, `:effect`), of all layers. `*` rules are not
     /// among them.
     pub fn rules<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Rule> + 'a {
+        self.decoded(self.places(key), |_| true)
+    }
+
+    fn decoded(&self, places: Rc<[At]>, may: impl Fn(&At) -> bool) -> impl Iterator<Item = &Rule> {
+        (0..places.len()).filter_map(move |place| {
+            let (at, number) = *places.get(place).filter(|place| may(place))?;
+            self.shelves.get(at)?.packed()?.rule(number)
+        })
+    }
+
+    /// Where the rules for a verb key stand.
+    fn places<'a>(&'a self, key: &'a str) -> Rc<[At]> {
         let known = self.keyed.borrow().get(key).cloned();
-        let places = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.bring(key, self.shelves.len());
             let of = |(at, packed): (usize, &'a Packed)| packed.blob.rules_for(key).map(move |number| (at, number));
             let places: Rc<[_]> = self.open().flat_map(of).collect();
             keep(&self.keyed, key, places.clone());
             places
-        });
-        (0..places.len()).filter_map(move |place| {
-            let (at, number) = *places.get(place)?;
-            self.shelves.get(at)?.packed()?.rule(number)
         })
+    }
+
+    /// Those of [`Self::rules`] that an act with these features and this first word of a subcommand could match. The others
+    /// are not decoded.
+    pub fn rules_for<'a>(
+        &'a self,
+        key: &'a str,
+        have: Features,
+        sub: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Rule> + 'a {
+        let may = move |(at, number): &At| {
+            let packed = self.shelves.get(*at).and_then(Shelf::packed);
+            packed.is_none_or(|packed| packed.blob.may_match(*number, have, sub))
+        };
+        self.decoded(self.places(key), may)
     }
 
     /// The `*` rules that an act with these features could match. Harmless commands have none, and none are decoded.
@@ -306,70 +329,4 @@ impl source::Known for Beneath<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(layer: Layer, text: &str) -> PatternFile {
-        PatternFile { path: "x.toml".to_owned(), text: text.to_owned(), layer }
-    }
-
-    #[test]
-    fn every_built_in_rule_and_program_is_found_by_its_name() {
-        let catalog = Catalog::builtin();
-        assert!(catalog.all_rules().count() > 0);
-        for rule in catalog.all_rules() {
-            assert_ne!(rule.id, "guard.catalog");
-            assert_eq!(catalog.rule(&rule.id).map(|found| &found.id), Some(&rule.id));
-        }
-        for program in catalog.all_programs() {
-            assert_eq!(catalog.program(&program.names[0]).map(|found| &found.names), Some(&program.names));
-        }
-    }
-
-    #[test]
-    fn globs_are_found_by_their_language_as_if_all_were_looked_at() {
-        use crate::judge::rules::glob;
-        let catalog = Catalog::builtin();
-        let verbs = || catalog.all_rules().flat_map(|rule| &rule.when.verbs).filter(|verb| *verb != "*");
-        let globs = catalog.all_programs().flat_map(|program| &program.names).chain(verbs());
-        let stars = globs.filter(|name| name.contains('*') && !name.contains(['[', '?', '{']));
-        let keys = stars.map(|pattern| pattern.replace('*', "x"));
-        let mut tried = 0;
-        for key in keys {
-            let covers = |verb: &String| *verb == key || verb != "*" && glob::text(verb, &key);
-            let mut wanted: Vec<&str> = catalog
-                .all_rules()
-                .filter(|rule| rule.when.verbs.iter().any(covers))
-                .map(|rule| rule.id.as_str())
-                .collect();
-            let mut found: Vec<&str> = catalog.rules(&key).map(|rule| rule.id.as_str()).collect();
-            for ids in [&mut wanted, &mut found] {
-                ids.sort_unstable();
-                ids.dedup();
-            }
-            assert_eq!(found, wanted, "{key}");
-            let covered = |program: &Program| program.names.iter().any(|name| *name == key || glob::text(name, &key));
-            assert_eq!(catalog.program(&key).is_some(), catalog.all_programs().any(covered), "{key}");
-            tried += 1;
-        }
-        assert!(tried > 50, "{tried}");
-    }
-
-    #[test]
-    fn what_is_asked_for_twice_is_decoded_once() {
-        let catalog = Catalog::builtin();
-        assert!(std::ptr::eq(catalog.program("rm").unwrap(), catalog.program("rm").unwrap()));
-    }
-
-    #[test]
-    fn the_rules_of_a_user_stand_beside_the_built_in_ones() {
-        let own = "family = 'mine'\nabout = 'mine'\n[[rule]]\nid = 'mine.rm'\ntier = 2\nreversibility = 'hard'\n\
-                   reason = 'r'\nprogram = 'rm'\nflags = ['--force']\nbad = ['rm -f x']\ngood = ['rm x']\n";
-        let (catalog, problems) = Catalog::with_files([file(Layer::User, own)]);
-        assert_eq!(problems, []);
-        let ids: Vec<&str> = catalog.rules("rm").map(|rule| rule.id.as_str()).collect();
-        assert!(ids.contains(&"mine.rm") && ids.len() > 1, "{ids:?}");
-        assert_eq!(catalog.rule("mine.rm").unwrap().when.flags[0].names, ["-f", "--force"]);
-        assert_eq!(catalog.origin("mine.rm"), Some((Layer::User, Some("x.toml"))));
-    }
-}
+mod tests;

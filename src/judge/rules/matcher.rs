@@ -109,7 +109,9 @@ impl Findings<'_> {
 fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, findings: &mut Findings<'_>) {
     let view = View::new(scene, id, act);
     let before = findings.all.len();
-    let rules = scene.catalog.rules(act.verb.key()).chain(scene.catalog.any_rules(conditions::features(act)));
+    let features = conditions::features(&view);
+    let sub = act.sub.first().map(String::as_str);
+    let rules = scene.catalog.rules_for(act.verb.key(), features, sub).chain(scene.catalog.any_rules(features));
     for rule in rules {
         if !scene.spend(7) {
             break;

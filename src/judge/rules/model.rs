@@ -114,6 +114,8 @@ pub struct TextTest {
     pub glob: Vec<String>,
     /// An unanchored regular expression.
     pub regex: Option<String>,
+    /// What of a text is looked for before the expression is tried, by [`super::expression::literals`].
+    pub literals: Vec<String>,
     pub class: Vec<PathClass>,
     pub not_class: Vec<PathClass>,
     pub host: Vec<HostClass>,

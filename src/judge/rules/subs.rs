@@ -1,6 +1,7 @@
 //! The subcommands of a program. Some programs have two hundred, and a command names one: only that one is decoded.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
@@ -12,8 +13,11 @@ use super::model::Sub;
 /// Described subcommands, in order, each decoded when it is first asked for.
 #[derive(Clone, Default)]
 pub struct Subs {
-    /// A line for each description: its paths, words joined by blanks, paths by tabs.
-    names: String,
+    /// The paths without wildcards, words joined by blanks, each with the number of its description behind a tab: a line
+    /// each, sorted.
+    plain: String,
+    /// The same of the paths with wildcards, in the order of their descriptions.
+    globs: String,
     /// The stored descriptions one behind the other, and where each ends.
     bytes: Vec<u8>,
     ends: Vec<u32>,
@@ -34,8 +38,13 @@ impl Subs {
 
     /// All paths, words joined by blanks, with the number of the description.
     pub fn paths(&self) -> impl Iterator<Item = (&str, usize)> {
-        let lines = self.names.lines().enumerate();
-        lines.flat_map(|(index, line)| line.split('\t').map(move |path| (path, index)))
+        self.plain.lines().chain(self.globs.lines()).filter_map(entry)
+    }
+
+    /// The descriptions that name the first of these words, one of them, or all.
+    pub fn naming(&self, words: &[String]) -> impl Iterator<Item = &Sub> {
+        let prefixes = (1..=words.len()).filter_map(|length| words.get(..length));
+        prefixes.filter_map(|words| self.get(self.named(words)?))
     }
 
     /// The description of exactly this path, one that names it before one that covers it.
@@ -51,26 +60,46 @@ impl Subs {
     }
 
     fn named(&self, words: &[String]) -> Option<usize> {
-        let same = |path: &str| path.split(' ').eq(words.iter().map(String::as_str));
-        self.paths().find(|(path, _)| same(path)).map(|(_, index)| index)
+        let path = words.join(" ");
+        let (line, index) = entry(self.starting_at(&path).lines().next()?)?;
+        (line == path).then_some(index)
     }
 
     fn covering(&self, words: &[String]) -> Option<usize> {
-        let covers = |path: &str| glob::is_glob(path) && covers(path.split(' '), words);
-        self.paths().find(|(path, _)| covers(path)).map(|(_, index)| index)
+        let covers = |path: &str| covers(path.split(' '), words);
+        self.globs.lines().filter_map(entry).find(|(path, _)| covers(path)).map(|(_, index)| index)
     }
 
     /// Whether some path begins with these words and goes on. Behind what runs a command only a path that names the
     /// words does: what follows is that command.
     #[must_use]
     pub fn go_on_from(&self, words: &[String]) -> bool {
-        let named = |path: &str| {
-            let mut path = path.split(' ');
-            words.iter().all(|word| path.next() == Some(word)) && path.next().is_some()
-        };
-        let may_cover = |path: &str| glob::is_glob(path) && may_cover(path.split(' '), words);
+        let mut begun = words.join(" ");
+        if !words.is_empty() {
+            begun.push(' ');
+        }
+        let may_cover = |path: &str| may_cover(path.split(' '), words);
         let ends = || self.exact(words).is_some_and(|sub| !sub.wraps.is_empty() || sub.runs.is_some());
-        self.paths().any(|(path, _)| named(path)) || self.paths().any(|(path, _)| may_cover(path)) && !ends()
+        let next = self.starting_at(&begun).lines().next().and_then(entry);
+        next.is_some_and(|(path, _)| path.starts_with(&begun))
+            || self.globs.lines().filter_map(entry).any(|(path, _)| may_cover(path)) && !ends()
+    }
+
+    /// The sorted paths from the first on that is not below this one.
+    fn starting_at(&self, path: &str) -> &str {
+        let (mut low, mut high) = (0, self.plain.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let start = self.plain.as_bytes().get(..middle).unwrap_or_default().iter().rposition(|byte| *byte == b'\n');
+            let start = start.map_or(0, |end| end + 1);
+            let line = self.plain.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+            if entry(line).is_some_and(|(here, _)| here < path) {
+                low = start + line.len() + 1;
+            } else {
+                high = start;
+            }
+        }
+        self.plain.get(low..).unwrap_or_default()
     }
 
     /// The description of the longest path that these words begin with, and its length in words.
@@ -91,22 +120,30 @@ impl Subs {
 impl From<Vec<Sub>> for Subs {
     fn from(subs: Vec<Sub>) -> Self {
         let mut all = Self::default();
+        // Of two descriptions of one path the first counts.
+        let mut plain = BTreeMap::new();
         for sub in subs {
             // Encoding into memory cannot fail: every length is known.
             all.bytes.extend(postcard::to_allocvec(&sub).unwrap_or_default());
             all.ends.push(u32::try_from(all.bytes.len()).unwrap_or(u32::MAX));
-            let paths: Vec<String> = sub.paths.iter().map(|path| path.join(" ")).collect();
-            all.names.push_str(&paths.join("\t"));
-            all.names.push('\n');
+            let index = all.decoded.len();
+            for path in sub.paths.iter().map(|path| path.join(" ")) {
+                if glob::is_glob(&path) {
+                    all.globs.push_str(&format!("{path}\t{index}\n"));
+                } else {
+                    plain.entry(path).or_insert(index);
+                }
+            }
             all.decoded.push(OnceCell::from(sub));
         }
+        all.plain = plain.iter().map(|(path, index)| format!("{path}\t{index}\n")).collect();
         all
     }
 }
 
 impl PartialEq for Subs {
     fn eq(&self, other: &Self) -> bool {
-        self.names == other.names && self.bytes == other.bytes
+        (&self.plain, &self.globs, &self.bytes) == (&other.plain, &other.globs, &other.bytes)
     }
 }
 
@@ -125,7 +162,7 @@ impl Serialize for Subs {
             }
             return list.end();
         }
-        (&self.names, Bytes(&self.bytes), &self.ends).serialize(serializer)
+        (&self.plain, &self.globs, Bytes(&self.bytes), &self.ends).serialize(serializer)
     }
 }
 
@@ -134,12 +171,13 @@ impl<'de> Deserialize<'de> for Subs {
         if deserializer.is_human_readable() {
             return Vec::<Sub>::deserialize(deserializer).map(Self::from);
         }
-        let (names, bytes, ends): (String, Bytes<'de>, Vec<u32>) = Deserialize::deserialize(deserializer)?;
+        let (plain, globs, bytes, ends): (String, String, Bytes<'de>, Vec<u32>) =
+            Deserialize::deserialize(deserializer)?;
         if ends.last().copied().unwrap_or(0) as usize != bytes.0.len() {
             return Err(D::Error::custom("the lengths of the subcommands do not fit"));
         }
         let decoded = std::iter::repeat_with(OnceCell::new).take(ends.len()).collect();
-        Ok(Self { names, bytes: bytes.0.to_vec(), ends, decoded })
+        Ok(Self { plain, globs, bytes: bytes.0.to_vec(), ends, decoded })
     }
 }
 
@@ -164,6 +202,12 @@ fn may_cover<'p>(mut path: impl Iterator<Item = &'p str> + Clone, words: &[Strin
     }
 }
 
+/// A path and the number of its description.
+fn entry(line: &str) -> Option<(&str, usize)> {
+    let (path, index) = line.split_once('\t')?;
+    Some((path, index.parse().ok()?))
+}
+
 /// Bytes that are stored as they are.
 struct Bytes<'a>(&'a [u8]);
 
@@ -182,6 +226,7 @@ impl<'de> Deserialize<'de> for Bytes<'de> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::tier::Tier;
 
     fn sub(paths: &[&str]) -> Sub {
         Sub { paths: paths.iter().map(|path| path.split(' ').map(str::to_owned).collect()).collect(), ..Sub::default() }
@@ -223,6 +268,30 @@ mod tests {
         assert_eq!(found("compute delete delete-backups"), Some((2, "** delete".to_owned())));
         assert!(subs.go_on_from(&words("sql delete")));
         assert!(subs.names(&words("sql delete")) && !subs.names(&words("compute instances delete")));
+    }
+
+    #[test]
+    fn every_path_is_found_among_its_likes() {
+        let paths = ["a", "a b", "a-b", "a b c", "ab", "b", "remote", "remote-x add", "z"];
+        let subs = Subs::from(paths.map(|path| sub(&[path])).to_vec());
+        for path in paths {
+            assert_eq!(subs.exact(&words(path)).map(|sub| sub.paths[0].join(" ")).as_deref(), Some(path));
+        }
+        for path in ["", "0", "a c", "a b d", "aa", "remote-x", "zz"] {
+            assert!(subs.exact(&words(path)).is_none(), "{path}");
+        }
+        let goes_on = |path: &str| subs.go_on_from(&words(path));
+        assert!(goes_on("a") && goes_on("a b") && goes_on("remote-x"));
+        assert!(!goes_on("remote") && !goes_on("a-b") && !goes_on("z") && !goes_on("a b c"));
+        let naming: Vec<String> = subs.naming(&words("a b x")).map(|sub| sub.paths[0].join(" ")).collect();
+        assert_eq!(naming, ["a", "a b"]);
+    }
+
+    #[test]
+    fn of_two_descriptions_of_a_path_the_first_counts() {
+        let tier = |path: &str, tier| Sub { tier: Some(tier), ..sub(&[path]) };
+        let subs = Subs::from(vec![tier("x", Tier::Low), tier("x", Tier::High)]);
+        assert_eq!(subs.exact(&words("x")).and_then(|sub| sub.tier), Some(Tier::Low));
     }
 
     #[test]

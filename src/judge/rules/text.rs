@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use regex::bytes::Regex;
 
-use super::expression::compile;
+use super::expression::{compile, may_match};
 use super::glob;
 use super::model::{FlagTest, TextTest};
 use crate::judge::facts::act::{Flag, Piece, UnknownReason, Value};
@@ -40,6 +40,12 @@ fn is_numbered(value: &Value) -> bool {
 #[must_use]
 pub fn found(expression: &str, text: &str) -> bool {
     with(expression, |regex| regex.is_none_or(|regex| regex.is_match(text.as_bytes())))
+}
+
+/// Whether the expression of a test is found in the text. Few texts hold what it needs, and only for those it is compiled.
+#[must_use]
+pub fn matches(test: &TextTest, text: &str) -> bool {
+    test.regex.as_deref().is_some_and(|regex| may_match(&test.literals, text) && found(regex, text))
 }
 
 /// Whether a program's arguments are written like this: word by word a glob, or an expression behind `~`.
@@ -102,7 +108,7 @@ pub fn passes(test: &TextTest, value: &Value) -> bool {
     let hit = !wants
         || (!value.is_dynamic() && test.exact.iter().any(|exact| *exact == text))
         || test.glob.iter().any(|pattern| glob::text(pattern, &text))
-        || test.regex.as_deref().is_some_and(|regex| found(regex, &text));
+        || matches(test, &text);
     hit && !test.not_glob.iter().any(|pattern| glob::text(pattern, &text))
         && !test.not_regex.as_deref().is_some_and(|regex| found(regex, &text))
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{ALIKE, ALONE, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, language, path_key};
+use super::{
+    ALIKE, ALONE, BITS, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, bit_of, ends_of, language, path_key,
+};
 use crate::judge::order;
+use crate::judge::rules::model::{NO_SUB, Rule};
 use crate::judge::rules::{glob, packages};
 
 /// Packs `contents` (all but the examples).
@@ -41,6 +44,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
         }
     }
     parts.push(numbers(&features));
+    parts.push(records(&contents.rules.iter().map(gate).collect::<Vec<_>>())?);
     parts.push(table(&lists.add_all(literals))?);
 
     let paths: Vec<StoredPath<'_>> = contents
@@ -57,8 +61,12 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
         match path_key(path.glob) {
             PathKey::Name(name) => by_name.entry(name.to_owned()).or_default().push(number),
             PathKey::Suffix(suffix) => by_suffix.entry(suffix.to_owned()).or_default().push(number),
-            PathKey::None => rest.push(u32::try_from(number).map_err(|_| BadBlob)?),
+            PathKey::None => rest.extend([u32::try_from(number).map_err(|_| BadBlob)?, ends_of(path.glob)]),
         }
+    }
+    let mut bits = vec![0_u8; BITS / 8];
+    for bit in by_name.keys().map(|name| bit_of(name)) {
+        bits.get_mut(bit / 8).into_iter().for_each(|byte| *byte |= 1 << (bit % 8));
     }
     let by_name = table(&lists.add_all(by_name))?;
     let by_suffix = table(&lists.add_all(by_suffix))?;
@@ -66,6 +74,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(records(&paths)?);
     parts.push(records(&excepts)?);
     parts.push(by_name);
+    parts.push(bits);
     parts.push(by_suffix);
     parts.push(numbers(&rest));
 
@@ -89,6 +98,18 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     blob.extend(u32::try_from(at).map_err(|_| BadBlob)?.to_le_bytes());
     parts.iter().for_each(|part| blob.extend(part));
     Ok(blob)
+}
+
+/// What a rule's form asks for, and the first words of all subcommands that it speaks of; none where it speaks of others
+/// too.
+fn gate(rule: &Rule) -> (u32, Vec<&str>) {
+    let first = |path: &Vec<String>| path.first().is_some_and(|word| !glob::is_glob(word) && word != NO_SUB);
+    let subs = &rule.when.subs;
+    let words = if subs.iter().all(first) { subs.as_slice() } else { &[] };
+    let mut words: Vec<&str> = words.iter().filter_map(|path| path.first().map(String::as_str)).collect();
+    order::sort(&mut words);
+    words.dedup();
+    (Features::required(rule).0, words)
 }
 
 /// Well-known packages, as their index compares them. What any list of an index takes for one another holds for all.

@@ -14,17 +14,22 @@ use crate::judge::rules::model::{
 use crate::judge::rules::{glob, subs, text};
 use crate::judge::syntax::tree::Span;
 
-/// What an act has that `*` rules may ask for.
-pub(super) fn features(act: &Act) -> Features {
+/// What an act has that rules may ask for. What it reads and feeds, and its options, are those of the program that it is
+/// an effect of.
+pub(super) fn features(view: &View<'_>) -> Features {
+    let (act, program) = (view.act, view.program());
+    let reads = |act: &Act| !matches!(act.input, Input::Inherited | Input::Nothing);
     [
         (!act.env.is_empty(), Features::ENV),
-        (!matches!(act.input, Input::Inherited | Input::Nothing), Features::INPUT),
+        (reads(act) || reads(program), Features::INPUT),
         (taint_of(act) != Taint::default(), Features::TAINTED),
-        (!act.feeds.is_empty(), Features::FEEDS),
+        (!(act.feeds.is_empty() && program.feeds.is_empty()), Features::FEEDS),
         (!act.wrappers.is_empty(), Features::WRAPPED),
         (act.root, Features::ROOT),
         (act.remote.is_some(), Features::REMOTE),
         (act.code.is_some(), Features::CODE),
+        (!view.flags().is_empty(), Features::FLAGS),
+        (!act.operands.is_empty(), Features::OPERANDS),
     ]
     .into_iter()
     .filter(|(has, _)| *has)

@@ -362,10 +362,7 @@ impl<'a> Seen<'a> {
         });
         let Some(normal) = normal else { return text::passes(test, value) };
         let written = value.rough();
-        let hits = |text: &str| {
-            test.glob.iter().any(|pattern| glob::text(pattern, text))
-                || test.regex.as_deref().is_some_and(|regex| text::found(regex, text))
-        };
+        let hits = |text: &str| test.glob.iter().any(|pattern| glob::text(pattern, text)) || text::matches(test, text);
         let exact = |text: &str| !value.is_dynamic() && test.exact.iter().any(|exact| exact == text);
         let hit = !wants || exact(&written) || exact(normal) || hits(&written) || hits(normal);
         // A way back up may lead out of what a pattern excepts.

@@ -9,12 +9,12 @@ use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::facts::effect::Effect;
 use crate::judge::order;
-use crate::judge::rules::glob;
 use crate::judge::rules::model::{
     CodeTest, EnvTest, Examples, FlagTest, Lowering, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program,
     RawTest, Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
+use crate::judge::rules::{expression, glob};
 use crate::judge::tier::{Tier, Weight};
 
 /// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
@@ -373,6 +373,7 @@ impl Check<'_> {
         TextTest {
             exact: shape.exact,
             glob: shape.glob,
+            literals: shape.regex.as_deref().map(expression::literals).unwrap_or_default(),
             regex: shape.regex,
             class: shape.class,
             not_class: shape.not_class,

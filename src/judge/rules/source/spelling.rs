@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Place;
 use crate::judge::document::At;
+use crate::judge::rules::expression;
 use crate::judge::rules::model::{FlagTest, HostClass, OptionSpec, TextTest, ValueKind};
 use crate::judge::rules::problem::{Problem, nearest};
 
@@ -84,7 +85,11 @@ pub fn flag_test(
             if let Some(problem) = place.check_regex(span, owner, regex) {
                 return Err(problem);
             }
-            Some(TextTest { regex: Some(regex.to_owned()), ..TextTest::default() })
+            Some(TextTest {
+                regex: Some(regex.to_owned()),
+                literals: expression::literals(regex),
+                ..TextTest::default()
+            })
         }
         None => Some(match value.split_once(':') {
             Some(("package", index)) => {

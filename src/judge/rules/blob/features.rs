@@ -1,0 +1,64 @@
+//! What the form of a rule asks of an act, told without the rule: most rules that name a program ask for something that
+//! the act at hand does not have, and need not be decoded.
+
+use crate::judge::rules::model::{Rule, Which};
+
+/// What an act must have for a rule to be worth trying. A set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Features(pub u32);
+
+impl Features {
+    /// Assignments in front of the command, or set for it by a wrapper.
+    pub const ENV: Self = Self(1);
+    /// Standard input from a pipe, a file or a text.
+    pub const INPUT: Self = Self(2);
+    /// An argument with a taint.
+    pub const TAINTED: Self = Self(4);
+    /// Its output feeds another act.
+    pub const FEEDS: Self = Self(8);
+    /// It stands in a wrapper.
+    pub const WRAPPED: Self = Self(16);
+    /// It runs as root.
+    pub const ROOT: Self = Self(32);
+    /// It runs on another host or in a container.
+    pub const REMOTE: Self = Self(64);
+    /// It hands code to an interpreter.
+    pub const CODE: Self = Self(128);
+    /// It is given options.
+    pub const FLAGS: Self = Self(256);
+    /// It is given operands.
+    pub const OPERANDS: Self = Self(512);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What an act must have for `rule` to match it, as far as the rule's form says.
+    #[must_use]
+    pub fn required(rule: &Rule) -> Self {
+        let when = &rule.when;
+        [
+            (!when.env.is_empty(), Self::ENV),
+            (!when.input.is_empty(), Self::INPUT),
+            (!when.tainted.is_empty(), Self::TAINTED),
+            (!when.feeds.is_empty(), Self::FEEDS),
+            (!when.wrapped.is_empty(), Self::WRAPPED),
+            (when.root == Some(true), Self::ROOT),
+            (when.remote == Some(true), Self::REMOTE),
+            (when.code.is_some(), Self::CODE),
+            (!when.flags.is_empty(), Self::FLAGS),
+            (when.operands.iter().any(|test| test.which != Which::No), Self::OPERANDS),
+        ]
+        .into_iter()
+        .filter(|(needed, _)| *needed)
+        .fold(Self::default(), |all, (_, feature)| all.and(feature))
+    }
+}
