@@ -2,7 +2,7 @@
 
 use super::Judgment;
 use super::facts::TOO_LARGE;
-use super::facts::question::Answers;
+use super::facts::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question};
 use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;
@@ -67,6 +67,54 @@ fn judged(line: &str) -> Judgment {
     thread_local!(static CATALOG: Catalog = Catalog::builtin());
     let invocation = super::testing::line(super::invocation::Origin::Agent, line);
     CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &Answers::none()))
+}
+
+/// A line judged to the end, in a world where nothing is at any path: how often it was too much, and what it took.
+fn judged_to_the_end(line: &str) -> (bool, u64) {
+    thread_local!(static CATALOG: Catalog = Catalog::builtin());
+    let invocation = super::testing::line(super::invocation::Origin::Agent, line);
+    let (mut answers, mut spent) = (Answers::none(), 0);
+    for _ in 0..=super::MAX_ROUNDS {
+        let judgment = CATALOG.with(|catalog| super::judge(&invocation, catalog, &Policy::default(), &answers));
+        spent += judgment.spent;
+        if judgment.questions.is_empty() {
+            return (is_limited(&judgment), spent);
+        }
+        answers.spend(judgment.spent);
+        for question in judgment.questions {
+            let answer = match &question {
+                Question::Path(path) => Answer::Path(PathFacts {
+                    kind: PathKind::Missing,
+                    canonical: path.clone(),
+                    symlink: false,
+                    bytes: 0,
+                }),
+                Question::Git(_) => Answer::Git(GitFacts::default()),
+                Question::Repository(_) => Answer::Repository(None),
+                Question::File(_) => Answer::File(FileFacts::Missing),
+                Question::Resolve { .. } => Answer::Resolve(None),
+                _ => Answer::Unavailable,
+            };
+            answers.insert(question, answer);
+        }
+    }
+    (false, spent)
+}
+
+#[test]
+fn hundreds_of_plain_commands_in_a_line_are_not_too_much() {
+    let parts: [(usize, fn(usize) -> String); 6] = [
+        (630, |i| format!("cp a{i} b{i}")),
+        (630, |i| format!("mv a{i} b{i}")),
+        (630, |i| format!("mkdir -p d{i}/e")),
+        (400, |i| format!("echo {i} > f{i}.txt")),
+        (400, |i| format!("git add f{i}")),
+        (200, |i| format!("[ -e f{i} ] || touch f{i}")),
+    ];
+    for (count, part) in parts {
+        let (limited, spent) = judged_to_the_end(&(0..count).map(part).collect::<Vec<_>>().join(";"));
+        assert!(!limited, "{}: {spent}", part(0));
+    }
 }
 
 fn is_limited(judgment: &Judgment) -> bool {

@@ -62,6 +62,9 @@ impl Walker<'_> {
                 continue;
             }
             let into = into || sources.len() > 1;
+            if !into && self.is_known_file(state, &target.value) {
+                continue;
+            }
             for source in sources {
                 for names in names(&source.value, merges, keeps_parents) {
                     let place = joined(target, source, &names);
@@ -100,6 +103,17 @@ impl Walker<'_> {
         }
         let there = path.exact().and_then(|path| self.inquiry.path(&path));
         there.is_some_and(|facts| facts.kind == PathKind::Directory)
+    }
+
+    /// Whether a value is already known to name no directory.
+    fn is_known_file(&self, state: &State, value: &Value) -> bool {
+        let written = value.rough();
+        if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
+            return false;
+        }
+        let path = self.placer().path(value, state.cwd.as_deref()).and_then(|path| path.exact());
+        let there = path.and_then(|path| self.inquiry.known_path(&path));
+        there.is_some_and(|facts| facts.kind != PathKind::Directory)
     }
 
     fn placer(&self) -> &Placer {

@@ -45,7 +45,7 @@ pub struct Placer {
     listed: OnceCell<Vec<(PathClass, Box<str>)>>,
     /// Whether the first working directory may be a project.
     works: OnceCell<bool>,
-    /// The project directory, once it is known for certain.
+    /// The project directory, as far as the answers say it: they are the same for as long as this lives.
     project: OnceCell<Option<String>>,
 }
 
@@ -214,18 +214,22 @@ impl Placer {
     /// directory. Never a home, a temp directory or `/`.
     #[must_use]
     pub fn project(&self, inquiry: &Inquiry<'_>) -> Option<String> {
-        if let Some(known) = self.project.get() {
-            return known.clone();
-        }
-        let answer = inquiry.repository(&self.cwd).map(|repository| tidy(&repository.root));
-        let answered = answer.is_some();
-        let project = answer
-            .filter(|root| is_within(&self.cwd, root) && self.may_be_project(root))
-            .or_else(|| self.may_be_project(&self.cwd).then(|| self.cwd.clone()));
-        if answered {
-            let _ = self.project.set(project.clone());
-        }
-        project
+        self.worked_in(inquiry).map(str::to_owned)
+    }
+
+    fn worked_in(&self, inquiry: &Inquiry<'_>) -> Option<&str> {
+        let found = || {
+            let answer = inquiry.repository(&self.cwd).map(|repository| tidy(&repository.root));
+            answer
+                .filter(|root| is_within(&self.cwd, root) && self.may_be_project(root))
+                .or_else(|| self.works_here().then(|| self.cwd.clone()))
+        };
+        self.project.get_or_init(found).as_deref()
+    }
+
+    /// Whether the first working directory may be a project.
+    fn works_here(&self) -> bool {
+        *self.works.get_or_init(|| self.may_be_project(&self.cwd))
     }
 
     /// Whether a glob as path lists have it covers an absolute, normal path.
@@ -255,10 +259,10 @@ impl Placer {
     /// How a path lies to the project.
     fn lies(&self, path: &NormalPath, inquiry: &Inquiry<'_>) -> Relation {
         // What lies below the working directory lies in the project, whichever directory is its top.
-        if path.relation(&self.cwd) == Relation::Below && *self.works.get_or_init(|| self.may_be_project(&self.cwd)) {
+        if path.relation(&self.cwd) == Relation::Below && self.works_here() {
             return Relation::Below;
         }
-        self.project(inquiry).map_or(Relation::Apart, |project| path.relation(&project))
+        self.worked_in(inquiry).map_or(Relation::Apart, |project| path.relation(project))
     }
 
     fn temp_directories(&self) -> impl Iterator<Item = &str> {
@@ -272,12 +276,12 @@ impl Placer {
         if !self.temp_directories().any(|temp| path.relation(temp).within()) {
             return false;
         }
-        let holds = |place: &String| path.relation(place) != Relation::Apart;
-        if self.homes.iter().any(holds) {
+        let holds = |place: &str| path.relation(place) != Relation::Apart;
+        if self.homes.iter().any(|home| holds(home)) {
             return false;
         }
         let works_here = self.temp_directories().any(|temp| is_within(&self.cwd, temp));
-        !(works_here && self.project(inquiry).as_ref().is_some_and(holds))
+        !(works_here && self.worked_in(inquiry).is_some_and(holds))
     }
 
     /// A home as a whole, or the directory of all homes.

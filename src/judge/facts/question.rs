@@ -332,6 +332,15 @@ impl<'a> Inquiry<'a> {
         }
     }
 
+    /// What was answered of `path`. Nothing is asked.
+    pub fn known_path(&self, path: &str) -> Option<&'a PathFacts> {
+        self.fuel.spend_reserve(1);
+        match self.answers.get(&Question::Path(path.into()).given_out()?) {
+            Some(Answer::Path(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
     /// What does git say of `path`?
     pub fn git(&self, path: &str) -> Option<&'a GitFacts> {
         match self.ask(Question::Git(path.into())) {

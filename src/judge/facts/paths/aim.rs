@@ -13,23 +13,57 @@ const AIMED: usize = 2;
 pub(super) struct Aim<'a> {
     path: &'a NormalPath,
     homes: &'a [&'a str],
-    /// The name below each home that it may lie in, where that is plain.
-    at_home: Vec<Option<String>>,
+    /// How it lies below each home that it may lie in.
+    at_home: Vec<Below>,
+    /// How it lies below the root, where it begins there.
+    at_root: Option<Below>,
     /// The letters that its last name begins with, if enough of them are written out.
     begins: Option<[u8; AIMED]>,
+}
+
+/// What is seen at once of the names below a directory.
+struct Below {
+    /// How many there are.
+    count: usize,
+    /// The first, where that is plain.
+    plain: Option<String>,
+    /// The first is a glob that no name with a dot in front is covered by.
+    undotted: bool,
+}
+
+impl Below {
+    fn of(names: &[&Component], everything: bool) -> Self {
+        let first = names.first();
+        Self {
+            count: names.len() + usize::from(everything),
+            plain: first.filter(|name| name.glob.is_none()).map(|name| name.text.clone()),
+            undotted: first.and_then(|name| name.glob.as_deref()).is_some_and(|glob| !glob.starts_with('.')),
+        }
+    }
+
+    /// Whether a listed place below the same directory may be meant.
+    fn may_be(&self, place: &str) -> bool {
+        let first = place.split('/').next().unwrap_or(place);
+        let is_literal = !first.bytes().any(|byte| b"*?[\\".contains(&byte));
+        if self.undotted && first.starts_with('.')
+            || is_literal && self.plain.as_ref().is_some_and(|name| *name != *first)
+        {
+            return false;
+        }
+        let count = place.bytes().filter(|byte| *byte == b'/').count() + 1;
+        // Of a listed directory something below it is meant.
+        if place.ends_with("/**") { count <= self.count } else { count == self.count }
+    }
 }
 
 impl<'a> Aim<'a> {
     pub(super) fn new(path: &'a NormalPath, homes: &'a [&'a str]) -> Self {
         let names: Vec<&Component> = path.components.iter().collect();
-        let plain = |names: &[&Component]| {
-            let first = names.first().filter(|name| name.glob.is_none())?;
-            Some(first.text.clone())
-        };
-        let at_home = below_homes(&names, homes).map(plain).collect();
+        let at_home = below_homes(&names, homes).map(|names| Below::of(names, path.everything)).collect();
+        let at_root = (path.start == Start::Root && !path.dynamic).then(|| Below::of(&names, path.everything));
         let last = names.last().filter(|_| !path.everything).and_then(|last| last.glob.as_deref());
         let begins = last.map(literal_start).unwrap_or_default().as_bytes().first_chunk().copied();
-        Self { path, homes, at_home, begins }
+        Self { path, homes, at_home, at_root, begins }
     }
 
     /// Whether it aims at what a listed glob covers.
@@ -38,17 +72,12 @@ impl<'a> Aim<'a> {
     }
 
     fn may_be_at(&self, listed: &str) -> bool {
-        let is_literal = |name: &str| !name.bytes().any(|byte| b"*?[\\".contains(&byte));
         if let Some(place) = listed.strip_prefix("~/") {
-            let first = place.split('/').next().unwrap_or(place);
-            let may_be = |name: &Option<String>| name.as_ref().is_none_or(|name| *name == *first);
-            return !self.at_home.is_empty() && (!is_literal(first) || self.at_home.iter().any(may_be));
+            return self.at_home.iter().any(|below| below.may_be(place));
         }
+        // Of a place that is not known, only names that mean the same everywhere can be aimed at.
         if let Some(place) = listed.strip_prefix('/') {
-            let first = place.split('/').next().unwrap_or(place);
-            let known =
-                self.path.components.first().filter(|name| name.glob.is_none() && self.path.start == Start::Root);
-            return known.is_none_or(|known| !is_literal(first) || known.text == first);
+            return self.at_root.as_ref().is_some_and(|below| below.may_be(place));
         }
         if listed.ends_with("**") {
             return false;

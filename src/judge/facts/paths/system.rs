@@ -54,7 +54,7 @@ const MOUNTS: [&str; 3] = ["/mnt", "/media", "/Volumes"];
 /// Whether the first name of a path may be that of a place of the system: most paths are elsewhere, and it is seen at once.
 fn may_be_system(path: &NormalPath) -> bool {
     let Some(first) = path.components.first().filter(|_| path.is_plain()) else { return true };
-    TOPS.iter().any(|top| top.strip_prefix('/').is_some_and(|name| *name == *first.text))
+    TOPS.iter().any(|top| top.as_bytes().get(1..) == Some(first.text.as_bytes()))
 }
 
 /// The top of a system directory, a drive's, or everything in it.
