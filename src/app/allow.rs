@@ -272,12 +272,21 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
 
 /// What a grant of a shape covers, and what it does not.
 pub(super) fn shaped(shape: &str) -> String {
-    let (program, rules) = shape
+    let (program, named) = shape
         .split_once(" [")
-        .map_or((shape, ""), |(program, rules)| (program, rules.strip_suffix(']').unwrap_or(rules)));
-    let rules =
-        if rules.is_empty() { "no rule finds anything".to_owned() } else { format!("only {rules} finds anything") };
-    format!("`{program}` with no other flags and with operands in that folder alone, where {rules}")
+        .map_or((shape, ""), |(program, named)| (program, named.strip_suffix(']').unwrap_or(named)));
+    let is_script = |name: &&str| name.starts_with('/');
+    let (scripts, rules): (Vec<&str>, Vec<&str>) =
+        named.split(", ").filter(|name| !name.is_empty()).partition(is_script);
+    let mut only = match rules.as_slice() {
+        [] => "no rule finds anything".to_owned(),
+        rules => format!("only {} finds anything", rules.join(", ")),
+    };
+    for script in scripts {
+        let path = script.rsplit_once('=').map_or(script, |(path, _)| path);
+        only.push_str(&format!(" and {path} is unchanged"));
+    }
+    format!("`{program}` with no other flags and with operands in that folder alone, where {only}")
 }
 
 /// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.

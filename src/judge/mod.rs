@@ -64,6 +64,8 @@ pub struct Judgment {
     /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
     /// grant may be given.
     pub shape: Option<String>,
+    /// The scripts that it runs, with their digests: a grant of its shape holds for these bytes alone.
+    pub bound_to: Vec<String>,
     /// What it falls on: looked up where a grant of its shape might cover it.
     pub reach: reach::Reach,
     /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
@@ -105,7 +107,8 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let spent = inquiry.fuel.counted();
     // What was too much to work out is not asked about further.
     let questions = if inquiry.fuel.lasts() { inquiry.open() } else { Vec::new() };
-    Judgment { risk, shape, reach, may_grant, questions, rests_on: rests_on(answers), spent, facts }
+    let bound_to = if shape.is_some() { shape::bound_to(&facts) } else { Vec::new() };
+    Judgment { risk, shape, bound_to, reach, may_grant, questions, rests_on: rests_on(answers), spent, facts }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.
@@ -127,14 +130,15 @@ fn join_behind(findings: &mut Vec<risk::Finding>, more: Vec<risk::Finding>, lead
 }
 
 impl Judgment {
-    /// What a grant for commands like this one is to cover: the shape, and the rules that found something in it, behind it
-    /// in brackets.
+    /// What a grant for commands like this one is to cover: the shape, and behind it in brackets the rules that found
+    /// something in it, and the scripts that it runs.
     #[must_use]
     pub fn shape_to_grant(&self) -> Option<String> {
         let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);
         let mut rules: Vec<&str> = raised.map(|finding| finding.rule.as_str()).collect();
         order::sort(&mut rules);
         rules.dedup();
+        rules.extend(self.bound_to.iter().map(String::as_str));
         let shape = self.shape.as_deref()?;
         Some(if rules.is_empty() { shape.to_owned() } else { format!("{shape} [{}]", rules.join(", ")) })
     }

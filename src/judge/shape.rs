@@ -1,7 +1,11 @@
 //! The shape of a command: programs, subcommands and flags without operands. What a grant of this shape
 //! would cover, in words that a person can read.
+//!
+//! What a script does that the command runs is no part of its shape: the shape is the command's own, and a grant of it is
+//! bound to the bytes of the script.
 
-use super::facts::act::{Act, Facts, Verb};
+use super::facts::act::{Act, Facts, Source, Verb};
+use super::invocation::Digest;
 use super::order;
 use super::risk::{Risk, Tier};
 use super::rules::catalog::Catalog;
@@ -16,7 +20,7 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
     let runs_others = |act: &Act| {
         let Verb::Program { name, .. } = &act.verb else { return false };
         catalog.program(name).is_some_and(|program| {
-            let mut subs = program.subs.iter().filter(|sub| sub.paths.iter().any(|path| act.sub.starts_with(path)));
+            let mut subs = program.subs.naming(&act.sub);
             wraps(&program.wraps) || program.runs.is_some() || subs.any(|sub| wraps(&sub.wraps) || sub.runs.is_some())
         })
     };
@@ -29,7 +33,8 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
         return (None, false);
     }
     let mut shapes = Vec::new();
-    for act in programs() {
+    let is_bound = |act: &&Act| matches!(&act.source, Source::Script(path) if facts.scripts.contains_key(path));
+    for act in programs().filter(|act| !is_bound(act)) {
         let Verb::Program { name, .. } = &act.verb else { continue };
         let mut words = vec![name.clone()];
         words.extend(act.sub.iter().cloned());
@@ -41,6 +46,12 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
     }
     let shape = shapes.join(" ; ");
     ((!shape.is_empty()).then_some(shape), true)
+}
+
+/// The files to which a grant of the shape is bound, each with the digest of its bytes.
+#[must_use]
+pub fn bound_to(facts: &Facts) -> Vec<String> {
+    facts.scripts.iter().map(|(path, digest)| format!("{path}={}", Digest(*digest))).collect()
 }
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ struct Anew {
     before: Side,
     after: Side,
     shape: Option<String>,
+    bound_to: Vec<String>,
     may_grant: bool,
     /// The folder is there, and was looked at.
     looked: bool,
@@ -132,7 +133,13 @@ impl Bench {
         let mut grants = self.other.config().grants.clone();
         grants.extend(stored(entry, &invocation));
         let standing = Standing { above: above(entry, &risk), ..Standing::default() };
-        let judgment = Judgment { risk, shape: anew.shape.clone(), may_grant: anew.may_grant, ..Judgment::default() };
+        let judgment = Judgment {
+            risk,
+            shape: anew.shape.clone(),
+            bound_to: anew.bound_to.clone(),
+            may_grant: anew.may_grant,
+            ..Judgment::default()
+        };
         let decision = decide(&invocation, &judgment, policy, &standing, &grants);
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Some(Again {
@@ -170,6 +177,7 @@ impl Bench {
             before: Side::of(&before),
             after: Side::of(&after),
             shape: after.shape,
+            bound_to: after.bound_to,
             may_grant: after.may_grant,
             looked,
         });

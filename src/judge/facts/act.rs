@@ -24,6 +24,8 @@ pub struct Facts {
     pub expanded: std::collections::BTreeSet<String>,
     /// The programs that it runs by name or path: an approval is bound to the files that they lead to.
     pub programs: Vec<super::lookup::Named>,
+    /// The files that it runs as programs and that were read for what they do, with the digest of their bytes.
+    pub scripts: std::collections::BTreeMap<String, [u8; 32]>,
 }
 
 /// A part that could not be understood.

@@ -107,7 +107,10 @@ impl Walker<'_> {
             return;
         }
         match self.inquiry.file(path) {
-            Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, path, bytes, span, act),
+            Some(FileFacts::Text { bytes, digest }) => {
+                self.facts.scripts.insert(path.to_owned(), *digest);
+                self.script_bytes(state, frame, path, bytes, span, act);
+            }
             Some(FileFacts::Missing) => {
                 self.not_there(state, frame, path, span, act);
             }
@@ -277,6 +280,9 @@ impl Walker<'_> {
             return;
         }
         let file = self.inquiry.file(&path);
+        if let Some(FileFacts::Text { digest, .. }) = file {
+            self.facts.scripts.insert(path.clone(), *digest);
+        }
         if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &frame, &path, span, Some(act)) {
             return;
         }

@@ -158,7 +158,10 @@ fn covering<'a>(invocation: &Invocation, judgment: &Judgment, grants: &'a [Grant
 /// or an old one, of which nothing tells what it was given for beyond tier 2.
 fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
     let is_written = matches!(grant.id, GrantId::Configured(_));
-    judgment.shape.as_deref() == Some(known) && (is_written || judgment.risk.tier <= Tier::Medium)
+    // What a script does that it runs is bound to the script's bytes, which such a grant does not name.
+    judgment.bound_to.is_empty()
+        && judgment.shape.as_deref() == Some(known)
+        && (is_written || judgment.risk.tier <= Tier::Medium)
 }
 
 fn prompt(risk: &Risk, policy: &Policy) -> Prompt {

@@ -1,6 +1,8 @@
-use crate::judge::facts::question::Answers;
+use crate::judge::facts::act::Source;
+use crate::judge::facts::question::{Answer, Answers, FileFacts, ProgramFacts, Question};
 use crate::judge::invocation::Origin;
 use crate::judge::policy::Policy;
+use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::testing::line;
 use crate::judge::{Judgment, judge};
@@ -39,4 +41,52 @@ fn no_grant_covers_a_shell_an_interpreter_a_wrapper_or_what_cannot_be_read() {
         assert_eq!((judged.shape, judged.may_grant), (None, false), "{text}");
     }
     assert!(judged("git push --force").may_grant);
+}
+
+/// The same where `tools/git`, in front of the system's, says this.
+fn judged_with(text: &str, script: &str) -> Judgment {
+    const PLANTED: &str = "/home/ada/project/tools/git";
+    let (invocation, catalog) = (line(Origin::Agent, text), Catalog::builtin());
+    let mut digest = [0; 32];
+    script.bytes().zip(0..).for_each(|(byte, at): (u8, usize)| digest[at % 32] ^= byte);
+    let mut answers = Answers::none();
+    for _ in 0..crate::judge::MAX_ROUNDS {
+        for question in judge(&invocation, &catalog, &Policy::default(), &answers).questions {
+            let answer = match &question {
+                Question::Resolve { name, .. } if name == "git" => Answer::Resolve(Some(ProgramFacts {
+                    path: PLANTED.to_owned(),
+                    canonical: PLANTED.to_owned(),
+                    device: 1,
+                    inode: 1,
+                    bytes: 1,
+                    changed: 1,
+                    digest: Some(digest),
+                    since_session: true,
+                })),
+                Question::File(path) if path == PLANTED => {
+                    Answer::File(FileFacts::Text { bytes: script.into(), digest })
+                }
+                Question::File(_) => Answer::File(FileFacts::Missing),
+                _ => Answer::Unavailable,
+            };
+            answers.insert(question, answer);
+        }
+    }
+    judge(&invocation, &catalog, &Policy::default(), &answers)
+}
+
+#[test]
+fn what_a_script_does_is_no_part_of_the_shape_and_its_bytes_are_what_a_grant_is_bound_to() {
+    let line = "PATH=$PWD/tools:$PATH git push --force";
+    let quiet = judged_with(line, "#!/bin/sh\nexit 0\n");
+    let other = judged_with(line, "#!/bin/sh\ntrue\n");
+    let grave = judged_with(line, "#!/bin/sh\nrm -rf /\n");
+    assert_eq!((quiet.shape.as_deref(), other.shape.as_deref()), (Some("git push -f"), Some("git push -f")));
+    let (one, two) = (quiet.shape_to_grant().unwrap(), other.shape_to_grant().unwrap());
+    assert!(one.starts_with("git push -f [") && one.contains("/home/ada/project/tools/git="), "{one}");
+    assert_ne!(one, two);
+    assert_eq!((grave.risk.tier, grave.may_grant), (Tier::Critical, false));
+    let finding = grave.risk.findings.iter().find(|finding| finding.tier == Tier::Critical).unwrap();
+    let act = &grave.facts.acts[finding.act.unwrap()];
+    assert!(matches!(&act.source, Source::Script(path) if path.ends_with("tools/git")), "{act:?}");
 }
