@@ -21,9 +21,29 @@ use scan::Scan;
 pub struct Arg {
     pub value: Value,
     pub span: Span,
+    /// It is an operand, whatever it looks like: no option, and no word of the program's own grammar.
+    pub operand: bool,
 }
 
 impl Arg {
+    /// An argument that the program reads for itself.
+    #[must_use]
+    pub fn word(value: Value, span: Span) -> Self {
+        Self { value, span, operand: false }
+    }
+
+    /// An argument that reaches the program as an operand.
+    #[must_use]
+    pub fn of(operand: &Operand) -> Self {
+        Self { value: operand.value.clone(), span: operand.span, operand: true }
+    }
+
+    /// The same as an argument of the command that stands among the operands: that reads it for itself.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self::word(self.value.clone(), self.span)
+    }
+
     /// As an operand.
     #[must_use]
     pub fn operand(&self) -> Operand {
@@ -180,7 +200,8 @@ fn rehearsals<'a>(scan: &Scan<'a>) -> impl Iterator<Item = &'a FlagTest> {
 /// Whether one of the documented flags is given, or one of the documented words (`help`, `/?`, `test=True`) stands last:
 /// one of letters alone, which may be a name as well, as the only operand.
 fn is_rehearsed(scan: &Scan<'_>, operands: &[Operand]) -> bool {
-    let last = operands.last().filter(|last| scan.args.last().is_some_and(|arg| arg.span == last.span));
+    let ends = |last: &&Operand| scan.args.last().is_some_and(|arg| arg.span == last.span && !arg.operand);
+    let last = operands.last().filter(ends);
     rehearsals(scan).any(|test| {
         let may_be_name = |name: &str| name.chars().all(char::is_alphabetic) && operands.len() > 1;
         let word = |name: &String| {
@@ -198,7 +219,8 @@ fn asks_for_help(scan: &Scan<'_>) -> bool {
     }
     let options = scan.sub.map(|sub| sub.options.as_slice()).unwrap_or_default().iter().chain(&scan.program.options);
     let mut names = options.flat_map(|option| &option.names);
-    let last = scan.args.last().filter(|last| last.value.is("-h") || last.value.is("-help"));
+    let is_help = |last: &&Arg| !last.operand && (last.value.is("-h") || last.value.is("-help"));
+    let last = scan.args.last().filter(is_help);
     let is_option = last.is_some_and(|last| scan.flags.iter().any(|flag| flag.span == last.span));
     let first = scan.unknown_sub.as_ref().or(scan.sub_path.first());
     first.is_some_and(|first| first == "help") || is_option && !names.any(|name| name == "-h" || name == "-help")

@@ -240,7 +240,7 @@ impl Walker<'_> {
     #[inline(never)]
     pub fn declared(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
         let value = self.assigned_value(state, frame, word);
-        out.push(Field { value, span: frame.spans.map(word.span), disguise: None });
+        out.push(Field::word(value, frame.spans.map(word.span)));
         if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
             let name = name.trim_end_matches('+').to_owned();
             let array = self.elements(state, frame, &name, elements, (false, true));

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::act::{Disguise, NumberId, Piece, Taint, Unknown, UnknownReason, Value};
+use super::arguments::Arg;
 use super::arithmetic;
 use super::braces::{self, Braces};
 use super::disguise;
@@ -24,12 +25,24 @@ pub(super) struct Field {
     pub span: Span,
     /// How the word that it came from was made hard to read.
     pub disguise: Option<Disguise>,
+    /// It reaches the program as an operand, whatever it looks like: a call in code names it.
+    pub operand: bool,
 }
 
 impl Field {
     /// A known argument.
     pub fn text(text: impl Into<String>, span: Span) -> Self {
-        Self { value: Value::text(text), span, disguise: None }
+        Self::word(Value::text(text), span)
+    }
+
+    /// As the program reads it.
+    pub fn arg(&self) -> Arg {
+        Arg { value: self.value.clone(), span: self.span, operand: self.operand }
+    }
+
+    /// An argument that the program reads for itself.
+    pub fn word(value: Value, span: Span) -> Self {
+        Self { value, span, disguise: None, operand: false }
     }
 }
 
@@ -63,7 +76,7 @@ impl Walker<'_> {
             }
             Braces::TooMany => {
                 let why = UnknownReason::Other("a brace expansion of many words");
-                out.push(Field { value: unknown(why, Taint::default()), span, disguise });
+                out.push(Field { disguise, ..Field::word(unknown(why, Taint::default()), span) });
             }
         }
     }
@@ -86,7 +99,7 @@ impl Walker<'_> {
             values.truncate(MAX_FIELDS);
         }
         self.spend(cost::FIELD * values.len() as u64);
-        out.extend(values.into_iter().map(|value| Field { value, span, disguise }));
+        out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
     }
 
     /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.

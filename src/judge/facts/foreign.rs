@@ -193,13 +193,13 @@ impl Walker<'_> {
             // A call that stands for a command is that command.
             let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
             if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
-                let fields = words.into_iter().map(|value| Field { value, span, disguise: None }).collect();
+                let field = |word: code::Word| Field { operand: word.operand, ..Field::word(word.value, span) };
+                let fields = words.into_iter().map(field).collect();
                 self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
                 continue;
             }
             let fed = fed(language, &call);
-            let args: Vec<Field> =
-                arguments(language, call).into_iter().map(|value| Field { value, span, disguise: None }).collect();
+            let args = arguments(language, call, span);
             let mut child = here.child(&[]);
             if let Some(fed) = fed {
                 child.streams.stdin = Stream::Text(Rc::new(fed));
@@ -250,6 +250,7 @@ fn fed(language: &str, call: &code::Call) -> Option<Value> {
     let written = call
         .args
         .iter()
+        .filter(|arg| arg.is_option())
         .filter_map(Value::known)
         .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
     let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
@@ -265,28 +266,34 @@ fn fed(language: &str, call: &code::Call) -> Option<Value> {
     let unknown = || super::state::unknown(UnknownReason::Other("what a program hands on"), Taint::default());
     match written {
         Some(text) => Some(Value::text(text)),
-        None => (pipes || call.args.iter().filter_map(Value::known).any(|text| piped(&text))).then(unknown),
+        None => {
+            let mut settings = call.args.iter().filter(|arg| arg.is_option()).filter_map(Value::known);
+            (pipes || settings.any(|text| piped(&text))).then(unknown)
+        }
     }
 }
 
-/// A call's arguments as a program reads them: what is named (`recursive: true`, `shell=True`) in front, as options, and
-/// `--line` when the rest is one string for a shell or stands for a whole command.
-fn arguments(language: &str, call: code::Call) -> Vec<Value> {
+/// A call's arguments as a program reads them: what the reader of the code says, what is named (`recursive: true`,
+/// `shell=True`) and `--line` when the rest is one string for a shell or stands for a whole command, as options in front;
+/// what the call is given by place is an operand, whatever it looks like.
+fn arguments(language: &str, call: code::Call, span: Span) -> Vec<Field> {
+    let field = |value: Value| Field { operand: !value.is_option(), ..Field::word(value, span) };
+    let said = call.facts.into_iter().map(Value::into_option);
     if language == "sql" {
-        let (mut words, args) = (call.facts, call.args);
+        let mut words: Vec<Value> = said.collect();
         let said = words.iter().filter(|fact| !fact.leading().contains('=')).count();
-        if said + args.len() == 1 {
-            words.push(Value::text("--line"));
+        if said + call.args.len() == 1 {
+            words.push(Value::text("--line").into_option());
         }
-        // A name in a statement is a name, whatever it looks like.
-        if args.iter().any(|arg| arg.leading().starts_with('-')) {
-            words.push(Value::text("--"));
-        }
-        words.extend(args);
-        return words;
+        return words.into_iter().chain(call.args).map(field).collect();
     }
-    let is_option = |value: &Value| value.known().is_some_and(|text| text.starts_with("--") && text.contains('='));
-    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_option);
+    let is_named = |value: &Value| value.is_option() && value.known().is_some_and(|text| text.contains('='));
+    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_named);
+    // What the reader alone may say.
+    options.retain(|option| {
+        let leading = option.leading();
+        !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
+    });
     // What follows a command line says what to do with its output.
     let last = call.callee.rsplit('.').next().unwrap_or_default();
     if matches!(language, "js" | "php" | "python") && LINES.contains(&last) {
@@ -307,10 +314,10 @@ fn arguments(language: &str, call: code::Call) -> Vec<Value> {
     // A number alone is no line.
     let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
     if shell || rest.len() == 1 && !number {
-        options.push(Value::text("--line"));
+        options.push(Value::text("--line").into_option());
     }
     if rest.iter().any(is_everything) {
-        options.push(Value::text("--recursive=true"));
+        options.push(Value::text("--recursive=true").into_option());
     }
-    call.facts.into_iter().chain(options).chain(rest).collect()
+    said.chain(options).chain(rest).map(field).collect()
 }

@@ -41,7 +41,7 @@ impl Walker<'_> {
             if word.starts_with('-') || name.is_empty() || !counts(name, rest) || self.catalog.program(name).is_none() {
                 continue;
             }
-            let fields = rest.iter().map(|arg| Field { value: arg.value.clone(), span: arg.span, disguise: None });
+            let fields = rest.iter().map(|arg| Field::word(arg.value.clone(), arg.span));
             let span = rest.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
             self.run(&mut self.fork(state), &frame.perhaps(), fields.collect(), env.to_vec(), span, Lookup::Programs);
             tried += 1;
@@ -71,7 +71,7 @@ impl Walker<'_> {
             if !text.contains(' ') {
                 continue;
             }
-            let word = |word: String| Arg { value: Value::text(word), span: line.span };
+            let word = |word: String| Arg::word(Value::text(word), line.span);
             let words: Vec<Arg> = quoted_words(&text).into_iter().map(word).collect();
             let first = words.first().map(|word| word.value.leading()).unwrap_or_default();
             let is_line = is_written_out(first.rsplit('/').next().unwrap_or(&first), &words);

@@ -17,7 +17,7 @@ mod patch;
 mod targets;
 pub(super) mod unpacked;
 
-use super::act::{OpaqueReason, Operand, Source, Taint, Value};
+use super::act::{OpaqueReason, Source, Taint, Value};
 use super::arguments::{Arg, InnerCommand, InnerText, Reading};
 use super::builtins::within;
 use super::expand::Field;
@@ -101,7 +101,7 @@ struct Ran<'a> {
 
 /// Whether a name is one of several that blanks part.
 fn is_among(names: &str, name: &str) -> bool {
-    names.split(' ').any(|known| known == name)
+    names.as_bytes().split(|byte| *byte == b' ').any(|known| known == name.as_bytes())
 }
 
 /// Whether a word is one of these, or an option.
@@ -298,22 +298,13 @@ impl Walker<'_> {
     /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are
     /// that program's (`yarn prisma migrate reset`, `python manage.py flush`).
     #[inline(never)]
-    pub fn stands_for(
-        &mut self,
-        state: &State,
-        frame: &Frame,
-        wrapper: &str,
-        program: &str,
-        args: &[Operand],
-        span: Span,
-    ) {
+    pub fn stands_for(&mut self, state: &State, frame: &Frame, wrapper: &str, program: &str, args: &[Arg], span: Span) {
         if self.catalog.program(program).is_none() {
             return;
         }
-        let word = Arg { value: Value::text(program), span };
-        let rest = args.iter().map(|operand| Arg { value: operand.value.clone(), span: operand.span });
+        let word = Arg::word(Value::text(program), span);
         let inner = InnerCommand {
-            what: InnerText::Argv(std::iter::once(word).chain(rest).collect()),
+            what: InnerText::Argv(std::iter::once(word).chain(args.iter().cloned()).collect()),
             words: Vec::new(),
             positional: Vec::new(),
             env: Vec::new(),

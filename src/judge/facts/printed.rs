@@ -96,7 +96,7 @@ impl Walker<'_> {
             return true;
         }
         self.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
-            let words: Vec<Arg> = args.iter().map(|arg| Arg { value: arg.value.clone(), span: arg.span }).collect();
+            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
             arguments::read(program, &words).output == OutputTaint::Code
         })
     }

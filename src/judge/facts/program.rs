@@ -52,7 +52,7 @@ impl Walker<'_> {
             }
             described => (name, described),
         };
-        let words: Vec<Arg> = args.iter().map(|field| Arg { value: field.value.clone(), span: field.span }).collect();
+        let words: Vec<Arg> = args.iter().map(Field::arg).collect();
         let mut reading = match described {
             Some(program) => arguments::read(program, &words),
             None => Reading { tier: Tier::Low, ..arguments::read(&Program::default(), &words) },
@@ -328,7 +328,7 @@ impl Walker<'_> {
         // A word that is a variable alone goes altogether.
         let stays = |arg: &&Arg| !super::parameter::is_unset_temporary(&arg.value);
         let left = words.iter().filter(stays);
-        let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), span: arg.span }).collect();
+        let emptied: Vec<Arg> = left.map(|arg| Arg { value: without_unset(&arg.value), ..arg.clone() }).collect();
         if emptied == words {
             return;
         }

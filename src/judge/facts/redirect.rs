@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
+use super::arguments::Arg;
 use super::command::plain_text;
 use super::frame::Frame;
 use super::state::{Bound, Build as _, State, unknown};
@@ -280,8 +281,8 @@ impl Walker<'_> {
                 effect == Effect::Write && self.prints_nothing(parent, alone) && !operand.value.is("/dev/null");
             if empties {
                 // `: > file` and `> file` are ways to write `truncate -s 0 file`.
-                let word = |text: &str| Operand { value: Value::text(text), span };
-                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), operand.clone()], span);
+                let word = |text: &str| Arg::word(Value::text(text), span);
+                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
             }
             self.effect(state, frame, effect, vec![operand], false, parent, span, taint);
         }

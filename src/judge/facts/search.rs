@@ -99,7 +99,7 @@ fn with_deletion(words: &[Arg]) -> Option<Vec<Arg>> {
     words[from..end].iter().any(|arg| is(arg, &["{}"])).then_some(())?;
     let mut all = words.to_vec();
     let span = all[from].span.to(all[end].span);
-    all.splice(from..=end, [Arg { value: Value::text("-delete"), span }]);
+    all.splice(from..=end, [Arg::word(Value::text("-delete"), span)]);
     Some(all)
 }
 

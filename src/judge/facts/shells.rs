@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
-use super::arguments::{CodeFrom, CodeSource};
+use super::arguments::{Arg, CodeFrom, CodeSource};
 use super::builtins::within;
 use super::frame::{Frame, Spans};
 use super::leads::unpacked::is_unread;
@@ -55,7 +55,9 @@ impl Walker<'_> {
                 && let Some(script) = path.rsplit('/').next()
             {
                 let child = state.child(env);
-                self.stands_for(&child, frame, name, script, &source.positional, span);
+                let word = |operand: &Operand| Arg::word(operand.value.clone(), operand.span);
+                let words: Vec<Arg> = source.positional.iter().map(word).collect();
+                self.stands_for(&child, frame, name, script, &words, span);
             }
             return;
         }

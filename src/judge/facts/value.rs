@@ -32,6 +32,8 @@ const MAX_PIECES: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Value {
     pieces: Vec<Piece>,
+    /// Code gives it by name (`force=True`), and a reader of code wrote it as an option. No text of code ever is one.
+    option: bool,
 }
 
 impl NumberId {
@@ -65,7 +67,19 @@ impl Value {
     /// A value of these pieces, in order.
     #[must_use]
     pub fn of(pieces: Vec<Piece>) -> Self {
-        Self { pieces }
+        Self { pieces, option: false }
+    }
+
+    /// The same as an option of a call in code: `--force=True`.
+    #[must_use]
+    pub fn into_option(self) -> Self {
+        Self { option: true, ..self }
+    }
+
+    /// Whether a reader of code wrote it as an option.
+    #[must_use]
+    pub fn is_option(&self) -> bool {
+        self.option
     }
 
     /// Its pieces, in order.
@@ -95,7 +109,7 @@ impl Value {
     /// A value that is wholly known.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { pieces: vec![Piece::Text(text.into())] }
+        Self::of(vec![Piece::Text(text.into())])
     }
 
     /// The text, when every piece of it is known. A live glob is not.
@@ -218,7 +232,7 @@ impl Value {
                 other => pieces.push(other.clone()),
             }
         }
-        Self { pieces }
+        Self::of(pieces)
     }
 
     /// Whether it is wholly known and this text.
@@ -391,16 +405,16 @@ mod tests {
 
     #[test]
     fn cutting_leading_text_keeps_what_is_unknown() {
-        let value = Value { pieces: vec![Piece::Text("--out".into()), Piece::Text("put=a".into()), unknown()] };
+        let value = Value::of(vec![Piece::Text("--out".into()), Piece::Text("put=a".into()), unknown()]);
         assert_eq!(value.leading(), "--output=a");
-        assert_eq!(value.without_leading(9), Value { pieces: vec![Piece::Text("a".into()), unknown()] });
-        assert_eq!(value.without_leading(10), Value { pieces: vec![unknown()] });
-        assert_eq!(value.without_leading(99), Value { pieces: vec![unknown()] });
+        assert_eq!(value.without_leading(9), Value::of(vec![Piece::Text("a".into()), unknown()]));
+        assert_eq!(value.without_leading(10), Value::of(vec![unknown()]));
+        assert_eq!(value.without_leading(99), Value::of(vec![unknown()]));
     }
 
     #[test]
     fn a_rough_text_shows_holes_and_globs() {
-        let value = Value { pieces: vec![unknown(), Piece::Text("/".into()), Piece::Glob("*".into())] };
+        let value = Value::of(vec![unknown(), Piece::Text("/".into()), Piece::Glob("*".into())]);
         assert_eq!(value.rough(), format!("{HOLE}/*"));
         assert!(value.known().is_none());
     }
@@ -422,16 +436,16 @@ mod tests {
             vec![Piece::Text("/tmp/tmp.".into())],
             vec![],
         ] {
-            let value = Value { pieces };
+            let value = Value::of(pieces);
             assert_eq!(Value::of_spelled(&value.spelled().unwrap()), value);
         }
-        assert_eq!(Value { pieces: vec![unknown()] }.spelled(), None);
-        assert_eq!(Value { pieces: vec![Piece::Text("x".into()), made] }.spelled(), None);
+        assert_eq!(Value::of(vec![unknown()]).spelled(), None);
+        assert_eq!(Value::of(vec![Piece::Text("x".into()), made]).spelled(), None);
     }
 
     #[test]
     fn joining_makes_globs_text() {
-        let joined = Value::join([&Value::text("rm"), &Value { pieces: vec![Piece::Glob("*".into())] }], " ");
+        let joined = Value::join([&Value::text("rm"), &Value::of(vec![Piece::Glob("*".into())])], " ");
         assert_eq!(joined, Value::text("rm *"));
     }
 }

@@ -135,18 +135,14 @@ impl Walker<'_> {
                     let placed = inner.replace.as_deref().map(|mark| placed(&arg.value, mark, added));
                     match placed {
                         Some(values) => {
-                            fields.extend(values.into_iter().map(|value| Field {
-                                value,
-                                span: arg.span,
-                                disguise: None,
-                            }));
+                            fields.extend(values.into_iter().map(|value| Field::word(value, arg.span)));
                         }
-                        None => fields.push(Field { value: arg.value.clone(), span: arg.span, disguise: None }),
+                        None => fields.push(Field { operand: arg.operand, ..Field::word(arg.value.clone(), arg.span) }),
                     }
                 }
                 if appends {
                     let end = args.last().map_or(span, |arg| arg.span);
-                    fields.extend(added.iter().cloned().map(|value| Field { value, span: end, disguise: None }));
+                    fields.extend(added.iter().cloned().map(|value| Field::word(value, end)));
                 }
                 let span = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
                 self.run(&mut child, &within, fields, set.to_vec(), span, Lookup::Programs);

@@ -1,7 +1,7 @@
 //! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
 
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
-use super::arguments::{Derived, Reading};
+use super::arguments::{Arg, Derived, Reading};
 use super::frame::Frame;
 use super::state::{Build as _, State, unknown};
 use super::streams::Stream;
@@ -119,8 +119,9 @@ impl Walker<'_> {
         let filters = self.facts.acts.get(parent).is_some_and(|act| matches!(act.verb.key(), "tee" | "sponge"));
         if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
             for target in &derived.on {
-                let word = |text: &str| Operand { value: Value::text(text), span: target.span };
-                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), target.clone()], target.span);
+                let word = |text: &str| Arg::word(Value::text(text), target.span);
+                let words = [word("-s"), word("0"), Arg::of(target)];
+                self.stands_for(state, frame, ":", "truncate", &words, target.span);
             }
         }
         // Into a directory it goes by its own name.

@@ -27,7 +27,7 @@ pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
             }
             WrapFrom::Anywhere => {
                 if !scan.args.is_empty() {
-                    found.push(shaped(wrap, scan, InnerText::Somewhere(scan.args.to_vec()), Vec::new()));
+                    found.push(shaped(wrap, scan, InnerText::Somewhere(anew(scan.args)), Vec::new()));
                 }
             }
             WrapFrom::Operands => {
@@ -131,7 +131,7 @@ fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &Scan<'_>, found: &m
     for (value, span) in values(&scan.flags, names) {
         match wrap.inner {
             Inner::Argv => {
-                let mut args = vec![Arg { value: value.clone(), span }];
+                let mut args = vec![Arg::word(value.clone(), span)];
                 args.extend(rest.iter().cloned());
                 found.extend(command(wrap, scan, &args));
                 used = true;
@@ -179,11 +179,16 @@ fn append_quoted(line: &mut Value, value: &Value) {
     }
 }
 
+/// Arguments as the command that they are reads them.
+fn anew(args: &[Arg]) -> Vec<Arg> {
+    args.iter().map(Arg::anew).collect()
+}
+
 /// A command of these arguments; `None` when there are none.
 fn command(wrap: &Wrap, scan: &Scan<'_>, args: &[Arg]) -> Option<InnerCommand> {
     let span = args.iter().map(|arg| arg.span).reduce(Span::to)?;
     let what = match wrap.inner {
-        Inner::Argv => InnerText::Argv(args.to_vec()),
+        Inner::Argv => InnerText::Argv(anew(args)),
         Inner::Line => InnerText::Line(Value::join(args.iter().map(|arg| &arg.value), " "), span),
     };
     let words = if wrap.inner == Inner::Line { args.to_vec() } else { Vec::new() };

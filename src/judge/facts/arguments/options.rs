@@ -81,7 +81,7 @@ impl<'a> Scan<'a> {
         let span = next.map_or(arg.span, |next| arg.span.to(next.span));
         let value = next.map(|next| next.value.clone());
         self.at += usize::from(next.is_some());
-        self.push(Some(spec), name, value, &Arg { value: Value::default(), span });
+        self.push(Some(spec), name, value, &Arg::word(Value::default(), span));
         self.ends_with(spec);
     }
 

@@ -83,6 +83,7 @@ impl<'a> Scan<'a> {
             && let Some(first) = self.args.first()
             && !first.value.leading().is_empty()
             && !first.value.leading().starts_with('-')
+            && !first.operand
         {
             self.bundle(first);
         }
@@ -93,13 +94,13 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 continue;
             }
-            if self.enclosed(arg) {
+            if !arg.operand && self.enclosed(arg) {
                 continue;
             }
-            if self.after_word(arg) {
+            if !arg.operand && self.after_word(arg) {
                 break;
             }
-            if self.ended || !self.option(arg) {
+            if self.ended || arg.operand || !self.option(arg) {
                 self.operand(arg);
             }
         }
@@ -176,7 +177,8 @@ impl<'a> Scan<'a> {
     fn operand(&mut self, arg: &Arg) {
         let index = self.at;
         self.at += 1;
-        if self.program.style.is_single_dash()
+        if !arg.operand
+            && self.program.style.is_single_dash()
             && let Some(word) = ["(", ")", "!", ","].iter().find(|word| arg.value.is(word))
         {
             self.flags.push(Flag { name: (*word).to_owned(), value: None, span: arg.span });

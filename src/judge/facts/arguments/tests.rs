@@ -46,7 +46,7 @@ fn args(line: &str) -> Vec<Arg> {
                 Some(name) => unknown(name),
                 None => Value::text(word.replace('_', " ")),
             };
-            Arg { value, span }
+            Arg::word(value, span)
         })
         .collect()
 }

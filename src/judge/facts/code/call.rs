@@ -102,7 +102,7 @@ impl Reader<'_> {
         let word = self.named(0).unwrap_or_default();
         let value = self.expression(depth);
         let value = value.text.or(value.raw).unwrap_or(word);
-        Some(Expression { raw: Some(format!("--{key}={value}")), ..Expression::default() })
+        Some(Expression { setting: Some((key, value)), ..Expression::default() })
     }
 
     /// Expressions up to the closing bracket, which is passed over.
@@ -134,7 +134,7 @@ impl Reader<'_> {
                                 continue;
                             }
                             let raw = value.text.or(value.raw).unwrap_or(raw);
-                            Expression { raw: Some(format!("--{keyword}={raw}")), ..Expression::default() }
+                            Expression { setting: Some((keyword, raw)), ..Expression::default() }
                         }
                         None => self.setting(depth).unwrap_or_else(|| self.expression(depth)),
                     };
@@ -339,7 +339,9 @@ impl Reader<'_> {
             let mut args = carried.clone();
             if of_client {
                 // A setting of the code's own says nothing of these.
-                args.retain(|arg| !["--made", "--database"].iter().any(|fact| arg.leading().starts_with(fact)));
+                args.retain(|arg| {
+                    !arg.is_option() || !["--made", "--database"].iter().any(|fact| arg.leading().starts_with(fact))
+                });
             }
             let database = database.as_ref().map(|file| Value::join([&Value::text("--database="), file], ""));
             let facts = made.into_iter().chain(database).collect();

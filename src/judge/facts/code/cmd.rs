@@ -172,7 +172,8 @@ fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
                 Some(switch) if !switch.contains('/') => crate::judge::facts::act::Value::text(format!(
                     "--{}",
                     switch.to_ascii_lowercase().replace(':', "=")
-                )),
+                ))
+                .into_option(),
                 _ => argument(word, "~"),
             });
             calls.push(Call::new(builtin.to_owned(), args.collect()));

@@ -3,28 +3,39 @@
 use super::Call;
 use crate::judge::facts::act::{Piece, Value};
 
-/// The words: those of the template, in which `{method}` is the last part of the call's name, `{0}` an argument and
-/// `{}` all arguments that are not named so.
+/// A word of the command that a call stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Word {
+    pub value: Value,
+    /// The library hands it over so that it is an operand whatever it looks like.
+    pub operand: bool,
+}
+
+/// The words: those of the template, in which `{method}` is the last part of the call's name, `{0}` an argument, `{}`
+/// all arguments that are not named so, and `{...}` the same where the program reads its options among them. What is
+/// given by name stands in front of these as options.
 #[must_use]
-pub fn words_of(template: &[String], call: &Call) -> Vec<Value> {
+pub fn words_of(template: &[String], call: &Call) -> Vec<Word> {
     let place = |word: &str| word.strip_prefix('{')?.strip_suffix('}')?.parse::<usize>().ok();
-    let is_setting = |value: &&Value| value.leading().starts_with("--") && value.leading().contains('=');
-    let (settings, plain): (Vec<&Value>, Vec<&Value>) = call.args.iter().partition(is_setting);
+    let (settings, plain): (Vec<&Value>, Vec<&Value>) = call.args.iter().partition(|value| value.is_option());
+    let read = |value| Word { value, operand: false };
+    let kept = |value: &&Value| Word { value: without_radix(value), operand: true };
     let named: Vec<usize> = template.iter().filter_map(|word| place(word)).collect();
     let mut words = Vec::new();
     for word in template {
         match (word.as_str(), place(word)) {
             ("{method}", _) => {
                 let method = call.callee.rsplit('.').next().unwrap_or_default();
-                words.push(Value::text(method.replace('_', "-")));
+                words.push(read(Value::text(method.replace('_', "-"))));
             }
-            ("{}", _) => {
-                words.extend(settings.iter().filter_map(|setting| option(setting)));
+            ("{}" | "{...}", _) => {
+                words.extend(settings.iter().filter_map(|setting| option(setting)).map(read));
                 let rest = plain.iter().enumerate().filter(|(at, _)| !named.contains(at));
-                words.extend(rest.map(|(_, value)| without_radix(value)));
+                let operand = word == "{}";
+                words.extend(rest.map(|(_, value)| Word { operand, ..kept(value) }));
             }
-            (_, Some(at)) => words.extend(plain.get(at).map(|value| without_radix(value))),
-            (word, None) => words.push(Value::text(word)),
+            (_, Some(at)) => words.extend(plain.get(at).map(kept)),
+            (word, None) => words.push(read(Value::text(word))),
         }
     }
     words
@@ -76,23 +87,34 @@ mod tests {
 
     fn words(template: &[&str], callee: &str, args: &[&str]) -> String {
         let template: Vec<String> = template.iter().map(|word| (*word).to_owned()).collect();
-        let call = Call::new(callee.to_owned(), args.iter().map(|arg| Value::text(*arg)).collect());
-        let words: Vec<String> =
-            words_of(&template, &call).iter().filter_map(|word| Some(word.known()?.into_owned())).collect();
-        words.join(" ")
+        let args = args.iter().map(|arg| match arg.strip_prefix("by name ") {
+            Some(setting) => Value::text(setting).into_option(),
+            None => Value::text(*arg),
+        });
+        let call = Call::new(callee.to_owned(), args.collect());
+        let shown = |word: &Word| {
+            let text = word.value.known()?.into_owned();
+            Some(if word.operand { format!("'{text}'") } else { text })
+        };
+        words_of(&template, &call).iter().filter_map(shown).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn a_call_becomes_the_command_that_it_stands_for() {
-        assert_eq!(
-            words(&["a", "{method}", "{}"], "x.cherry_pick", &["b", "--no_edit=True"]),
-            "a cherry-pick --no-edit b"
-        );
-        assert_eq!(words(&["a", "{1}", "{0}"], "x", &["p", "0o755"]), "a 755 p");
-        assert_eq!(
-            words(&["a", "{0}", "{}"], "x", &["s", "--InstanceIds=i", "--DryRun=False"]),
-            "a s --instance-ids=i"
-        );
-        assert_eq!(words(&["a", "{}"], "x", &["--f=true"]), "a -f");
+        let cherry = ["b", "by name --no_edit=True"];
+        assert_eq!(words(&["a", "{method}", "{...}"], "x.cherry_pick", &cherry), "a cherry-pick --no-edit b");
+        assert_eq!(words(&["a", "{1}", "{0}"], "x", &["p", "0o755"]), "a '755' 'p'");
+        let ids = ["s", "by name --InstanceIds=i", "by name --DryRun=False"];
+        assert_eq!(words(&["a", "{0}", "{}"], "x", &ids), "a 's' --instance-ids=i");
+        assert_eq!(words(&["a", "{}"], "x", &["by name --f=true"]), "a -f");
+    }
+
+    #[test]
+    fn what_is_given_by_place_is_an_option_only_for_a_program_that_reads_it() {
+        for text in ["-rf", "--", "--a=b", "@file", "+x", "--help"] {
+            assert_eq!(words(&["a", "{}"], "x", &[text]), format!("a '{text}'"));
+            assert_eq!(words(&["a", "{0}"], "x", &[text]), format!("a '{text}'"));
+            assert_eq!(words(&["a", "{...}"], "x", &[text]), format!("a {text}"));
+        }
     }
 }

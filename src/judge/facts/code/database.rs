@@ -62,7 +62,7 @@ pub(super) fn of_client(of: &Expression) -> Option<Value> {
     }
     let first = match first {
         // What is no path is a setting.
-        Some(first) if !leading.starts_with("--") => first.without_leading(scheme),
+        Some(first) if !first.is_option() => first.without_leading(scheme),
         _ if IN_MEMORY.iter().any(|client| lower.starts_with(client)) => Value::text(":memory:"),
         _ => return None,
     };

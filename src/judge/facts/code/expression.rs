@@ -46,6 +46,8 @@ pub(super) struct Expression {
     pub carried: Vec<Value>,
     /// It begins with this raw text (for arguments that are objects).
     pub raw: Option<String>,
+    /// An argument that is given by name: the name, and what it is.
+    pub setting: Option<(String, String)>,
     /// The text that it is a member of.
     pub subject: Option<String>,
     /// It is what a call gave, and no function itself.
@@ -71,6 +73,9 @@ impl Expression {
     }
 
     pub fn values(self) -> Vec<Value> {
+        if let Some((name, given)) = self.setting {
+            return vec![option(&name, &given)];
+        }
         if let Some(list) = self.list {
             return list;
         }
@@ -86,6 +91,11 @@ impl Expression {
             None => vec![unknown()],
         }
     }
+}
+
+/// What is given by name, as an option: `--name=given`.
+pub(super) fn option(name: &str, given: &str) -> Value {
+    Value::text(format!("--{name}={given}")).into_option()
 }
 
 impl Reader<'_> {

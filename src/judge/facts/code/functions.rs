@@ -101,8 +101,7 @@ impl Functions {
         let (Some(turn), Some(names)) = (self.turn, self.parameters.get(function)) else { return Vec::new() };
         let calls = self.calls.get(function).map(Vec::as_slice).unwrap_or_default();
         let Some(arguments) = calls.get(turn).or(calls.last()) else { return Vec::new() };
-        let is_setting = |argument: &Expression| argument.raw.as_deref().is_some_and(|raw| raw.starts_with("--"));
-        if arguments.len() != names.len() || arguments.iter().any(is_setting) {
+        if arguments.len() != names.len() || arguments.iter().any(|argument| argument.setting.is_some()) {
             return Vec::new();
         }
         let known = |argument: &&Expression| argument.text.is_some() || argument.list.is_some();

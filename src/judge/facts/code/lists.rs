@@ -1,7 +1,7 @@
 //! Lists and objects in code.
 
 use super::calls::Reader;
-use super::expression::{Expression, MAX_DEPTH, MAX_LIST, raw};
+use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
 use super::scan::Token;
 use crate::judge::facts::act::Value;
 
@@ -58,13 +58,13 @@ impl Reader<'_> {
         let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
         let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
         let settings = tokens.windows(3).filter_map(|part| match part {
-            // `{"--force": null}`
+            // `{"--force": null}`: a word for a library that hands its words to a program.
             [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {
                 let off = matches!(word.as_str(), "false" | "undefined");
                 (!off).then(|| Value::text(key.as_str()))
             }
             [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
-                Some(Value::text(format!("--{key}={text}")))
+                Some(option(key, text))
             }
             _ => None,
         });

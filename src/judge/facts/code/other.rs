@@ -3,6 +3,7 @@
 //! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
 //! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
 
+use super::expression::option;
 use super::scan::{Token, tokens};
 use super::{Call, World, value};
 use crate::judge::facts::act::Value;
@@ -117,7 +118,7 @@ fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
             Token::Name(name) if name == "recursive" => {
                 let yes = matches!(tokens.get(index + 2), Some(Token::Name(yes)) if yes.eq_ignore_ascii_case("true"));
                 if yes {
-                    args.push(Value::text("--recursive=true"));
+                    args.push(option("recursive", "true"));
                 }
             }
             Token::Name(name) if matches!(name.as_str(), "nil" | "t" | "c" | "list") => {}

@@ -122,6 +122,7 @@ impl Reader<'_> {
             Some((name, given)) => value(&format!("--{}={given}", name.to_ascii_lowercase())),
             None => value(&format!("--{}", text.to_ascii_lowercase())),
         }
+        .into_option()
     }
 
     /// The program that `Start-Process` starts.

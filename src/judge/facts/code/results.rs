@@ -236,7 +236,8 @@ impl Reader<'_> {
         {
             return call("pipe", command);
         }
-        let named = arguments.iter().find_map(|argument| argument.raw.as_deref()?.strip_prefix("--mode="));
+        let settings = || arguments.iter().filter_map(|argument| argument.setting.as_ref());
+        let named = settings().find(|(name, _)| name == "mode").map(|(_, mode)| mode.as_str());
         let mode = mode.or(named).filter(|mode| mode.len() < 6)?;
         if mode.contains('a') {
             call("open.append", path)

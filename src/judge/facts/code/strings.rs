@@ -40,7 +40,9 @@ impl Scanner<'_> {
                 '{' if prefix.contains('f') && self.peek(1) != '{' => parts.code(self.inner(0, '}')),
                 '{' if interpolates && self.language == "php" && self.peek(1) == '$' => parts.code(self.inner(0, '}')),
                 '$' | '@'
-                    if interpolates && self.is(&["perl", "php"]) && (is_name(self.peek(1)) || self.peek(1) == '{') =>
+                    if interpolates
+                        && (self.is(&["perl"]) || self.peek(0) == '$' && self.is(&["php"]))
+                        && (is_name(self.peek(1)) || self.peek(1) == '{') =>
                 {
                     parts.code(self.variable());
                 }

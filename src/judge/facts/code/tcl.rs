@@ -14,8 +14,12 @@ pub fn read(text: &str) -> Vec<Call> {
             shell |= shells.contains(&program.rsplit('/').next().unwrap_or_default());
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let plain =
-            |words: &[&str]| words.iter().filter(|word| !word.starts_with('-')).map(|word| value(word)).collect();
+        // Options stand in front, and `--` ends them.
+        let plain = |words: &[&str]| {
+            let options = words.iter().take_while(|word| **word == "-force").count();
+            let rest = words.get(options..).unwrap_or_default();
+            rest.strip_prefix(&["--"]).unwrap_or(rest).iter().map(|word| value(word)).collect()
+        };
         let all = |words: &[&str]| words.iter().map(|word| value(word)).collect();
         let (callee, args) = match words.as_slice() {
             ["exec" | "spawn", rest @ ..] => {

@@ -59,9 +59,7 @@ impl Reader<'_> {
         if self.language == "js" && self.tokens.iter().filter(built).count() > 1 {
             names.push("constructor".to_owned());
         }
-        let handed = names.into_iter().map(|name| Call::new("function-value".into(), vec![Value::text(name)]));
-        let modules = std::mem::take(&mut self.modules).into_iter();
-        handed.chain(modules.map(|name| Call::new("import-module".into(), vec![Value::text(name)]))).collect()
+        names.into_iter().map(|name| Call::new("function-value".into(), vec![Value::text(name)])).collect()
     }
 
     /// The function that a call means whose name says less: a method of an object that is not known, or an attribute.

@@ -17,8 +17,8 @@ impl Walker<'_> {
         let Some(program) = flag.value.as_ref().filter(|program| !program.is_empty()) else { return };
         let Some(image) = reading.operands.first() else { return };
         let Some(at) = args.iter().position(|arg| arg.span == image.span && arg.value == image.value) else { return };
-        let started = Arg { value: program.clone(), span: flag.span };
-        let rest = args.iter().skip(at + 1).map(|arg| Arg { value: arg.value.clone(), span: arg.span });
+        let started = Arg::word(program.clone(), flag.span);
+        let rest = args.iter().skip(at + 1).map(|arg| Arg::word(arg.value.clone(), arg.span));
         let inner = InnerCommand {
             what: InnerText::Argv(std::iter::once(started).chain(rest).collect()),
             words: Vec::new(),

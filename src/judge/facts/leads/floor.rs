@@ -111,7 +111,7 @@ impl Walker<'_> {
             (false, true) => return,
         };
         let what = Operand { value: Value::text(path.unwrap_or(name)), span };
-        self.stands_for(state, frame, name, program, &[what], span);
+        self.stands_for(state, frame, name, program, &[Arg::of(&what)], span);
     }
 
     /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
@@ -177,7 +177,8 @@ impl Walker<'_> {
         }
         for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
             if !operands.is_empty() {
-                self.stands_for(state, frame, name, program, &operands, span);
+                let args: Vec<Arg> = operands.iter().map(Arg::of).collect();
+                self.stands_for(state, frame, name, program, &args, span);
             }
         }
         if described.is_none() {

@@ -199,7 +199,7 @@ impl Walker<'_> {
         let mut fields = vec![Field::text("git", span)];
         fields.extend(args.iter().cloned());
         let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
-        let place = Field { value: url.unwrap_or_else(|| Value::text(remote.as_str())), span, disguise: None };
+        let place = Field::word(url.unwrap_or_else(|| Value::text(remote.as_str())), span);
         match at.and_then(|at| fields.get_mut(at)) {
             Some(field) => *field = place,
             None => fields.push(place),

@@ -1,7 +1,9 @@
 //! Programs that are given their operands in a file: the same program with them as operands.
 
 use super::{Ran, is_among};
-use crate::judge::facts::act::{Operand, UnknownReason, Value};
+use crate::judge::facts::act::{UnknownReason, Value};
+use crate::judge::facts::arguments::Arg;
+use crate::judge::facts::expand::Field;
 use crate::judge::facts::found;
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::question::FileFacts;
@@ -9,9 +11,14 @@ use crate::judge::facts::redirect::absolute;
 use crate::judge::facts::state::{Build as _, State, unknown};
 use crate::judge::facts::walk::Walker;
 
-/// Programs with the option that names the file; without a value the names come in on standard input.
-const LISTS: [(&str, &str); 4] =
-    [("tar bsdtar gtar star", "-T"), ("rsync", "--files-from"), ("zip", "-@"), ("git", "--pathspec-from-file")];
+/// Programs with the option that names the file; without a value the names come in on standard input. Whether what is
+/// listed is a name whatever it looks like, or read for options.
+const LISTS: [(&str, &str, bool); 4] = [
+    ("tar bsdtar gtar star", "-T", false),
+    ("rsync", "--files-from", true),
+    ("zip", "-@", true),
+    ("git", "--pathspec-from-file", true),
+];
 
 impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
@@ -21,7 +28,7 @@ impl Walker<'_> {
         if reading.flags.is_empty() {
             return;
         }
-        let Some((_, option)) = LISTS.iter().find(|(names, _)| is_among(names, name)) else {
+        let Some((_, option, names_only)) = LISTS.iter().find(|(names, ..)| is_among(names, name)) else {
             return;
         };
         let Some(flag) = reading.flags.iter().find(|flag| flag.name == *option) else { return };
@@ -31,17 +38,17 @@ impl Walker<'_> {
             None => found::listed(&self.stdin_of(state).0),
         };
         let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.stdin_of(state).1)]);
-        let mut words: Vec<Operand> =
-            args.iter().map(|arg| Operand { value: arg.value.clone(), span: arg.span }).collect();
+        let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
         // What is named lies below the place that it is taken from; what is behind that is where it goes.
         let (at, from) = match reading.operands.first().filter(|_| name == "rsync") {
             Some(from) => {
-                let is_from = |word: &Operand| word.span == from.span && word.value == from.value;
+                let is_from = |word: &Arg| word.span == from.span && word.value == from.value;
                 (words.iter().position(is_from).unwrap_or(words.len()), Some(&from.value))
             }
             None => (words.len(), None),
         };
-        let listed: Vec<Operand> = names.iter().map(|name| Operand { value: below(from, name), span }).collect();
+        let listed = |name: &Value| Arg { operand: *names_only, ..Arg::word(below(from, name), span) };
+        let listed: Vec<Arg> = names.iter().map(listed).collect();
         words.splice(at..at, listed);
         self.stands_for(state, &inner, name, name, &words, span);
     }

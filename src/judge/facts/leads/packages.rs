@@ -1,6 +1,6 @@
 //! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
 
-use crate::judge::facts::act::{Operand, Taint, Value};
+use crate::judge::facts::act::{Taint, Value};
 use crate::judge::facts::arguments::Reading;
 use crate::judge::facts::builtins::within;
 use crate::judge::facts::expand::Field;
@@ -150,7 +150,7 @@ impl Walker<'_> {
         let is_program = |word: &String| name != "npm" && !SCRIPTS.contains(&word.as_str());
         let Some(word) = word.filter(is_program) else { return };
         let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
-        let rest = args.iter().skip(at + 1).map(|field| Operand { value: field.value.clone(), span: field.span });
+        let rest = args.iter().skip(at + 1).map(Field::arg);
         self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
     }
 }
