@@ -266,7 +266,19 @@ pub(super) fn cef(entry: &Entry, host: &str) -> String {
 
 /// A value with what would end it taken out of its meaning.
 fn cef_value(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('=', "\\=").replace('\r', "\\r").replace('\n', "\\n")
+    plain(&text.replace('\\', "\\\\").replace('=', "\\=").replace('\r', "\\r").replace('\n', "\\n"))
+}
+
+/// Without characters that a terminal or a reader of lines acts on: each as `\xHH` or `\u{HHHH}`. Ends of lines stay.
+fn plain(text: &str) -> String {
+    let marks = |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let shown = |c: char| match c {
+        '\n' | '\r' => c.to_string(),
+        c if c.is_ascii_control() => format!("\\x{:02x}", u32::from(c)),
+        c if c.is_control() || marks(c) => format!("\\u{{{:x}}}", u32::from(c)),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,folder,\
@@ -301,9 +313,24 @@ pub(super) fn csv(entry: &Entry) -> String {
         optional(&entry.words),
         entry.hash.to_string(),
     ];
-    let cell = |text: &String| match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.clone(),
+    // In a cell an end of a line is no raw control either: readers of lines take it for a new record.
+    let cell = |text: &String| {
+        let text = plain(&text.replace('\r', "\\r").replace('\n', "\\n"));
+        match text.contains(['"', ',']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text,
+        }
     };
     cells.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_holds_a_raw_control() {
+        assert_eq!(plain("a\u{1b}[31m\u{202e}\u{9b}b"), "a\\x1b[31m\\u{202e}\\u{9b}b");
+        assert_eq!(cef_value("a=\n\r\u{7}\\"), "a\\=\\n\\r\\x07\\\\");
+    }
 }

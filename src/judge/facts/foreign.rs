@@ -18,6 +18,9 @@ use super::walk::{Walker, depth};
 use crate::judge::rules::model::{OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
+/// The most files that scripts import which are read.
+const MAX_IMPORTS: u32 = 12;
+
 impl Walker<'_> {
     /// Reads code and walks the calls in it that the catalog knows.
     #[inline(never)]
@@ -148,11 +151,43 @@ impl Walker<'_> {
                 acts: &|callee: &str| self.acts(language, callee),
             },
         );
-        // What a script hands on and imports is the project's own.
+        let imported: Vec<String> = read
+            .calls
+            .iter()
+            .filter(|call| is_import(&call.callee))
+            .filter_map(|call| call.args.first()?.known_text())
+            .collect();
+        // What a script hands on is the project's own.
         let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
         read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(is_worked_out));
-        let frame = self.script_frame(frame, &path, span);
+        let mut frame = self.script_frame(frame, &path, span);
+        frame.called(&format!("file {path}"));
         self.calls(state, &frame, language, read.calls, span);
+        for module in imported {
+            self.imported_file(state, &frame, language, &path, &module, span);
+        }
+    }
+
+    /// A module that a script of the world imports: beside the script, and where git does not have it as it is.
+    fn imported_file(&mut self, state: &State, frame: &Frame, language: &str, script: &str, module: &str, span: Span) {
+        let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
+        let loads = self.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
+        let Some((dir, _)) = script.rsplit_once('/') else { return };
+        let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
+        let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
+        for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
+            let Some(path) = absolute(state, &format!("{dir}/{module}{end}")) else { continue };
+            if frame.is_called(&format!("file {path}"))
+                || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
+            {
+                continue;
+            }
+            if self.is_changed(&path) && self.includes < MAX_IMPORTS {
+                self.includes += 1;
+                self.foreign_file(state, frame, language, &Operand { value: Value::text(path), span }, span);
+            }
+            return;
+        }
     }
 
     /// Whether a call runs programs or code, or deletes.
@@ -230,6 +265,11 @@ fn is_everything(value: &Value) -> bool {
         Piece::Unknown(_) => false,
     };
     matches!(first.why, UnknownReason::Found(_)) && !rest.iter().any(says)
+}
+
+/// Whether a call brings in a module.
+fn is_import(callee: &str) -> bool {
+    matches!(callee, "import-module" | "run-file")
 }
 
 /// Whether a value is more than text and what a search finds.

@@ -126,7 +126,7 @@ pub struct TextTest {
     /// A regular expression over what the file of that path says before the command runs. Holds of a file that cannot be
     /// looked at, and of none that is not there or whose path is not known.
     pub content: Option<String>,
-    /// It is a file with something in it that nobody else keeps: git neither tracks nor ignores it in the project's
+    /// It is a file with something in it that nobody else keeps: git neither has it as it is nor ignores it in the project's
     /// repository, or it lies outside the project. Of a path that is not known in full it does not hold.
     pub only_copy: bool,
     /// It names a package that is well known in none of these indexes (`npm`), or whose name behind a prefix is not

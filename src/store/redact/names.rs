@@ -45,6 +45,11 @@ const fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
+/// Whether what goes under this name is a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    strength(name).is_some_and(|strength| strength > Strength::Weak)
+}
+
 /// What a name is: `None` when its value is nobody's secret.
 fn strength(name: &str) -> Option<Strength> {
     const STRONG: &[&str] =

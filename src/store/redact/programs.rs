@@ -111,6 +111,10 @@ pub(super) fn find(words: &[Word], secrets: &mut Secrets<'_>) {
         let command = Command { words };
         command.options(secrets);
         command.operands(secrets);
+        command.literals(secrets);
+        if command.writes_a_secret(secrets.text) {
+            command.printed(secrets);
+        }
         if command.reads_a_secret(secrets.text) {
             command.here_strings(secrets);
             if let (true, Some(before)) = (piped, &fed_by) {
@@ -224,10 +228,74 @@ impl<'w> Command<'w> {
         }
     }
 
+    /// `--from-literal=NAME=SECRET`
+    fn literals(&self, secrets: &mut Secrets<'_>) {
+        const OPTION: &str = "--from-literal";
+        let text = secrets.text;
+        let mut waiting = false;
+        for (word, written) in self.texts(text) {
+            let pair = match written.strip_prefix(OPTION) {
+                Some(rest) => rest.strip_prefix('='),
+                None => Some(written).filter(|_| waiting),
+            };
+            waiting = written == OPTION;
+            let Some((name, secret)) = pair.and_then(|pair| pair.split_once('=')) else { continue };
+            let start = word.span.end - secret.len();
+            if !name.is_empty() {
+                hide(secrets, words::value(text, start, quote_before(text, word)), Form::Next);
+            }
+        }
+    }
+
+    /// Whether what it prints goes to a file that is named as a secret's.
+    fn writes_a_secret(&self, text: &str) -> bool {
+        const NAMES: [&str; 18] = [
+            "token",
+            "secret",
+            "secrets",
+            "password",
+            "passwd",
+            "passphrase",
+            "credential",
+            "credentials",
+            "apikey",
+            "api-key",
+            "api_key",
+            "id_rsa",
+            "id_ed25519",
+            "id_ecdsa",
+            ".netrc",
+            ".pgpass",
+            ".vault-token",
+            "auth-token",
+        ];
+        const ENDINGS: [&str; 8] = ["txt", "key", "pem", "token", "secret", "pass", "pwd", "env"];
+        self.texts(text).filter(|(word, _)| word.gap == Gap::Redirection).any(|(_, path)| {
+            let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+            let (stem, ending) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).unwrap_or((&name, ""));
+            let named = |text: &str| {
+                NAMES.iter().any(|known| {
+                    text == *known || text.ends_with(&format!("_{known}")) || text.ends_with(&format!("-{known}"))
+                })
+            };
+            named(&name)
+                || named(stem) && ENDINGS.contains(&ending)
+                || matches!(ending, "key" | "pem" | "token" | "secret")
+        })
+    }
+
     /// Whether what it reads from its input is a secret.
     fn reads_a_secret(&self, text: &str) -> bool {
+        const STORES: [&str; 4] = ["secret", "secrets", "env", "ssm"];
+        const PUTS: [&str; 7] = ["put", "set", "add", "create", "import", "put-parameter", "bulk"];
+        let any = |wanted: &[&str]| self.texts(text).any(|(_, written)| wanted.contains(&written));
+        let reads = self.texts(text).any(|(_, written)| written == "read");
+        let hidden =
+            || self.texts(text).any(|(_, written)| is_cluster_with(written, 's') || super::names::is_secret(written));
         let has = |wanted: &str| self.texts(text).any(|(_, written)| written.rsplit('/').next() == Some(wanted));
-        has("--password-stdin")
+        any(&STORES) && any(&PUTS)
+            || reads && hidden()
+            || has("--password-stdin")
             || has("--with-token")
             || has("chpasswd")
             || has("--passphrase-fd")

@@ -95,9 +95,55 @@ pub(super) fn find(secrets: &mut Secrets<'_>) {
             skip_to = end;
         }
     }
+    random(secrets);
     private_keys(secrets);
     urls(secrets);
     statements(secrets);
+}
+
+/// What is too mixed to be a name, whatever stands around it: the last net. What is decoded in the same text is no secret,
+/// and digests are told by what stands in front of them.
+fn random(secrets: &mut Secrets<'_>) {
+    const DECODES: [&str; 6] = ["base64", "b64decode", "atob", "openssl", "xxd", "base32"];
+    const DIGESTS: [&str; 5] = ["sha1-", "sha256-", "sha384-", "sha512-", "h1:"];
+    let text = secrets.text;
+    if DECODES.iter().any(|word| text.contains(word)) {
+        return;
+    }
+    let bytes = text.as_bytes();
+    let class = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at + run(bytes.get(at..).unwrap_or_default(), |byte| !class(byte));
+        let length = run(bytes.get(start..).unwrap_or_default(), class);
+        at = start + length.max(1);
+        let word = text.get(start..start + length).unwrap_or_default();
+        let before = text.get(..start).unwrap_or_default();
+        let digest = DIGESTS.iter().any(|digest| word.starts_with(digest) || before.ends_with(digest));
+        if !digest && is_mixed(word) {
+            secrets.hide(start..start + length);
+        }
+    }
+}
+
+/// Whether capitals, small letters and digits stand in no order.
+fn is_mixed(word: &str) -> bool {
+    const LEAST: usize = 24;
+    const MOST: usize = 512;
+    let kind = |byte: u8| match byte {
+        b'A'..=b'Z' => 0,
+        b'a'..=b'z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let count = |wanted: i32| word.bytes().filter(|byte| kind(*byte) == wanted).count();
+    let changes = word.as_bytes().windows(2).filter(|pair| matches!(pair, [a, b] if kind(*a) != kind(*b))).count();
+    (LEAST..=MOST).contains(&word.len())
+        && count(0) >= 4
+        && count(1) >= 4
+        && count(2) >= 3
+        && count(3) * 8 <= word.len()
+        && changes * 2 >= word.len()
 }
 
 /// Passwords in SQL: `IDENTIFIED BY '…'`, and `PASSWORD '…'` of a user or role.

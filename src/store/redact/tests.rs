@@ -42,6 +42,16 @@ const PLACES: &[&str] = &[
     "openssl enc -aes-256-cbc -in x -pass pass:@@",
     "7z a -p@@ out.7z dir",
     "kubectl create secret generic db --from-literal=password=@@",
+    "kubectl create secret generic db --from-literal=user=@@",
+    "kubectl create secret generic db --from-literal 'dsn=@@'",
+    "wrangler secret put STRIPE <<< @@",
+    "wrangler secret put STRIPE <<< '@@'",
+    "echo @@ | wrangler secret put STRIPE",
+    "read -s PW <<< @@",
+    "read -r DB_PASSWORD <<< '@@'",
+    "echo @@ > ~/.vault-token",
+    "printf '@@' > deploy/api_token.txt",
+    "echo '@@' >> certs/server.key",
     "npm config set //registry.npmjs.org/:_authToken=@@",
     "printf 'password: @@' > x\nls",
     "mount -t cifs //h/s /mnt -o username=ada,password=@@,uid=1000",
@@ -135,6 +145,24 @@ const ORDINARY: &[&str] = &[
     "git log --author=ada@example.com --format=%H",
     "",
 ];
+
+#[test]
+fn what_is_too_mixed_for_a_name_is_hidden_wherever_it_stands() {
+    let secret = "a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2";
+    for place in ["deploy @@", "x = '@@'", "puts \"@@\"", "app --x:@@", "f(@@)"] {
+        assert_eq!(redact(&place.replace("@@", secret)), (place.replace("@@", "***"), true), "{place}");
+    }
+    for ordinary in [
+        "echo a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2 | base64 -d",
+        "npm install x --integrity sha512-a8Kd93LxQz0Vb7Tn4RyW1mPc6Hs2",
+        "cargo test a_file_of_2026_11_22_is_READ_by_Version2_of_Parser3",
+        "cat src/AbstractSingletonProxyFactoryBean2Test3Impl4.java",
+        "git checkout 1f0c3f2a9d8b7c6e5f4a3b2c1d0e9f8a7b6c5d4e",
+        "echo hello > docs/token-format.md",
+    ] {
+        assert_eq!(redact(ordinary), (ordinary.to_owned(), false), "{ordinary}");
+    }
+}
 
 fn surrounded(place: &str, secret: &str) -> String {
     place.replace("@@", secret)

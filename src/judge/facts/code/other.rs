@@ -23,6 +23,8 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
     let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
     // What the call before had.
     let mut last: Vec<Value> = Vec::new();
+    // Where the command is that is put together at the moment: `Command::new("rm").arg("x")`.
+    let mut building: Option<usize> = None;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         match token {
@@ -30,6 +32,8 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                 let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
                 let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
                 let (name, next) = dotted(&tokens, at);
+                let of = at.checked_sub(3).and_then(|at| tokens.get(at));
+                let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
                 at = next;
                 // `set output '|cmd'` of gnuplot
                 if let Some(Token::Text(file)) = tokens.get(at)
@@ -46,6 +50,12 @@ fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
                     // `do.call("system", list("x"))`
                     let callee = args.first().and_then(Value::known).unwrap_or_default().into_owned();
                     calls.push(Call::new(callee, args.into_iter().skip(1).collect()));
+                } else if begins && !args.is_empty() {
+                    building = Some(calls.len());
+                    calls.push(Call::new("execute".into(), args));
+                } else if behind && matches!(name.as_str(), "arg" | "args") && building.is_some() {
+                    let command = building.and_then(|at| calls.get_mut(at));
+                    command.into_iter().for_each(|command| command.args.extend(args.iter().cloned()));
                 } else if !args.is_empty() {
                     last = args.clone();
                     calls.push(Call::new(name, args));

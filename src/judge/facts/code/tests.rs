@@ -269,6 +269,7 @@ fn another_way_to_a_function_is_that_function() {
     has("other", "do.call('system', list('x'))", "system(x)");
     has("other", "new File('a').deleteDir()", "deleteDir(a)");
     has("other", "set output '|x'", "exec(x)");
+    has("other", "Command::new(\"rm\").args([\"-rf\", \"x\"]).arg(\"y\")", "execute(rm, -rf, x, y)");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or what a task of
-//! this name is.
+//! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or that git does not
+//! have as it is.
 //!
 //! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
 //! what is a word of another kind names no program, or one that does nothing.
@@ -7,6 +7,7 @@
 use super::{Ran, is_among};
 use crate::judge::facts::act::Value;
 use crate::judge::facts::frame::Frame;
+use crate::judge::facts::question::FileFacts;
 use crate::judge::facts::state::{Build as _, State};
 use crate::judge::facts::walk::Walker;
 
@@ -37,11 +38,11 @@ const SAID: [&str; 9] = ["desc", "description", "summary", "name", "help", "mess
 const MAX_LINES: usize = 200;
 
 impl Walker<'_> {
-    /// Walks the commands in what the line wrote for a runner to run.
+    /// Walks the commands in what was written for a runner to run.
     #[inline(never)]
     pub(super) fn tasks_of_the_line(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
         let Ran { name, reading, span, .. } = ran;
-        if self.files.is_empty() {
+        if !RUNNERS.iter().any(|(names, ..)| is_among(names, name)) {
             return;
         }
         let words = || reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
@@ -53,7 +54,7 @@ impl Walker<'_> {
             for file in files.split(' ') {
                 for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
                     let Some(text) =
-                        self.content_of(state, &Value::text(path.as_str())).and_then(|text| text.known_text())
+                        self.told(state, &Value::text(path.as_str()), span).and_then(|text| text.known_text())
                     else {
                         continue;
                     };
@@ -70,11 +71,13 @@ impl Walker<'_> {
         }
     }
 
-    /// The files of this path that the line wrote.
+    /// The files of this path that the line wrote, or that git does not have as they are.
     fn written_at(&self, path: &str) -> Vec<String> {
+        let there =
+            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path);
         match path.strip_suffix('*') {
             Some(above) => self.files.keys().filter(|file| file.starts_with(above)).cloned().collect(),
-            None => self.files.contains_key(path).then(|| path.to_owned()).into_iter().collect(),
+            None => (self.files.contains_key(path) || there(path)).then(|| path.to_owned()).into_iter().collect(),
         }
     }
 }

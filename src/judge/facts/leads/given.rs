@@ -45,7 +45,7 @@ impl Walker<'_> {
             }
             let mut files: Vec<Value> = option_values(ran.args, &load.options);
             if load.operands {
-                files.extend(self.operand_files(load, ran.args));
+                files.extend(self.operand_files(state, load, ran.args));
             }
             for name in &load.variables {
                 let text = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
@@ -61,6 +61,7 @@ impl Walker<'_> {
             }
             if load.under.is_empty() {
                 files.extend(self.written_by_name(state, &load.files));
+                files.extend(self.found_by_name(state, &load.files));
             }
             for file in files.into_iter().take(MAX_FILES) {
                 self.load(state, frame, load, &file, ran, env);
@@ -69,17 +70,47 @@ impl Walker<'_> {
     }
 
     /// The operands that may name a file which is loaded.
-    fn operand_files(&self, load: &Load, args: &[Field]) -> Vec<Value> {
+    fn operand_files(&self, state: &State, load: &Load, args: &[Field]) -> Vec<Value> {
         let may_be = |field: &&Field| {
             let text = field.value.rough();
-            let plain = !text.starts_with('-') && !text.contains("://");
+            let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
             // A name with its ending leaves nothing out.
-            let whole = language_of(&text).is_some();
+            let whole = language_of(text.split("::").next().unwrap_or_default()).is_some();
             plain && if load.endings.is_empty() { whole } else { !whole }
         };
-        let named = args.iter().filter(may_be).map(|field| field.value.clone());
-        // What follows a script is its own.
-        if load.endings.is_empty() { named.collect() } else { named.take(1).collect() }
+        // What an option in front of a package takes is another place.
+        let taken =
+            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| before.value.leading().starts_with('-'));
+        let is_package = !load.words.is_empty() && !load.endings.is_empty();
+        let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
+        let named = operands.filter(may_be).map(|field| field.value.clone());
+        // What follows a script is its own; a subcommand is followed by several.
+        let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
+        // `test_a.py::test_b`
+        let part = |value: Value| match value.known_text().as_deref().and_then(|text| text.split_once("::")) {
+            Some((file, _)) => Value::text(file),
+            None => value,
+        };
+        let is_new = |value: &Value| {
+            let path = value.known().and_then(|path| absolute(state, &path));
+            !load.changed || path.is_none_or(|path| self.is_changed(&path))
+        };
+        named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether git does not have a file as it is, so that nobody need have looked at it.
+    pub(in crate::judge::facts) fn is_changed(&self, path: &str) -> bool {
+        !self.inquiry.git(path).is_some_and(|git| git.clean)
+    }
+
+    /// The files that lie under these names where the program stands, and that git does not have as they are.
+    fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let Some(dir) = state.cwd.as_deref() else { return Vec::new() };
+        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| absolute(state, name));
+        let written = |path: &String| self.files.contains_key(path) || self.links.contains_key(path);
+        let there = |path: &String| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
+        paths.filter(loaded).map(Value::text).collect()
     }
 
     /// The files that the line wrote under one of these names, where the program stands.
@@ -224,3 +255,6 @@ fn option_values(args: &[Field], options: &[String]) -> Vec<Value> {
     }
     values
 }
+
+#[cfg(test)]
+mod tests;

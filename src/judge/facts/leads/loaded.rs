@@ -158,7 +158,9 @@ impl Walker<'_> {
                 return;
             }
             let path = file.known().and_then(|path| absolute(state, &path));
-            let made = path.as_deref().is_some_and(|path| self.is_fetched(path) || self.is_unpacked(path));
+            let copied = |path: &str| self.files.get(path).is_some_and(|file| !file.copies.is_empty());
+            let made =
+                path.as_deref().is_some_and(|path| self.is_fetched(path) || self.is_unpacked(path) || copied(path));
             let there =
                 || path.as_deref().is_some_and(|path| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })));
             if made || there() {

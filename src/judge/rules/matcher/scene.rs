@@ -155,8 +155,10 @@ impl<'a> View<'a> {
             Verb::Effect(Effect::Move) => path.slash,
             // What is written through a link changes what it leads to, and a repository may bring the link.
             Verb::Effect(Effect::Write | Effect::Edit | Effect::Append) => true,
-            // What is read is looked at only where a name below another is one that homes keep secrets under.
-            Verb::Effect(Effect::Show | Effect::Load) => {
+            // What is shown may lie elsewhere than it says, under whatever name.
+            Verb::Effect(Effect::Show) => path.start == Start::Root,
+            // What is loaded is looked at only where a name below another is one that homes keep secrets under.
+            Verb::Effect(Effect::Load) => {
                 let depth = path.components.len();
                 path.components
                     .iter()
@@ -314,7 +316,8 @@ impl<'a> Seen<'a> {
             Some(!NormalPath::absolute(&facts.canonical)?.relation(&project).within())
         };
         let kept = match inquiry.git(&facts.canonical) {
-            Some(git) if git.root.is_some() => git.tracked || git.ignored,
+            // Changes that were not committed are nowhere else.
+            Some(git) if git.root.is_some() => git.tracked && git.clean || git.ignored,
             _ => !outside().unwrap_or_default(),
         };
         // Code that reads a file and writes it again edits it.

@@ -384,8 +384,11 @@ pub struct Load {
     pub variables: Vec<String>,
     /// The directories that these variables name hold `files`, where the line sets them.
     pub under: Vec<String>,
-    /// Names of files that are loaded where the program stands, as far as the line wrote them. A `*` stands for any name.
+    /// Names of files that are loaded where the program stands, unless git has them as they are. A `*` stands for any
+    /// name: of those only what the line wrote.
     pub files: Vec<String>,
+    /// Operands are read only where git does not have them as they are.
+    pub changed: bool,
     /// What a name may leave out at its end.
     pub endings: Vec<String>,
     /// Only with one of these words among its arguments.

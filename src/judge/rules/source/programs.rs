@@ -195,6 +195,7 @@ pub fn add_loads(
         endings: shape.endings.clone(),
         words: shape.words.clone(),
         unless: shape.unless.clone(),
+        changed: shape.changed,
     };
     if load.options.is_empty() && !load.operands && load.variables.is_empty() && load.files.is_empty() {
         let what = "it says not what is loaded";

@@ -56,6 +56,7 @@ pub struct LoadShape {
     pub endings: Vec<String>,
     pub words: Vec<String>,
     pub unless: Vec<String>,
+    pub changed: bool,
 }
 
 impl LoadShape {
@@ -71,6 +72,7 @@ impl LoadShape {
             endings: from.lines("endings"),
             words: from.lines("words"),
             unless: from.lines("unless"),
+            changed: from.flag("changed"),
         }
     }
 }

@@ -217,16 +217,35 @@ fn a_delete_that_reaches_through_a_link_is_classed_by_where_it_leads() {
 }
 
 #[test]
-fn reading_asks_nothing_and_writing_where_links_lead() {
+fn listing_asks_nothing_and_reading_and_writing_where_links_lead() {
     let answers = Answers::none();
-    let inquiry = Inquiry::new(&answers);
-    let reads = vec![program("ls", &["-la"]), effect(Effect::Show, &["src/main.rs"])];
-    let _ = find(&invocation("ls"), &line(reads), &Catalog::builtin(), &Policy::default(), &inquiry);
-    assert_eq!(inquiry.open(), []);
-    let inquiry = Inquiry::new(&answers);
-    let writes = vec![effect(Effect::Write, &["out.txt"])];
-    let _ = find(&invocation("ls"), &line(writes), &Catalog::builtin(), &Policy::default(), &inquiry);
-    assert_eq!(inquiry.open(), [Question::Path("/home/me/project/out.txt".into())]);
+    let asked = |act: Act| {
+        let inquiry = Inquiry::new(&answers);
+        let _ = find(&invocation("ls"), &line(vec![act]), &Catalog::builtin(), &Policy::default(), &inquiry);
+        inquiry.open()
+    };
+    assert_eq!(asked(program("ls", &["-la"])), []);
+    assert_eq!(asked(effect(Effect::Load, &["src/main.rs"])), []);
+    for reaches in [Effect::Show, Effect::Write] {
+        let act = effect(reaches, &["out.txt"]);
+        assert_eq!(asked(act), [Question::Path("/home/me/project/out.txt".into())], "{reaches:?}");
+    }
+}
+
+#[test]
+fn what_is_shown_is_judged_by_where_a_link_leads() {
+    let mut answers = Answers::none();
+    let there = |canonical: &str| {
+        Answer::Path(PathFacts { kind: PathKind::File, canonical: canonical.into(), symlink: true, bytes: 5 })
+    };
+    answers.insert(Question::Path("/home/me/project/a".into()), there("/etc/shadow"));
+    answers.insert(Question::Path("/home/me/project/b".into()), there("/home/me/project/docs/b"));
+    let rule = "program = \":show\"\noperand = { class = [\"secret\"] }";
+    let found = |name: &str| {
+        let acts = vec![effect(Effect::Show, &[name])];
+        found_with(&catalog(&[("one", rule)]), &line(acts), &answers).len()
+    };
+    assert_eq!((found("a"), found("b")), (1, 0));
 }
 
 const OVERWRITES: &str =
