@@ -313,10 +313,10 @@ pub(super) fn csv(entry: &Entry) -> String {
         optional(&entry.words),
         entry.hash.to_string(),
     ];
-    // In a cell an end of a line is no raw control either: readers of lines take it for a new record.
+    // Of all controls only the end of a line stands in a cell, in quotes.
     let cell = |text: &String| {
-        let text = plain(&text.replace('\r', "\\r").replace('\n', "\\n"));
-        match text.contains(['"', ',']) {
+        let text = plain(&text.replace('\r', "\\r"));
+        match text.contains(['"', ',', '\n']) {
             true => format!("\"{}\"", text.replace('"', "\"\"")),
             false => text,
         }

@@ -276,6 +276,12 @@ fn writing() -> Vec<Act> {
 }
 
 #[test]
+fn changes_that_were_not_committed_are_not_written_over_unnoticed() {
+    let changed = Some(GitFacts { clean: false, ..clean() });
+    assert_eq!(overwriting(writing(), NOTES, file(NOTES), changed).len(), 1);
+}
+
+#[test]
 fn a_file_that_only_lies_there_is_not_written_over_unnoticed() {
     let found = overwriting(writing(), NOTES, file(NOTES), untracked());
     assert_eq!(found.iter().map(|finding| finding.lowered.is_some()).collect::<Vec<_>>(), [false]);
@@ -288,7 +294,6 @@ fn a_file_that_only_lies_there_is_not_written_over_unnoticed() {
 fn what_is_kept_elsewhere_or_holds_nothing_may_be_written_over() {
     let none = |facts: PathFacts, git| assert!(overwriting(writing(), NOTES, facts, git).is_empty());
     none(file(NOTES), Some(clean()));
-    none(file(NOTES), Some(GitFacts { clean: false, ..clean() }));
     none(file(NOTES), Some(ignored()));
     none(PathFacts { bytes: 0, ..file(NOTES) }, untracked());
     for kind in [PathKind::Missing, PathKind::Directory, PathKind::Device, PathKind::Other] {
