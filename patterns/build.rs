@@ -189,6 +189,9 @@ fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
             return Err(format!("{} does not come back from the store", rule.id).into());
         }
     }
+    if blob.support()? != contents.support {
+        return Err("the support commands do not come back from the store".into());
+    }
     if blob.tools()? != contents.tools {
         return Err("the tools do not come back from the store".into());
     }

@@ -13,8 +13,8 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, completions, config, doctor, explain, export, gateway, hook, init, install, learn,
-    line, log, man, mcp, patterns, pending, replay, serve, session, simulate, stats, status, submit, trust, verify,
-    wait,
+    line, log, man, mcp, patterns, pending, person, replay, serve, session, simulate, stats, status, submit, trust,
+    verify, wait,
 };
 
 mod slip;
@@ -147,6 +147,9 @@ pub enum Verb {
     /// Judge a command for the gateway, and wait for the answer
     #[command(hide = true)]
     Submit(submit::SubmitArgs),
+    /// Whether a person stands here who may change who answers
+    #[command(hide = true)]
+    Person(person::PersonArgs),
     /// Show the main job on real commands, in a scratch project that is made for it
     Demo,
     /// Print the completions of a shell

@@ -15,8 +15,8 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, gateway, hook, init,
-    install, learn, line, log, man, mcp, patterns, pending, replay, review, run, serve, session, simulate, stats,
-    status, submit, trust, verify, wait,
+    install, learn, line, log, man, mcp, patterns, pending, person, replay, review, run, serve, session, simulate,
+    stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -107,6 +107,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Mcp(args) => mcp::run(args),
         Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
+        Verb::Person(args) => person::run(args).map_err(|error| error.to_string()),
         Verb::Token(words) => gateway::run("token", words),
         Verb::Channel(words) => gateway::run("channel", words),
         Verb::Replay(args) => replay::run(args),

@@ -8,6 +8,8 @@ mod asking;
 mod config;
 #[path = "promises/corpus.rs"]
 mod corpus;
+#[path = "promises/crisis.rs"]
+mod crisis;
 #[path = "promises/doctor.rs"]
 mod doctor;
 #[path = "promises/documents.rs"]

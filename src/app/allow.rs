@@ -22,6 +22,7 @@ use crate::judge::approver;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
+use crate::judge::rules::model::Note;
 use crate::store::{Ended, Listed, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -243,6 +244,9 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
         return Ok(match rule.tier {
             Tier::Critical => Err(format!("{id} is of tier 4, and no grant covers that")),
             _ if rule.approvals > 1 => Err(format!("{id} wants several approvers, and no grant covers that")),
+            _ if rule.notes.contains(&Note::Decision) => {
+                Err(format!("{id} is a person's decision each time, and no grant covers that"))
+            }
             _ if rule.deny => Err(format!("{id} denies outright, and no grant covers that")),
             _ => Ok(What::Rule { rule: id.clone() }),
         });

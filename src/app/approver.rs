@@ -10,6 +10,7 @@ use base64ct::{Base64, Encoding as _};
 use clap::{ArgGroup, Args, Subcommand};
 use thiserror::Error;
 
+mod passkey;
 pub mod sign;
 
 use super::desk::place::not_from_here;
@@ -49,7 +50,7 @@ enum Action {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("key").args(["passphrase", "ssh", "totp"]))]
+#[command(group = ArgGroup::new("key").args(["passphrase", "ssh", "totp", "passkey"]))]
 struct AddArgs {
     /// Who: a-z, 0-9, -, _ and .
     name: String,
@@ -62,6 +63,9 @@ struct AddArgs {
     /// The codes of an authenticator; whoever can read the approver's file can make them
     #[arg(long)]
     totp: bool,
+    /// A passkey of a phone, a key or a computer: shows a code for it, and wants a gateway that runs
+    #[arg(long)]
+    passkey: bool,
 }
 
 /// Why `guard approver` could not do what it was asked.
@@ -113,6 +117,10 @@ fn add(args: &AddArgs, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approve
         return Err(ApproverError::Key(format!("{} is enrolled already; remove it first", args.name)));
     }
     let approver = match (&args.ssh, args.totp) {
+        _ if args.passkey => match passkey::pair(&args.name)? {
+            Some(approver) => approver,
+            None => return Ok(exit::REFUSED),
+        },
         (Some(file), _) => with_ssh(&args.name, file)?,
         (None, true) => with_totp(&args.name)?,
         (None, false) => with_passphrase(&args.name)?,
@@ -238,6 +246,7 @@ fn list(enrolled: &Enrolled, json: bool) -> io::Result<()> {
     for approver in &enrolled.approvers {
         let about = match &approver.key {
             Key::Passphrase { .. } => "a passphrase".to_owned(),
+            Key::Passkey(passkey) => format!("a passkey, on the page at {}", passkey.origins.join(", ")),
             Key::Totp { .. } => "an authenticator; whoever can read its file can sign".to_owned(),
             Key::Ssh { public } => match PublicKey::read(public) {
                 Ok(key) if key.is_hardware() => "an SSH key on hardware, which wants a touch".to_owned(),

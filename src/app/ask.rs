@@ -13,7 +13,7 @@ use super::settle::folder_identity;
 use crate::channel::terminal::{self, Answer, Closed};
 use crate::judge::Judgment;
 use crate::judge::approved::{Place, Until, What};
-use crate::judge::approver;
+use crate::judge::approver::{Approval, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::{Prompt, Refusal};
@@ -99,7 +99,16 @@ fn signed(road: &Road, invocation: &Invocation, judgment: &Judgment, grant: Opti
         return Asked::Yes { grant, by: None };
     }
     let digest = invocation.digest(&judgment.facts.expanded);
-    let message = approver::approval("here", &digest, &Bindings::of(judgment, folder_identity(&invocation.cwd)));
+    let mut nonce = [0; 16];
+    if let Err(error) = getrandom::fill(&mut nonce) {
+        return Asked::No(Refusal::Unsigned { why: error.to_string() });
+    }
+    let fresh = Fresh::of(nonce, invocation, &judgment.risk);
+    let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
+    let filed = jiff::Timestamp::now().as_millisecond();
+    let approval =
+        Approval { request: "here", filed, fresh: &fresh, digest: &digest, bindings: &bindings, approvals: 1 };
+    let message = approval.message();
     let signed = sign::sign(&enrolled, "To run this", &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
         Ok(names) => Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) },

@@ -17,6 +17,7 @@ use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
+use crate::judge::rules::model::Note;
 
 mod edit;
 
@@ -121,6 +122,9 @@ fn approvals(road: &Road) -> Vec<String> {
     for id in &road.policy().disabled_rules {
         if road.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
             found.push(format!("disabled_rules: {id} wants several approvers and stays"));
+        }
+        if road.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
+            found.push(format!("disabled_rules: {id} is a person's decision each time and stays"));
         }
     }
     found

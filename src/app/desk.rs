@@ -22,7 +22,7 @@ use super::road::Road;
 use super::settle::folder_identity;
 use crate::channel::confirm::confirm;
 use crate::channel::terminal::{self, Answer as Reply};
-use crate::judge::approver;
+use crate::judge::approver::{self, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
@@ -113,7 +113,7 @@ impl Desk {
             return Ok(Err(too_late(pending.tier)));
         }
         let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
-            return Ok(Err(settled(pending)));
+            return Ok(Err(if pending.state.is_open() { foreign_version() } else { settled(pending) }));
         };
         let invocation = &whole.invocation;
         // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
@@ -151,7 +151,7 @@ impl Desk {
                 return Ok(Err(why));
             }
             let store = self.store()?;
-            let message = approver::approval(&pending.id, &digest, &bindings);
+            let message = whole.approval(&whole.fresh, &digest, &bindings).message();
             let given = self.queue.given(store, &pending.id, &digest, &bindings)?;
             let names =
                 given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
@@ -213,7 +213,10 @@ impl Desk {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.road.approvers();
         if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
-            let message = approver::approval(one.id(), &one.digest, &one.bindings);
+            // What is signed is what was shown here. Of another account's command the asker knows what that is.
+            let shown = Fresh::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
+            let fresh = if one.is_foreign { one.whole.fresh } else { shown };
+            let message = one.whole.approval(&fresh, &one.digest, &one.bindings).message();
             match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {
                 Ok(signed) => {
                     signer = sign::names(&enrolled, &signed.approver);
@@ -289,6 +292,9 @@ impl Desk {
                 report.yes(id, &format!("{so_far}: {command}"));
             }
             Outcome::SignedAlready { by } => report.no(id, &format!("{by} has signed it already, and counts once")),
+            Outcome::Copied { by } => {
+                report.no(id, &format!("the passkey of {by} may have been copied: it was refused"))
+            }
             Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
             Outcome::TooLate => {
@@ -313,6 +319,11 @@ impl Desk {
 fn too_late(tier: Tier) -> String {
     let what = if tier == Tier::Critical { "of tier 4 nothing" } else { "nothing that wants several approvers" };
     format!("nobody waits for it any more, and {what} is approved late")
+}
+
+/// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
+fn foreign_version() -> String {
+    "another version of guard filed it, and what it would run cannot be read: it has to be asked anew".to_owned()
 }
 
 fn owned(names: Vec<&str>) -> Vec<String> {

@@ -35,7 +35,10 @@ pub fn run(verb: &str, words: &Words) -> Result<u8, String> {
 }
 
 /// The program, beside this one or where packages put it; never by what `PATH` says.
-fn find() -> Result<PathBuf, String> {
+///
+/// # Errors
+/// It is not installed.
+pub fn find() -> Result<PathBuf, String> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize);
     let beside = own.ok().and_then(|own| own.parent().map(|folder| folder.join(PROGRAM)));
     let places = PLACES.iter().map(|folder| PathBuf::from(folder).join(PROGRAM));

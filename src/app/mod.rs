@@ -30,6 +30,7 @@ pub mod moment;
 pub mod notify;
 pub mod patterns;
 pub mod pending;
+pub mod person;
 pub mod queue;
 pub mod replay;
 pub mod review;

@@ -16,13 +16,13 @@ use super::settle::folder_identity;
 use crate::channel::bell::{Bell, Heard};
 use crate::judge::Judgment;
 use crate::judge::agents;
-use crate::judge::approver;
+use crate::judge::approver::{self, Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
-use crate::store::queue::{Answer, Filed, Found, NewRequest};
+use crate::store::queue::{Answer, Filed, Found, NewRequest, Plea};
 use crate::ui::pending;
 use crate::world::identity::Caller;
 
@@ -59,6 +59,8 @@ pub struct Wait {
     pub tells: Tells,
     /// Why nobody can be asked here, for the refusal when it may not wait.
     pub why: String,
+    /// What whoever asks says of it.
+    pub plea: Plea,
 }
 
 impl Wait {
@@ -71,7 +73,7 @@ impl Wait {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
         let time = time.min(callers_limit(&invocation.env));
-        Self { time, elsewhere, tells: Tells::Asker, why }
+        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default() }
     }
 }
 
@@ -141,12 +143,16 @@ impl Asking<'_> {
         let mut bell = if signed_here { None } else { Some(begin(wait.time)?) };
         let begun = Instant::now();
         let now = Timestamp::now();
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).map_err(|error| error.to_string())?;
+        let fresh = Fresh::of(nonce, invocation, &judgment.risk);
         let waiter = Caller::name_of_this();
         let request = NewRequest {
             invocation,
             digest: &digest,
             risk: &judgment.risk,
             bindings: &bindings,
+            fresh,
             waiter: (!wait.elsewhere).then_some(waiter.as_str()),
             above: road.caller.above(),
             expires: now
@@ -154,7 +160,10 @@ impl Asking<'_> {
                 .unwrap_or(now),
             most: road.policy().queue_pending,
             approvals,
+            decision: judgment.risk.is_decision(),
+            plea: &wait.plea,
         };
+        let mut answered_before = false;
         let id = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
             Filed::Answered { id } => {
@@ -164,11 +173,13 @@ impl Asking<'_> {
                     queue.void(&id, &what).map_err(told)?;
                     return Ok(Asked::No(Refusal::Changed { what }));
                 }
+                answered_before = true;
                 id
             }
             Filed::Waits { id, twins } => {
                 if signed_here {
-                    if let Err(refusal) = self.sign(&queue, &id, &digest, &bindings)? {
+                    let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(told)?;
+                    if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
                         return Ok(Asked::No(refusal));
                     }
                     bell = Some(begin(wait.time.saturating_sub(begun.elapsed()))?);
@@ -205,7 +216,10 @@ impl Asking<'_> {
             }
         };
         let tier = judgment.risk.tier;
-        let waiting = Waiting { road, queue: &queue, id: &id, tier, approvals, digest: &digest, bindings: &bindings };
+        // An answer that was there before, or what others have signed already, is bound to the asking of then.
+        let signing = Signing::of(&queue, &id, fresh, answered_before || approvals > 1).map_err(told)?;
+        let (digest, bindings) = (&digest, &bindings);
+        let waiting = Waiting { road, queue: &queue, id: &id, tier, approvals, signing, digest, bindings };
         let mut bell = match bell {
             Some(bell) => bell,
             None => begin(wait.time)?,
@@ -224,12 +238,12 @@ impl Asking<'_> {
         &self,
         queue: &Requests,
         id: &str,
-        digest: &Digest,
-        bindings: &Bindings,
+        signing: &Signing,
+        (digest, bindings): (&Digest, &Bindings),
     ) -> Result<Result<(), Refusal>, String> {
         let told = |error: StoreError| error.to_string();
         let enrolled = self.road.approvers();
-        let message = approver::approval(id, digest, bindings);
+        let message = signing.message(id, digest, bindings);
         let signed = match sign::sign(&enrolled, &format!("To approve {id}"), &message, &[]) {
             Ok(signed) => signed,
             Err(why) => {
@@ -256,6 +270,30 @@ impl Asking<'_> {
     }
 }
 
+/// What the guard that waits keeps of its asking, so that no answer to another one is taken for one to it.
+#[derive(Clone, Copy, Debug)]
+struct Signing {
+    filed: i64,
+    approvals: u8,
+    fresh: Fresh,
+}
+
+impl Signing {
+    /// Of a request that was just filed. `theirs`: what the queue says of it counts, and not this process's own number.
+    fn of(queue: &Requests, id: &str, fresh: Fresh, theirs: bool) -> Result<Self, StoreError> {
+        let whole = queue.whole(id)?;
+        let filed = whole.as_ref().map_or(0, |whole| whole.pending.filed.as_millisecond());
+        let approvals = whole.as_ref().map_or(1, |whole| whole.pending.approvals);
+        let fresh = whole.filter(|_| theirs).map_or(fresh, |whole| whole.fresh);
+        Ok(Self { filed, approvals, fresh })
+    }
+
+    fn message(&self, request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
+        let Self { filed, approvals, fresh } = self;
+        Approval { request, filed: *filed, fresh, digest, bindings, approvals: *approvals }.message()
+    }
+}
+
 /// A request of this process.
 struct Waiting<'a> {
     road: &'a Road,
@@ -265,6 +303,7 @@ struct Waiting<'a> {
     approvals: u8,
     digest: &'a Digest,
     bindings: &'a Bindings,
+    signing: Signing,
 }
 
 impl Waiting<'_> {
@@ -307,6 +346,17 @@ impl Waiting<'_> {
         }
     }
 
+    /// That a signature is one for an asking before this one, where it is.
+    fn of_another_asking(&self, signatures: &[Signed]) -> Option<String> {
+        let enrolled = self.road.approvers();
+        let before = approver::unbound_approval(self.id, self.digest, self.bindings);
+        let signers = approver::signers(&enrolled.approvers, &before, signatures).ok()?;
+        let name = signers.first()?;
+        Some(format!(
+            "{name} signed as an earlier version of guard did, which does not say which asking it answers: ask again"
+        ))
+    }
+
     /// The answer, when there is one.
     fn look(&self) -> Result<Option<Asked>, String> {
         let id = self.id;
@@ -315,7 +365,7 @@ impl Waiting<'_> {
         Ok(Some(match found {
             Found::Waiting => return Ok(None),
             Found::Yes(answered) => {
-                let message = approver::approval(id, self.digest, self.bindings);
+                let message = self.signing.message(id, self.digest, self.bindings);
                 let signers = sign::are_enough(
                     &self.road.approvers(),
                     (self.tier, self.approvals),
@@ -325,7 +375,10 @@ impl Waiting<'_> {
                 let signed = match signers {
                     Ok(names) if names.is_empty() => String::new(),
                     Ok(names) => format!(", signed by {}", names.join(" and ")),
-                    Err(why) => return Ok(Some(Asked::No(Refusal::Unsigned { why }))),
+                    Err(why) => {
+                        let why = self.of_another_asking(&answered.signatures).unwrap_or(why);
+                        return Ok(Some(Asked::No(Refusal::Unsigned { why })));
+                    }
                 };
                 let words = answered.words.map_or(String::new(), |words| format!(": {words}"));
                 let by = format!("request {id}, approved by {} in row {}{signed}{words}", answered.by, answered.row);

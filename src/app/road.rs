@@ -231,7 +231,17 @@ impl Road {
                 grants = self.grants(invocation);
             }
         }
-        let mut decision = decide(invocation, &judgment, self.policy(), &standing, &grants);
+        let by = |policy: &Policy| decide(invocation, &judgment, policy, &standing, &grants);
+        let mut decision = by(self.policy());
+        // The help that guard comes with is looked up only where it would be held up.
+        if judgment.risk.tier <= Tier::Medium && !matches!(decision, Decision::Run(_)) {
+            let support = self.catalog.support();
+            if !support.is_empty()
+                && let helped @ Decision::Run(_) = by(&Policy { support, ..self.policy().clone() })
+            {
+                decision = helped;
+            }
+        }
         // Denials that were taken out by hand would be asked about again and again.
         if matches!(decision, Decision::Ask(_))
             && invocation.origin.is_guarded()

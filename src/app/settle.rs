@@ -102,7 +102,10 @@ fn by_host(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Option<
     if !whole || judgment.risk.tier == Tier::Critical || !road.caller.is_child_of_agent() {
         return None;
     }
-    // An agent's prompt signs nothing.
+    // An agent's prompt signs nothing, and decides nothing for a person.
+    if judgment.risk.is_decision() {
+        return None;
+    }
     if sign::is_wanted(&road.approvers(), judgment.risk.tier, road.policy().approvals.wanted(&judgment.risk)) {
         return None;
     }

@@ -26,6 +26,8 @@ use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::tools::ToolCall;
+use crate::store::queue::Plea;
 use crate::store::{IntentRow, Settled};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
@@ -52,8 +54,24 @@ struct Wanted {
     client: String,
     /// The client's name for its session.
     session: Option<String>,
+    /// A tool that is no command, in the place of one.
+    tool: Option<String>,
+    /// What the tool is called with.
+    input: Option<serde_json::Value>,
+    /// Why, as the client says.
+    reason: Option<String>,
+    /// The client says that somebody is in a crisis.
+    #[serde(default)]
+    crisis: bool,
+    /// The messenger whose bot hands it in, in the place of `api`.
+    #[serde(default = "api")]
+    origin: Origin,
     /// How long it may wait for a person, in seconds.
     timeout_secs: u32,
+}
+
+fn api() -> Origin {
+    Origin::Api
 }
 
 /// What became of it.
@@ -88,7 +106,8 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     let invocation = invocation(&road, &wanted)?;
     let Judged { judgment, decision } = road.judge(&invocation);
-    let case = Case { road: &road, invocation: &invocation, judgment: &judgment };
+    let plea = Plea { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
+    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea };
     match &decision {
         Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
@@ -134,17 +153,28 @@ fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
     if !wanted.cwd.is_absolute() {
         return Err(Failure::Said("cwd must be absolute".to_owned()));
     }
-    let request = match (&wanted.command, &wanted.argv) {
-        (Some(command), None) if command.len() > MAX_COMMAND => {
+    if wanted.tool.is_none() && wanted.input.is_some() {
+        return Err(Failure::Said("an input belongs to a tool: give \"tool\" too".to_owned()));
+    }
+    let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
+        (None, None, Some(tool)) => {
+            let input = wanted.input.clone().unwrap_or_else(|| serde_json::json!({}));
+            Request::Tool(Box::new(ToolCall::new(tool, input)))
+        }
+        (Some(command), None, None) if command.len() > MAX_COMMAND => {
             let why = format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10);
             return Err(Failure::Said(why));
         }
-        (Some(command), None) => road.plain_line(command.into())?,
-        (None, Some(argv)) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
-        _ => return Err(Failure::Said("give either \"command\" or \"argv\"".to_owned())),
+        (Some(command), None, None) => road.plain_line(command.into())?,
+        (None, Some(argv), None) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
+        _ => return Err(Failure::Said("give either \"command\", \"argv\" or \"tool\"".to_owned())),
     };
     let mut invocation = road.caller.invocation(request);
-    invocation.origin = Origin::Api;
+    invocation.origin = match wanted.origin {
+        Origin::Discord | Origin::Telegram => wanted.origin,
+        // Nobody who hands a command in is a person at a terminal.
+        Origin::Cli | Origin::Agent | Origin::Api => Origin::Api,
+    };
     invocation.cwd.clone_from(&wanted.cwd);
     invocation.env.variables.insert("PWD".into(), wanted.cwd.clone().into());
     let session: String = wanted.session.iter().flat_map(|id| id.chars()).take(200).collect();
@@ -161,15 +191,16 @@ struct Case<'a> {
     road: &'a Road,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
+    plea: Plea,
 }
 
 impl Case<'_> {
     /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
     fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<Option<String>, Refusal> {
-        let Self { road, invocation, judgment } = *self;
+        let Self { road, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(road.policy().queue_wait.min(timeout).into());
         let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
-        let wait = Wait { time, elsewhere: false, tells: Tells::Starter, why };
+        let wait = Wait { time, elsewhere: false, tells: Tells::Starter, why, plea: self.plea.clone() };
         match queue::ask(road, invocation, judgment, prompt, &wait) {
             Asked::Yes { by, .. } => {
                 let fresh = road.judge_again(invocation);
@@ -224,10 +255,10 @@ impl Case<'_> {
         reason: Option<String>,
         row: Option<i64>,
     ) -> Result<u8, Failure> {
-        let Self { road, invocation, judgment } = *self;
+        let Self { road, invocation, judgment, .. } = *self;
         let command = invocation.display();
-        let threshold = road.policy().thresholds.of(Origin::Api);
-        let verdict = Verdict::new(&command, Origin::Api, threshold, judgment, decision);
+        let threshold = road.policy().thresholds.of(invocation.origin);
+        let verdict = Verdict::new(&command, invocation.origin, threshold, judgment, decision);
         let digest = self.digest().to_string();
         let told = Told { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";

@@ -15,7 +15,7 @@ use super::Roots;
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use super::paths::{Finder, is_same};
-use crate::judge::approver::{Approver, Cost, Key};
+use crate::judge::approver::{Approver, Cost, Key, Passkey};
 use crate::judge::document::{self, Fault, Fields, quoted};
 
 /// Who is enrolled.
@@ -109,8 +109,15 @@ fn approver(from: &mut Fields<'_>) -> Approver {
         "passphrase" => Key::Passphrase { public: text("public"), salt: text("salt"), cost: cost(from) },
         "ssh" => Key::Ssh { public: text("public") },
         "totp" => Key::Totp { secret: text("secret") },
+        "passkey" => Key::Passkey(Passkey {
+            rp_id: text("rp_id"),
+            credential: text("credential"),
+            public: text("public"),
+            origins: from.lines("origins"),
+            shared: from.flag("shared"),
+        }),
         _ => {
-            from.refuse("kind", "expected \"passphrase\", \"ssh\" or \"totp\"");
+            from.refuse("kind", "expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\"");
             Key::Totp { secret: String::new() }
         }
     };
@@ -136,6 +143,16 @@ fn written(approver: &Approver) -> String {
         )),
         Key::Ssh { public } => text.push_str(&format!("public = {}\n", quoted(public))),
         Key::Totp { secret } => text.push_str(&format!("secret = {}\n", quoted(secret))),
+        Key::Passkey(Passkey { rp_id, origins, credential, public, shared }) => {
+            let origins: Vec<String> = origins.iter().map(|origin| quoted(origin).to_string()).collect();
+            text.push_str(&format!(
+                "rp_id = {}\norigins = [{}]\ncredential = {}\npublic = {}\nshared = {shared}\n",
+                quoted(rp_id),
+                origins.join(", "),
+                quoted(credential),
+                quoted(public)
+            ));
+        }
     }
     text
 }
@@ -235,6 +252,16 @@ mod tests {
         for approver in [
             ada("ada"),
             Approver { name: "b.o-b_1".to_owned(), key: Key::Totp { secret: "AAAA".to_owned() } },
+            Approver {
+                name: "d".to_owned(),
+                key: Key::Passkey(Passkey {
+                    rp_id: "localhost".to_owned(),
+                    origins: vec!["http://localhost:6180".to_owned(), "https://x\"y".to_owned()],
+                    credential: "AAAA".to_owned(),
+                    public: "AAAA".to_owned(),
+                    shared: true,
+                }),
+            },
             Approver { name: "c".to_owned(), key: Key::Ssh { public: "ssh-ed25519 AAAA x\"\\".to_owned() } },
         ] {
             let text = written(&approver);
@@ -248,7 +275,7 @@ mod tests {
         let said = |text: &str| read(Path::new("/x/a.toml"), text).unwrap_err();
         assert_eq!(
             said("name = 'a'\nkind = 'card'\npublic = 'x'\n"),
-            "kind: expected \"passphrase\", \"ssh\" or \"totp\""
+            "kind: expected \"passphrase\", \"ssh\", \"totp\" or \"passkey\""
         );
         assert_eq!(said("name = 'a'\nkind = 'totp'\n"), "secret: it is missing");
         assert!(said("name = 'a'\nkind = 'totp'\nsecret = 'AAAA'\nmore = 1\n").starts_with("unknown field `more`"));

@@ -77,6 +77,24 @@ pub fn may_say_yes(pending: &Pending, who: &Answerer, enrolled: bool, unsigned_t
     if tier > most { Err(Bar::Tier { most }) } else { Ok(()) }
 }
 
+/// Whether a yes to this may come from afar with the signature of an approver's passkey.
+///
+/// # Errors
+/// Why it may not.
+pub fn may_sign(pending: &Pending, who: &Answerer) -> Result<(), Bar> {
+    if pending.tier == Tier::Critical {
+        return Err(Bar::Terminal);
+    }
+    if who.token.as_deref().is_some_and(|token| is_of(pending, token)) {
+        return Err(Bar::Own);
+    }
+    if pending.redacted {
+        return Err(Bar::Hidden);
+    }
+    let most = who.max_tier;
+    if pending.tier.number() > most { Err(Bar::Tier { most }) } else { Ok(()) }
+}
+
 /// Whether a request was handed in with the token of this name.
 #[must_use]
 pub fn is_of(pending: &Pending, token: &str) -> bool {
@@ -94,6 +112,9 @@ pub fn told(outcome: &Outcome, yes: bool) -> String {
         Outcome::Done { late: true } => "denied; nobody waits any more".to_owned(),
         Outcome::Partly { by } => format!("approved by {}; more approvers are wanted", by.join(" and ")),
         Outcome::SignedAlready { by } => format!("{by} has signed it already, and counts once"),
+        Outcome::Copied { by } => {
+            format!("refused: the passkey of {by} has counted further than this, so it may have been copied")
+        }
         Outcome::Unsigned => Bar::Signature.to_string(),
         Outcome::Settled(pending) => settled(pending),
         Outcome::TooLate => "too late: nobody waits for it any more".to_owned(),
@@ -189,6 +210,21 @@ pub mod tests {
             ),
             Err(Bar::Signature)
         );
+    }
+
+    #[test]
+    fn a_passkey_reaches_no_further_than_a_person_afar_may() {
+        let high = changed(pending(), |one| {
+            one.tier = Tier::High;
+            one.approvals = 2;
+        });
+        assert_eq!(may_sign(&high, &ada()), Ok(()));
+        assert_eq!(may_sign(&high, &Answerer { max_tier: 2, ..ada() }), Err(Bar::Tier { most: 2 }));
+        let bar =
+            |change: fn(&mut Pending)| may_sign(&changed(high.clone(), change), &Answerer { max_tier: 4, ..ada() });
+        assert_eq!(bar(|one| one.tier = Tier::Critical), Err(Bar::Terminal));
+        assert_eq!(bar(|one| one.redacted = true), Err(Bar::Hidden));
+        assert_eq!(bar(|one| one.root = "1000@api:phone".to_owned()), Err(Bar::Own));
     }
 
     #[test]

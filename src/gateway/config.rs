@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
 
 /// The port, where the file names none. Browsers refuse 6000, which older documents name.
@@ -33,6 +34,8 @@ pub struct Config {
     pub unsigned_tier: u8,
     pub channel: Vec<ChannelConfig>,
     pub route: Vec<Route>,
+    /// Who may be told how a command ended that was handed in.
+    pub callback: Vec<Callback>,
     /// How long a channel may take to accept a message, in seconds.
     pub accept_secs: u64,
 }
@@ -48,9 +51,21 @@ impl Default for Config {
             unsigned_tier: 2,
             channel: Vec::new(),
             route: Vec::new(),
+            callback: Vec::new(),
             accept_secs: 5,
         }
     }
+}
+
+/// A place that is told how a command ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Callback {
+    pub name: String,
+    /// https, or http on this machine.
+    pub url: String,
+    /// What it is signed with.
+    pub secret: Secret,
 }
 
 /// A messenger.
@@ -110,6 +125,73 @@ pub enum ChannelKind {
     Program {
         command: Vec<String>,
     },
+    Slack {
+        /// `xoxb-`, to write messages.
+        token: Secret,
+        /// `xapp-`, to open the connection of socket mode.
+        app_token: Secret,
+        #[serde(default = "slack_url")]
+        url: String,
+        /// Where cards go: the id of a channel.
+        chat: String,
+        approvers: BTreeMap<String, String>,
+    },
+    Pushover {
+        token: Secret,
+        /// The key of a user or a group.
+        user: Secret,
+        #[serde(default = "pushover_url")]
+        url: String,
+    },
+    Twilio {
+        account: String,
+        token: Secret,
+        #[serde(default = "twilio_url")]
+        url: String,
+        from: String,
+        to: Vec<String>,
+    },
+    Desktop {
+        /// `notify-send`, or what takes its arguments.
+        #[serde(default = "notify_send")]
+        command: Vec<String>,
+        /// Whom the record names for a no.
+        approver: String,
+    },
+}
+
+impl ChannelKind {
+    /// The word in the file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Telegram { .. } => "telegram",
+            Self::Discord { .. } => "discord",
+            Self::Ntfy { .. } => "ntfy",
+            Self::Webhook { .. } => "webhook",
+            Self::Program { .. } => "program",
+            Self::Slack { .. } => "slack",
+            Self::Pushover { .. } => "pushover",
+            Self::Twilio { .. } => "twilio",
+            Self::Desktop { .. } => "desktop",
+        }
+    }
+}
+
+fn slack_url() -> String {
+    "https://slack.com/api".to_owned()
+}
+
+fn pushover_url() -> String {
+    "https://api.pushover.net".to_owned()
+}
+
+fn twilio_url() -> String {
+    "https://api.twilio.com".to_owned()
+}
+
+fn notify_send() -> Vec<String> {
+    vec!["notify-send".to_owned()]
 }
 
 fn telegram_url() -> String {
@@ -172,6 +254,52 @@ impl Secret {
     }
 }
 
+/// A day of the week, as its first three letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Day(pub Weekday);
+
+impl TryFrom<String> for Day {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        const DAYS: [(&str, Weekday); 7] = [
+            ("mon", Weekday::Monday),
+            ("tue", Weekday::Tuesday),
+            ("wed", Weekday::Wednesday),
+            ("thu", Weekday::Thursday),
+            ("fri", Weekday::Friday),
+            ("sat", Weekday::Saturday),
+            ("sun", Weekday::Sunday),
+        ];
+        let found = DAYS.iter().find(|(name, _)| *name == text.to_ascii_lowercase());
+        found.map(|(_, day)| Self(*day)).ok_or_else(|| format!("{text}: a day is mon, tue, wed, thu, fri, sat or sun"))
+    }
+}
+
+/// Hours of a day, the end not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Hours {
+    pub from: Time,
+    pub until: Time,
+}
+
+impl TryFrom<String> for Hours {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong = || format!("{text}: hours are written as 09:00-17:00");
+        let time = |text: &str| {
+            let (hour, minute) = text.split_once(':').filter(|(hour, minute)| hour.len() == 2 && minute.len() == 2)?;
+            Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
+        };
+        let (from, until) = text.split_once('-').ok_or_else(wrong)?;
+        let (from, until) = (time(from).ok_or_else(wrong)?, time(until).ok_or_else(wrong)?);
+        if from == until { Err(wrong()) } else { Ok(Self { from, until }) }
+    }
+}
+
 /// Who is asked, for what matches; the first that matches counts.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -184,7 +312,11 @@ pub struct Route {
     pub folder: Option<String>,
     /// The rule of the worst finding.
     pub rule: Option<String>,
-    /// Names of channels, in order.
+    /// On these days of the week alone.
+    pub days: Vec<Day>,
+    /// At these hours of this machine's clock alone: `22:00-06:00` goes past midnight.
+    pub hours: Option<Hours>,
+    /// Names of channels, in order; none: nobody is asked here, and what waits is seen on the page and at the terminal.
     pub channels: Vec<String>,
     /// All at once, and not one after the other.
     pub broadcast: bool,
@@ -230,6 +362,10 @@ impl Config {
             if names.iter().take(at).any(|other| other == name) {
                 return Err(format!("channel: two are called {name}"));
             }
+        }
+        for callback in &config.callback {
+            crate::channel::webhook::check_url(&callback.url)
+                .map_err(|why| format!("callback {}: {why}", callback.name))?;
         }
         for name in config.route.iter().flat_map(|route| route.channels.iter().chain(&route.admin)) {
             if !names.contains(&name.as_str()) {

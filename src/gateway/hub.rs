@@ -128,11 +128,12 @@ impl Hub {
         let _ = self.stream.send(event);
     }
 
-    /// All requests, the oldest first.
+    /// All requests: what is a person's decision first, then the oldest.
     #[must_use]
     pub fn all(&self) -> Vec<Shown> {
         let mut all: Vec<Shown> = self.inner().requests.values().cloned().collect();
         all.sort_by(|one, other| (one.pending.filed, &one.pending.id).cmp(&(other.pending.filed, &other.pending.id)));
+        all.sort_by_key(|shown| shown.pending.rank());
         all
     }
 
@@ -208,6 +209,9 @@ pub fn view(shown: &Shown, now: Timestamp) -> Value {
     value["cwd"] = json!(guard_ui::ui::visible::text(&pending.cwd));
     value["why"] = json!(guard_ui::ui::visible::text(&pending.why));
     value["tier_name"] = json!(pending.tier.name());
+    if let Some(said) = &pending.said {
+        value["said"] = json!(guard_ui::ui::visible::text(said));
+    }
     value
 }
 

@@ -8,16 +8,21 @@
 
 pub mod answer;
 pub mod api;
+pub mod callback;
 pub mod channel;
 pub mod clock;
 pub mod config;
 pub mod desk;
 pub mod hub;
 pub mod name;
+pub mod pair;
+pub mod person;
 pub mod reviewer;
+pub mod route;
 pub mod routing;
 pub mod serve;
 pub mod submission;
+pub mod talk;
 pub mod token;
 
 pub use guard_judge::judge;

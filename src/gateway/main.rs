@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use guard_gateway::{channel, serve, token};
+use guard_gateway::{channel, pair, serve, token};
 
 /// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -21,6 +21,9 @@ enum Verb {
     Token(token::TokenArgs),
     /// Set up, try, list and remove messengers
     Channel(channel::setup::ChannelArgs),
+    /// Reach the gateway that runs, for guard approver add --passkey
+    #[command(hide = true)]
+    Pair(pair::PairArgs),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Token(args) => token::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
+        Verb::Pair(args) => pair::run(&args),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -16,11 +16,11 @@ use crate::api::answers::give;
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::channel::{self, Card, Channel, Did, Doing, Press, Status, Tap};
-use crate::config::{Config, Route};
 use crate::desk::Offer;
 use crate::hub::{Shown, seconds_left};
 use crate::name::{hash, secret};
-use crate::store::queue::{Pending, State};
+use crate::route::{is_urgent, route};
+use crate::store::queue::State;
 
 /// How many taps may wait.
 const TAPS: usize = 256;
@@ -38,31 +38,6 @@ impl Wires {
     fn get(&self, name: &str) -> Option<Arc<dyn Channel>> {
         self.open.read().unwrap_or_else(std::sync::PoisonError::into_inner).get(name).cloned()
     }
-}
-
-/// The channels that are asked, in order, and whether all at once.
-#[must_use]
-pub fn route(config: &Config, pending: &Pending) -> Route {
-    let found = config.route.iter().find(|route| matches(route, pending)).cloned();
-    let mut route = found.unwrap_or_else(|| Route {
-        channels: config.channel.iter().map(|channel| channel.name.clone()).collect(),
-        ..Route::default()
-    });
-    // What is of tier 4 is told everywhere at once.
-    route.broadcast |= pending.tier.number() == 4;
-    route
-}
-
-fn matches(route: &Route, pending: &Pending) -> bool {
-    let below = |folder: &str| {
-        let rest = pending.cwd.strip_prefix(folder.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    (route.tiers.is_empty() || route.tiers.contains(&pending.tier.number()))
-        && (route.origins.is_empty() || route.origins.contains(&pending.origin))
-        && route.session.as_deref().is_none_or(|part| pending.session.contains(part))
-        && route.folder.as_deref().is_none_or(below)
-        && route.rule.as_deref().is_none_or(|rule| pending.why.split(':').next() == Some(rule))
 }
 
 /// A request as messengers show it.
@@ -85,6 +60,9 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         score: pending.score.to_string(),
         who: visible(&format!("{by} · {}", pending.session)),
         timeout_secs: seconds_left(pending, Timestamp::now()),
+        decision: pending.decision,
+        crisis: pending.crisis,
+        said: pending.said.as_deref().map(visible),
         bar: bar.map(|bar| bar.to_string()),
         replies: usual(app),
         link: config.page.as_ref().map(|page| format!("{}/#{}", page.trim_end_matches('/'), shown.action)),
@@ -198,14 +176,14 @@ async fn carry(app: Arc<App>, wires: Arc<Wires>) {
 /// Asks about a request: one channel after the other until one has taken the card, or all at once.
 async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
     let config = app.config();
-    let route = route(&config, &shown.pending);
+    let route = route(&config, &shown.pending, &Zoned::now());
     let session: Vec<Shown> = app
         .hub
         .all()
         .into_iter()
         .filter(|other| other.pending.state == State::Waiting && other.pending.root == shown.pending.root)
         .collect();
-    let flooded = session.len() >= FLOOD && shown.pending.tier.number() < 4;
+    let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
     let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
     let mut failures = 0;
     for name in &route.channels {
@@ -308,15 +286,16 @@ async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], sh
 async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
     let tier = shown.pending.tier.number();
     let config = app.config();
-    let route = route(&config, &shown.pending);
+    let route = route(&config, &shown.pending, &Zoned::now());
     let names = match tier {
+        _ if is_urgent(&shown.pending) => config.channel.iter().map(|channel| channel.name.clone()).collect(),
         0..=2 => return,
-        3 => route.admin,
-        _ => config.channel.iter().map(|channel| channel.name.clone()).collect(),
+        _ => route.admin,
     };
     let late = if tier == 3 { format!("; guard approve {} lets it run once", shown.pending.id) } else { String::new() };
+    let front = if shown.pending.decision { "A decision for a person waits no more. " } else { "" };
     let text = format!(
-        "Nobody answered request {} (tier {tier}), and it was refused{late}: {}",
+        "{front}Nobody answered request {} (tier {tier}), and it was refused{late}: {}",
         shown.pending.id,
         guard_ui::ui::visible::text(&shown.pending.command)
     );
@@ -391,81 +370,8 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
     };
     let Some(shown) = shown else { return "there is no such request any more".to_owned() };
     let who = Answerer { by: format!("{approver} ({})", tap.channel), token: None, max_tier: 3 };
-    match give(app, &shown, &who, yes, words).await {
+    match give(app, &shown, &who, yes, words, None).await {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
         Err(problem) => problem.detail,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::answer::tests::{changed, pending};
-    use crate::judge::risk::Tier;
-
-    fn config() -> Config {
-        let text = "
-            [[channel]]
-            name = \"phone\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
-            [[channel]]
-            name = \"team\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
-            [[route]]
-            tiers = [3]
-            folder = \"/srv\"
-            channels = [\"team\"]
-            [[route]]
-            rule = \"packages.new\"
-            origins = [\"agent\"]
-            channels = [\"phone\"]
-            broadcast = true
-        ";
-        Config::parse(text).unwrap()
-    }
-
-    #[test]
-    fn the_first_route_that_matches_counts() {
-        let config = config();
-        let to = |pending: Pending| route(&config, &pending).channels;
-        assert_eq!(to(pending()), ["phone"]);
-        assert_eq!(
-            to(changed(pending(), |one| {
-                one.origin = "api".to_owned();
-            })),
-            ["phone", "team"],
-            "else all, in order"
-        );
-        let high = |cwd: &str| {
-            changed(pending(), |one| {
-                one.tier = Tier::High;
-                one.why = "x: y".to_owned();
-                one.cwd = cwd.to_owned();
-            })
-        };
-        assert_eq!(to(high("/srv/www")), ["team"]);
-        assert_eq!(to(high("/srv")), ["team"]);
-        assert_eq!(to(high("/srvx")), ["phone", "team"]);
-    }
-
-    #[test]
-    fn tier_4_is_told_everywhere_at_once() {
-        let critical = changed(pending(), |one| {
-            one.tier = Tier::Critical;
-            one.why = String::new();
-        });
-        assert!(route(&config(), &critical).broadcast);
-        assert!(
-            !route(
-                &config(),
-                &changed(pending(), |one| {
-                    one.why = String::new();
-                })
-            )
-            .broadcast
-        );
-        assert!(route(&config(), &pending()).broadcast, "where the route says so");
     }
 }

@@ -9,22 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use listenfd::ListenFd;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
-use serde_json::Value;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use crate::api::door::Peer;
 use crate::api::{AllLimits, App, locked, router, submit};
+use crate::callback;
 use crate::config::Config;
 use crate::desk::own::{Account, Own};
 use crate::desk::{Desk, Room};
 use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::routing::Carrier;
-use crate::submission;
+use crate::{submission, talk};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -41,6 +42,9 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// The unit of systemd, with a place for where the program lies.
 const UNIT: &str = include_str!("guard-gateway.service");
 
+/// The unit of the socket.
+const SOCKET: &str = include_str!("guard-gateway.socket");
+
 /// The arguments of `guard serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -50,12 +54,19 @@ pub struct ServeArgs {
     /// Say whether a gateway runs, how its channels are, and how many requests wait
     #[arg(long)]
     status: bool,
-    /// Print the systemd unit that runs it for this account
-    #[arg(long, conflicts_with = "status")]
-    unit: bool,
+    /// Print the systemd unit that runs it for this account; as socket, the one that starts it when somebody comes
+    #[arg(long, conflicts_with = "status", value_name = "KIND", num_args = 0..=1, default_missing_value = "service")]
+    unit: Option<Unit>,
     /// The configuration; without, gateway.toml beside guard's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+/// Units of systemd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unit {
+    Service,
+    Socket,
 }
 
 /// Serves until it is ended.
@@ -63,7 +74,11 @@ pub struct ServeArgs {
 /// # Errors
 /// Why it cannot serve.
 pub fn run(args: &ServeArgs) -> Result<u8, String> {
-    if args.unit {
+    if args.unit == Some(Unit::Socket) {
+        print!("{SOCKET}");
+        return Ok(0);
+    }
+    if args.unit.is_some() {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let plain = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$', ' ']));
         let program = plain.ok_or("the gateway lies at a path that no unit can name: install it elsewhere")?;
@@ -92,7 +107,7 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
 }
 
 /// The socket: where the configuration says, else in the folder for such things.
-fn socket_path(config: &Config, folder: &Path) -> PathBuf {
+pub fn socket_path(config: &Config, folder: &Path) -> PathBuf {
     config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
 }
 
@@ -116,6 +131,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         logins: Mutex::default(),
         once: Mutex::default(),
         judges: Mutex::default(),
+        pairings: Mutex::default(),
         channels: Mutex::default(),
         ports: RwLock::default(),
     });
@@ -123,8 +139,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
 
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
-    for address in &config.listen {
-        let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
+    for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
         app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
         let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
@@ -147,6 +162,9 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         if let Err(why) = submit::begin(&app, one).await {
             eprintln!("guard-gateway: {why}");
         }
+    }
+    for action in app.room.at(|desk| desk.base().untold()).await?? {
+        callback::tell(&app, action);
     }
     let mut carrier = Carrier::begin(&app);
     let told = |error: std::io::Error| error.to_string();
@@ -178,6 +196,31 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let _ = tokio::time::timeout(FAREWELL, async { while servers.join_next().await.is_some() {} }).await;
     let _ = std::fs::remove_file(&socket);
     Ok(0)
+}
+
+/// What systemd listens at already, or else what the configuration names.
+async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
+    let mut passed = ListenFd::from_env();
+    let mut all = Vec::new();
+    for at in 0..passed.len() {
+        let told = |error: std::io::Error| format!("socket {at} of systemd's: {error}");
+        let Some(listener) = passed.take_tcp_listener(at).map_err(told)? else { continue };
+        let address = listener.local_addr().map_err(told)?;
+        if !address.ip().is_loopback() && !config.behind_proxy {
+            return Err(format!(
+                "systemd listens at {address}, which can be reached from elsewhere, and nothing is said \
+                                there in plain: behind_proxy = true, or 127.0.0.1"
+            ));
+        }
+        listener.set_nonblocking(true).map_err(told)?;
+        all.push(TcpListener::from_std(listener).map_err(told)?);
+    }
+    if all.is_empty() {
+        for address in &config.listen {
+            all.push(TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?);
+        }
+    }
+    Ok(all)
 }
 
 async fn farewell(mut ended: watch::Receiver<bool>) {
@@ -260,7 +303,7 @@ async fn status(args: &ServeArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
     let (_, config) = configured(args, &account)?;
     let socket = socket_path(&config, account.paths()?.folder());
-    let Ok(value) = ask(&socket, "/v1/status").await else {
+    let Ok(value) = talk::get(&socket, "/v1/status").await else {
         println!("No gateway listens at {}: guard serve starts it.", socket.display());
         return Ok(1);
     };
@@ -277,28 +320,4 @@ async fn status(args: &ServeArgs) -> Result<u8, String> {
         }
     }
     Ok(if all_up { 0 } else { 1 })
-}
-
-/// One question over the socket.
-///
-/// # Errors
-/// There is no answer.
-pub async fn ask(socket: &Path, path: &str) -> Result<Value, String> {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let talk = async {
-        let mut stream = tokio::net::UnixStream::connect(socket).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.take(1 << 20).read_to_string(&mut answer).await?;
-        Ok::<_, std::io::Error>(answer)
-    };
-    let answer =
-        tokio::time::timeout(Duration::from_secs(5), talk).await.map_err(|_| "no answer in time".to_owned())?;
-    let answer = answer.map_err(|error| error.to_string())?;
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or("the answer is none")?;
-    if !head.starts_with("HTTP/1.1 200") {
-        return Err(head.lines().next().unwrap_or_default().to_owned());
-    }
-    serde_json::from_str(body.trim()).map_err(|error| error.to_string())
 }

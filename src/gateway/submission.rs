@@ -22,6 +22,15 @@ pub struct Wanted<'a> {
     pub client: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// Where it comes from: `api`, or the messenger whose bot hands it in.
+    pub origin: &'a str,
+    pub crisis: bool,
     pub timeout_secs: u32,
 }
 

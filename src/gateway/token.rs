@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use crate::desk::base::Base;
 use crate::desk::own::Account;
 use crate::desk::{Scope, Token};
+use crate::judge::invocation::Origin;
 use crate::name::{hash, secret};
+use crate::person;
 
 /// The arguments of `guard token`.
 #[derive(Debug, Args)]
@@ -29,6 +31,9 @@ enum Verb {
         /// Commands are handed in for this folder and what lies below; again for more, without for every folder
         #[arg(long, value_name = "FOLDER")]
         folder: Vec<String>,
+        /// Where what is handed in with it comes from: api, or the messenger whose bot hands it in
+        #[arg(long, default_value = "api", value_parser = origin)]
+        origin: Origin,
         /// The highest tier that it approves
         #[arg(long, value_name = "TIER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
         max_tier: u8,
@@ -41,6 +46,11 @@ enum Verb {
     },
     /// Revoke a token, at once
     Remove { name: String },
+}
+
+fn origin(word: &str) -> Result<Origin, String> {
+    let found = Origin::named(word).filter(|one| [Origin::Api, Origin::Discord, Origin::Telegram].contains(one));
+    found.ok_or_else(|| "there are api, discord and telegram".to_owned())
 }
 
 fn scope(word: &str) -> Result<Scope, String> {
@@ -62,9 +72,14 @@ pub fn base() -> Result<Base, String> {
 /// # Errors
 /// Why it is not done.
 pub fn run(args: &TokenArgs) -> Result<u8, String> {
+    if let Verb::Add { .. } = args.verb
+        && !person::is_here("guard token add")?
+    {
+        return Ok(person::REFUSED);
+    }
     let base = base()?;
     match &args.verb {
-        Verb::Add { name, scope, folder, max_tier } => {
+        Verb::Add { name, scope, folder, origin, max_tier } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
                 return Err(format!("{name:?} is no name for a token: letters, digits and dashes, at most 64"));
@@ -81,6 +96,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
                 scopes: scope.clone(),
                 folders: folder.clone(),
                 max_tier: *max_tier,
+                origin: *origin,
                 created: Timestamp::now(),
                 used: None,
                 hash: hash(&given),

@@ -7,13 +7,18 @@ use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::bindings::Bindings;
-use super::invocation::Digest;
+use super::invocation::{Digest, Invocation};
+use super::order;
+use super::risk::Risk;
 
+pub mod passkey;
 mod sshsig;
 
+pub use passkey::{BadPasskey, Passkey};
 pub use sshsig::{NAMESPACE, PublicKey, UnreadableKey};
 
 /// The shortest passphrase, in characters. What it protects may be read, and guessed at, by whoever can read the file.
@@ -48,16 +53,19 @@ pub enum Key {
     Ssh { public: String },
     /// A secret that this machine shares with an authenticator (RFC 6238), in base64. Whoever can read it can sign.
     Totp { secret: String },
+    /// A passkey, on a phone, a key or a computer.
+    Passkey(Passkey),
 }
 
 impl Key {
-    /// `passphrase`, `ssh`, `totp`.
+    /// `passphrase`, `ssh`, `totp`, `passkey`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Passphrase { .. } => "passphrase",
             Self::Ssh { .. } => "ssh",
             Self::Totp { .. } => "totp",
+            Self::Passkey(_) => "passkey",
         }
     }
 
@@ -73,8 +81,15 @@ impl Key {
             (Self::Ssh { public: one }, Self::Ssh { public: other }) => {
                 one == other || PublicKey::read(one).ok().is_some_and(|one| PublicKey::read(other).ok() == Some(one))
             }
+            (Self::Passkey(one), Self::Passkey(other)) => one.is_same(other),
             _ => false,
         }
+    }
+
+    /// Whether it signs in a browser, and never at a terminal.
+    #[must_use]
+    pub const fn is_of_the_page(&self) -> bool {
+        matches!(self, Self::Passkey(_))
     }
 }
 
@@ -113,11 +128,75 @@ pub enum BadSignature {
     Passphrase(String),
     #[error("that is not a code of {0} which holds now")]
     Code(String),
+    #[error("the passkey of {name} did not sign this: {why}")]
+    Passkey { name: String, why: BadPasskey },
 }
 
-/// What is signed for a yes to a request. Nothing else that is signed begins alike.
+/// What makes one asking another than all before it: a number that only the guard which asks makes up, and what its
+/// card says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fresh {
+    pub nonce: [u8; 16],
+    /// SHA-256 of what a person is shown.
+    pub card: [u8; 32],
+}
+
+impl Fresh {
+    /// Of a command that is asked about, with a number of the caller's.
+    #[must_use]
+    pub fn of(nonce: [u8; 16], invocation: &Invocation, risk: &Risk) -> Self {
+        let mut card = Sha256::new();
+        let mut field = |bytes: &[u8]| {
+            card.update((bytes.len() as u64).to_le_bytes());
+            card.update(bytes);
+        };
+        field(invocation.display().as_bytes());
+        field(invocation.cwd.as_os_str().as_encoded_bytes());
+        field(invocation.user.as_bytes());
+        field(&[risk.tier.number()]);
+        let mut findings: Vec<(&str, u8)> =
+            risk.findings.iter().map(|finding| (finding.rule.as_str(), finding.tier.number())).collect();
+        order::sort(&mut findings);
+        for (rule, tier) in findings {
+            field(rule.as_bytes());
+            field(&[tier]);
+        }
+        Self { nonce, card: card.finalize().into() }
+    }
+}
+
+/// What is signed for a yes to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Approval<'a> {
+    pub request: &'a str,
+    /// When it was filed, in milliseconds since 1970.
+    pub filed: i64,
+    pub fresh: &'a Fresh,
+    pub digest: &'a Digest,
+    pub bindings: &'a Bindings,
+    /// How many different approvers it wants, as it was filed.
+    pub approvals: u8,
+}
+
+impl Approval<'_> {
+    /// The bytes that are signed. Nothing else that is signed begins alike.
+    #[must_use]
+    pub fn message(&self) -> Vec<u8> {
+        let Self { request, filed, digest, approvals, .. } = self;
+        let bindings = Digest(self.bindings.digest());
+        let nonce: String = self.fresh.nonce.iter().map(|byte| format!("{byte:02x}")).collect();
+        let card = Digest(self.fresh.card);
+        format!(
+            "guard approval 2\nrequest {request}\nfiled {filed}\nnonce {nonce}\ncommand {digest}\nbindings {bindings}\n\
+             card {card}\napprovals {approvals}\n"
+        )
+        .into_bytes()
+    }
+}
+
+/// What an earlier version signed for a yes, which holds for every asking alike: known so that it is refused by name.
 #[must_use]
-pub fn approval(request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
+pub fn unbound_approval(request: &str, digest: &Digest, bindings: &Bindings) -> Vec<u8> {
     let bindings = Digest(bindings.digest());
     format!("guard approval 1\nrequest {request}\ncommand {digest}\nbindings {bindings}\n").into_bytes()
 }
@@ -213,6 +292,11 @@ impl Approver {
                 let secret = Base64::decode_vec(secret).map_err(|_| self.bad_key("the secret is no base64"))?;
                 let mac = Base64::decode_vec(&signed.signature).map_err(|_| wrong())?;
                 seal(&secret, message).verify_slice(&mac).map_err(|_| wrong())
+            }
+            Key::Passkey(passkey) => {
+                passkey.check().map_err(|why| self.bad_key(&why.to_string()))?;
+                let bad = |why| BadSignature::Passkey { name: self.name.clone(), why };
+                passkey.verify(message, &signed.signature).map_err(bad)
             }
         }
     }
@@ -319,6 +403,31 @@ mod tests {
         assert!(signers(&all, b"this", &[signed.clone(), forged]).is_err());
         let nobody = Signed { approver: "eve".to_owned(), ..signed };
         assert_eq!(signers(&all, b"this", &[nobody]), Err(BadSignature::Unknown("eve".to_owned())));
+    }
+
+    #[test]
+    fn each_part_of_what_is_signed_tells_it_from_others() {
+        let invocation = crate::judge::facts::testing::invocation("rm x");
+        let fresh = Fresh::of([7; 16], &invocation, &Risk::default());
+        let (digest, bindings) = (Digest([1; 32]), Bindings::of(&crate::judge::Judgment::default(), None));
+        let one =
+            Approval { request: "r1", filed: 5, fresh: &fresh, digest: &digest, bindings: &bindings, approvals: 1 };
+        let text = String::from_utf8(one.message()).unwrap();
+        assert!(text.starts_with("guard approval 2\nrequest r1\nfiled 5\nnonce 07070707"), "{text}");
+        let elsewhere = Bindings::of(&crate::judge::Judgment::default(), Some((1, 2)));
+        let other_card = Fresh::of([7; 16], &crate::judge::facts::testing::invocation("rm y"), &Risk::default());
+        let other_nonce = Fresh { nonce: [8; 16], ..fresh };
+        for other in [
+            Approval { request: "r2", ..one },
+            Approval { filed: 6, ..one },
+            Approval { fresh: &other_nonce, ..one },
+            Approval { fresh: &other_card, ..one },
+            Approval { digest: &Digest([2; 32]), ..one },
+            Approval { bindings: &elsewhere, ..one },
+            Approval { approvals: 2, ..one },
+        ] {
+            assert_ne!(other.message(), one.message(), "{other:?}");
+        }
     }
 
     #[test]

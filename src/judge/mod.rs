@@ -91,7 +91,8 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
         join_behind(&mut findings, more, lead, invocation);
         facts.expanded.extend(behind.expanded);
     }
-    let stays = |finding: &risk::Finding| finding.tier == Tier::Critical || finding.approvals > 1;
+    let stays =
+        |finding: &risk::Finding| finding.tier == Tier::Critical || finding.approvals > 1 || finding.is_decision();
     findings.retain(|finding| stays(finding) || !policy.disabled_rules.contains(&finding.rule));
     let base = facts.acts.iter().map(|act| act.tier).max().unwrap_or(Tier::Safe);
     let context = context::circumstances(invocation, &facts, &findings, catalog, policy, &inquiry);

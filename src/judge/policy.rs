@@ -10,6 +10,8 @@ use super::invocation::Origin;
 use super::order;
 use super::risk::{CircumstanceFact, Risk, Tier, Weight};
 
+pub use super::rules::model::Support;
+
 mod decide;
 mod decision;
 
@@ -219,14 +221,6 @@ pub enum Record {
     All,
     /// Only what had a finding or was not run.
     Flagged,
-}
-
-/// A command that is never gated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Support {
-    /// The exact arguments.
-    pub argv: Vec<String>,
-    pub why: String,
 }
 
 /// What is remembered of the session, as counters.

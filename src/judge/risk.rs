@@ -30,6 +30,14 @@ pub struct Finding {
     pub act: Option<usize>,
 }
 
+impl Finding {
+    /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        self.notes.contains(&super::rules::model::Note::Decision)
+    }
+}
+
 /// A circumstance that changes the score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circumstance {
@@ -85,6 +93,12 @@ pub struct Risk {
 }
 
 impl Risk {
+    /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        self.findings.iter().any(Finding::is_decision)
+    }
+
     /// Joins what was found: the highest tier, the sum of the highest weight and the circumstances, the least
     /// reversible. `base` is the tier of a plain run of the programs in it.
     #[must_use]

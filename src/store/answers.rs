@@ -121,6 +121,17 @@ impl Store {
                     return Ok(false);
                 }
             }
+            // A signature is used once, under whichever row it stands.
+            let mut again = connection.prepare(
+                "SELECT 1 FROM record AS old JOIN record AS now ON old.signatures = now.signatures
+                 WHERE now.id = ?1 AND old.id <> ?1 AND old.kind = 'answered' AND now.signatures IS NOT NULL
+                   AND EXISTS (SELECT 1 FROM record AS taken WHERE taken.about = old.id AND taken.kind = 'taken')",
+            )?;
+            for row in rows {
+                if again.exists([row])? {
+                    return Ok(false);
+                }
+            }
             for row in rows {
                 let mut draft = Draft::default();
                 draft.text("kind", Some("taken"));

@@ -69,6 +69,60 @@ fn what_an_approver_signs_runs() {
     assert_eq!(home.store().verify().unwrap().faults, []);
 }
 
+/// What lies in the queue's file, changed by hand.
+fn queue_sql(home: &Home, sql: &str) {
+    rusqlite::Connection::open(home.data().join("queue.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn an_old_signature_does_not_approve_the_same_command_asked_again() {
+    let home = home();
+    enrol(&home, "ada", WORDS, None);
+    let asker = Asker::new(&home, &FLAGGED);
+    let id = asker.id.clone();
+    queue_sql(&home, "CREATE TABLE kept AS SELECT * FROM request");
+    approve(&home, &id, &[WORDS]);
+    asker.ran();
+    let record = rusqlite::Connection::open(home.paths().database()).unwrap();
+    let signed: String = record
+        .query_row("SELECT signatures FROM record WHERE kind = 'answered' AND signatures IS NOT NULL", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    drop(record);
+    let signatures: Vec<guard::judge::approver::Signed> = serde_json::from_str(&signed).unwrap();
+    // Under the same account the request is put back as if nobody had answered it, and asked again under its name.
+    let back = "DELETE FROM request; INSERT INTO request SELECT * FROM kept;
+                UPDATE request SET state = 'late', waiter = NULL";
+    for (at, forge) in ["", "UPDATE request SET exact = (SELECT exact FROM kept), filed = (SELECT filed FROM kept)"]
+        .into_iter()
+        .enumerate()
+    {
+        queue_sql(&home, back);
+        let again = Asker::new(&home, &FLAGGED);
+        assert_eq!(again.id, id, "it is taken up under the old name");
+        queue_sql(&home, forge);
+        let queue = crate::queue::stage::queue(&home);
+        let whole = queue.whole(&id).unwrap().unwrap();
+        let answer = guard::store::queue::Answer {
+            yes: Some((&whole.digest, &whole.bindings)),
+            by: "ada",
+            words: None,
+            signatures: &signatures,
+            waited_for: true,
+            approvals: 1,
+            signer: &["ada".to_owned()],
+        };
+        let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
+        assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
+        guard::channel::bell::ring(&queue.bell(&id).unwrap());
+        let (status, said) = again.end();
+        assert_eq!(status.code(), Some(126), "{at}: {said}");
+        assert!(said.contains("not signed by an approver") || said.contains("is used up"), "{at}: {said}");
+        assert_eq!(home.ran(), 1, "{at}");
+    }
+}
+
 #[test]
 fn the_review_asks_for_the_signature_and_goes_on() {
     let home = home();

@@ -120,7 +120,15 @@ fn full() -> CardView {
 
 fn prompt(tier: Tier) -> Prompt {
     let critical = tier == Tier::Critical;
-    Prompt { tier, seconds: 30, finish_seconds: 20, word: critical, may_grant: !critical, approvals: 1 }
+    Prompt {
+        tier,
+        seconds: 30,
+        finish_seconds: 20,
+        word: critical,
+        may_grant: !critical,
+        approvals: 1,
+        decision: false,
+    }
 }
 
 fn draw(view: &CardView, entry: Entry<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {

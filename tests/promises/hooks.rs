@@ -16,7 +16,7 @@ mod once;
 #[path = "hooks/plugins.rs"]
 mod plugins;
 #[path = "hooks/stage.rs"]
-mod stage;
+pub mod stage;
 #[path = "hooks/traps.rs"]
 mod traps;
 #[path = "hooks/waiting.rs"]

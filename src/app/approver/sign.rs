@@ -68,8 +68,12 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     }
     let told = |error: std::io::Error| error.to_string();
     let has_signed = |one: &Approver| names(enrolled, &one.name).iter().any(|name| but.contains(name));
-    let left: Vec<&Approver> = enrolled.approvers.iter().filter(|one| !has_signed(one)).collect();
+    let at_terminal = |one: &&Approver| !one.key.is_of_the_page();
+    let left: Vec<&Approver> = enrolled.approvers.iter().filter(|one| !has_signed(one)).filter(at_terminal).collect();
     let approver = match left.as_slice() {
+        [] if !enrolled.approvers.iter().all(has_signed) => {
+            return Err("who is enrolled signs with a passkey, on the gateway's page: guard serve".to_owned());
+        }
         [] if but.is_empty() => return Err("nobody is enrolled".to_owned()),
         [] => return Err("everybody who is enrolled has signed it".to_owned()),
         [one] => *one,
@@ -78,6 +82,9 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
             let name = line::ask("", &format!("{what}. Who signs ({})?", names.join(", "))).map_err(told)?;
             let name = name.trim();
             let found = enrolled.named(name).ok_or_else(|| BadSignature::Unknown(name.to_owned()).to_string())?;
+            if found.key.is_of_the_page() {
+                return Err(format!("{name} signs with a passkey, on the gateway's page"));
+            }
             if has_signed(found) {
                 return Err(format!("{name} has signed it already, and counts once"));
             }
@@ -103,6 +110,7 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
                 approver.sign_with_code(&code, message, u64::try_from(Timestamp::now().as_second()).unwrap_or(0))
             }
             Key::Ssh { public } => return with_ssh(approver, public, message),
+            Key::Passkey(_) => return Err(format!("{name} signs with a passkey, on the gateway's page")),
         };
         match signed {
             Ok(signed) => return Ok(signed),

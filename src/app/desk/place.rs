@@ -36,7 +36,7 @@ pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
 }
 
 /// Writes down that somebody tried to answer from where nobody may.
-pub(super) fn attempt(road: &Road, verb: &str, why: &str) {
+pub(in crate::app) fn attempt(road: &Road, verb: &str, why: &str) {
     let argv = verb.split(' ').map(OsString::from).collect();
     let invocation = road.caller.invocation(Request::Argv(argv));
     // It is refused whether it can be written down or not.

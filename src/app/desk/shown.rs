@@ -48,7 +48,7 @@ impl Shown {
 
     /// Whether one question may be about it and others.
     pub fn may_be_in_a_batch(&self) -> bool {
-        self.tier() <= Tier::Medium && self.approvals == 1
+        self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
     }
 
     /// How the card asks about it.
@@ -57,14 +57,16 @@ impl Shown {
         let tier = self.tier();
         let left = self.whole.pending.expires.duration_since(Timestamp::now()).as_secs();
         let left = if self.waited_for { u32::try_from(left).unwrap_or(0).max(1) } else { u32::MAX };
+        let decision = self.whole.pending.decision || self.judgment.risk.is_decision();
         let seconds = if tier == Tier::Critical { timeouts.critical } else { 300 };
         Prompt {
             tier,
             seconds: seconds.min(left),
             finish_seconds: timeouts.critical_finish.min(left),
             word: tier == Tier::Critical,
-            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1,
+            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1 && !decision,
             approvals: self.approvals,
+            decision,
         }
     }
 
@@ -100,6 +102,9 @@ impl Shown {
             let Pending { user, tier, why, .. } = &self.whole.pending;
             let tier = tier.number();
             evidence.insert(0, format!("{user} asked for it, whose guard judged it as of tier {tier} ({why})."));
+        }
+        if let Some(said) = &self.whole.pending.said {
+            evidence.insert(0, format!("Whoever asked says why: {said}"));
         }
         evidence.insert(0, of_all);
         card.explained.card = card.view.clone();

@@ -28,6 +28,7 @@ use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::Tier;
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
+use crate::store::queue::Plea;
 use crate::store::{Handed, IntentRow, Settled};
 use crate::ui::{verdict, visible};
 
@@ -74,6 +75,8 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let hands = || road.caller.is_called_by_agent().then_some(&handed);
     match decision {
         Decision::Run(cleared) => match note.write(Settled::Allowed(cleared.basis()), None, None, None) {
+            // Help is not held up by the agent's own permissions either.
+            Ok(()) if matches!(cleared.basis(), Basis::Support) => Ok(Answer::Allow),
             Ok(()) => Ok(allow()),
             Err(refusal) => deny(refusal, None),
         },
@@ -85,7 +88,8 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             }
             // No agent's prompt signs for an approver.
             let is_signed = || sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals);
-            let is_left_to_host = prompt.tier < Tier::Critical && road.is_answered_here() && !is_signed();
+            let is_left_to_host =
+                prompt.tier < Tier::Critical && !prompt.decision && road.is_answered_here() && !is_signed();
             let is_there = || road.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
@@ -149,10 +153,11 @@ fn wait(host: Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
         _ if prompt.approvals > 1 => {
             "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
         }
+        _ if prompt.decision => "what is a person's decision is never left to an agent's own prompt".to_owned(),
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
     };
-    Wait { time, elsewhere: false, tells: Tells::Nobody, why }
+    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default() }
 }
 
 /// What the agent wants to do, as an invocation of its own session.

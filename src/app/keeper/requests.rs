@@ -52,11 +52,13 @@ impl Requests {
         match self {
             Self::Own(queue) => queue.file(new, &Caller::lives, now),
             Self::Service(client) => client.ask(Ask::File(Box::new(New {
-                exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, &new.above)),
+                exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above)),
                 risk: new.risk.into(),
                 waits: new.waiter.is_some(),
                 expires: new.expires,
                 approvals: new.approvals,
+                decision: new.decision,
+                plea: new.plea.clone(),
             }))),
         }
     }

@@ -18,6 +18,7 @@ use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
+use crate::store::queue::Plea;
 use crate::store::{IntentRow, Settled};
 use crate::ui::{verdict, visible};
 
@@ -98,7 +99,7 @@ fn ask(
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&road.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
-    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why };
+    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default() };
     let by = match queue::ask(road, invocation, judgment, prompt, &wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),

@@ -15,7 +15,7 @@ use crate::judge::invocation::{Digest, Origin};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Refusal, Standing};
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
-use crate::store::queue::Told;
+use crate::store::queue::{Plea, Told};
 use crate::store::{ContextEntry, FindingEntry, context, findings};
 
 /// Of what both sides must speak alike.
@@ -231,6 +231,12 @@ pub struct New {
     pub expires: Timestamp,
     /// How many different approvers it wants, at least.
     pub approvals: u8,
+    /// A person decides it every time.
+    #[serde(default)]
+    pub decision: bool,
+    /// What the speaker says of it.
+    #[serde(default)]
+    pub plea: Plea,
 }
 
 /// A person's answer.

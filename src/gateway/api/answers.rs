@@ -15,10 +15,12 @@ use utoipa::ToSchema;
 use super::door::Caller;
 use super::lists::known;
 use super::problem::Problem;
-use super::{App, locked};
+use super::{App, locked, passkeys};
 use crate::answer::{self, Answerer, Bar};
 use crate::desk::{Given, Scope};
 use crate::hub::Shown;
+use crate::judge::approver::Signed;
+use crate::judge::approver::passkey::Assertion;
 use crate::store::queue::Outcome;
 
 /// The longest words that go with an answer, in characters.
@@ -30,6 +32,9 @@ const WORDS: usize = 500;
 pub struct Said {
     /// What whoever asked is told
     pub words: Option<String>,
+    /// What the browser gave for the challenge, where an approver signs with a passkey
+    #[schema(value_type = Option<Object>)]
+    pub assertion: Option<Assertion>,
 }
 
 /// Lets it run, once.
@@ -69,13 +74,19 @@ async fn by_api(
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Decide)?;
     locked(&app.limits).decide.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
-    let words = body.and_then(|Json(said)| said.words).filter(|words| !words.trim().is_empty());
+    let Said { words, assertion } = body.map(|Json(said)| said).unwrap_or_default();
+    let words = words.filter(|words| !words.trim().is_empty());
     if words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")).about(id));
     }
     let shown = known(app, caller, id).await?.shown;
     let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(id))?;
-    give(app, &shown, &caller.answerer(), yes, words).await.map_err(|problem| problem.about(id))
+    let who = caller.answerer();
+    let signed = match assertion.filter(|_| yes) {
+        Some(assertion) => Some(passkeys::signed(app, &shown, &who, &assertion).await.map_err(|why| why.about(id))?),
+        None => None,
+    };
+    give(app, &shown, &who, yes, words, signed).await.map_err(|problem| problem.about(id))
 }
 
 /// Gives an answer, wherever it comes from, and says what became of it.
@@ -88,38 +99,50 @@ pub async fn give(
     who: &Answerer,
     yes: bool,
     words: Option<String>,
+    signed: Option<Signed>,
 ) -> Result<Json<Value>, Problem> {
-    if yes {
+    if yes && signed.is_some() {
+        answer::may_sign(&shown.pending, who).map_err(barred)?;
+    } else if yes {
         let enrolled = app.account.approvers().is_any();
-        answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier).map_err(|bar| {
-            let kind = match bar {
-                Bar::Terminal | Bar::Hidden | Bar::Tier { .. } => "not-from-afar",
-                Bar::Signature => "signature-required",
-                Bar::Own => "own-request",
-            };
-            Problem::new(kind, bar.to_string())
-        })?;
+        answer::may_say_yes(&shown.pending, who, enrolled, app.config().unsigned_tier).map_err(barred)?;
     } else if who.token.as_deref().is_some_and(|token| answer::is_of(&shown.pending, token)) {
         return Err(Problem::new("own-request", "whoever asked cancels it: DELETE"));
     }
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
-    let given = Given { yes, by: who.by.clone(), words };
+    let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
+    let given = Given { yes, by: by.clone(), words, signed };
     let outcome = app.room.at(move |desk| desk.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once.
     let _ = app.look().await;
     let text = answer::told(&outcome, yes);
     match &outcome {
-        Outcome::Done { .. } => Ok(Json(json!({ "outcome": "done", "told": text, "by": who.by }))),
+        Outcome::Done { .. } => Ok(Json(json!({ "outcome": "done", "told": text, "by": by }))),
         Outcome::Partly { by } => Ok(Json(json!({ "outcome": "partly", "told": text, "by": by }))),
         // The same answer again, by whoever gave it: a tap that was repeated because its answer was lost.
-        Outcome::Settled(now) if now.decided_by.as_deref() == Some(&who.by) && was(now.state) == Some(yes) => {
-            Ok(Json(json!({ "outcome": "done", "told": text, "by": who.by })))
+        Outcome::Settled(now) if now.decided_by.as_deref() == Some(&by) && was(now.state) == Some(yes) => {
+            Ok(Json(json!({ "outcome": "done", "told": text, "by": by })))
+        }
+        Outcome::Copied { by } => {
+            let why = format!("the passkey of {by} has counted further than a signature of it says");
+            app.room.at(move |desk| desk.attempt(&why, Timestamp::now())).await??;
+            Err(Problem::new("bad-assertion", text))
         }
         Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),
         Outcome::Unsigned => Err(Problem::new("signature-required", text)),
         Outcome::TooLate => Err(Problem::new("too-late", text)),
         Outcome::Unknown => Err(Problem::new("not-found", text)),
     }
+}
+
+/// Why a yes is not taken, as a problem.
+pub(super) fn barred(bar: Bar) -> Problem {
+    let kind = match bar {
+        Bar::Terminal | Bar::Hidden | Bar::Tier { .. } => "not-from-afar",
+        Bar::Signature => "signature-required",
+        Bar::Own => "own-request",
+    };
+    Problem::new(kind, bar.to_string())
 }
 
 /// Which answer a state tells of.

@@ -20,6 +20,7 @@ use super::problem::Problem;
 use super::{App, locked, pages};
 use crate::answer::Answerer;
 use crate::desk::{Scope, Token};
+use crate::judge::invocation::Origin;
 use crate::name::{hash, same};
 
 /// Where a connection comes from.
@@ -51,6 +52,8 @@ pub struct Caller {
     pub scopes: Vec<Scope>,
     pub folders: Vec<String>,
     pub max_tier: u8,
+    /// Where what they hand in comes from.
+    pub origin: Origin,
     /// A token's name; what was handed in with it is not answered by it.
     pub token: Option<String>,
 }
@@ -62,6 +65,7 @@ impl Caller {
             scopes: token.scopes.clone(),
             folders: token.folders.clone(),
             max_tier: token.max_tier,
+            origin: token.origin,
             token: Some(token.name.clone()),
         }
     }
@@ -170,6 +174,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 scopes: vec![Scope::Submit, Scope::Read],
                 folders: Vec::new(),
                 max_tier: 0,
+                origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
             }),
             _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),

@@ -55,6 +55,8 @@ pub async fn list(
     let now = Timestamp::now();
     let mut all = app.hub.all();
     all.reverse();
+    // A decision that waits stands before everything, one for somebody in a crisis before all others.
+    all.sort_by_key(|shown| if shown.pending.state == Stands::Waiting { shown.pending.rank() } else { 2 });
     let words = which.q.as_deref().map(str::to_lowercase);
     let found = |shown: &Shown| {
         let pending = &shown.pending;
@@ -148,6 +150,10 @@ fn shown(app: &App, caller: &Caller, id: &str, known: &Known) -> Response {
     if let Some(shown) = &known.shown {
         let enrolled = app.account.approvers().is_any();
         let bar = answer::may_say_yes(&shown.pending, &caller.answerer(), enrolled, app.config().unsigned_tier).err();
+        let by_passkey = bar == Some(answer::Bar::Signature)
+            && answer::may_sign(&shown.pending, &caller.answerer()).is_ok()
+            && super::passkeys::are_any(app);
+        value["by_passkey"] = json!(by_passkey);
         value["approve_bar"] = json!(bar.map(|bar| bar.to_string()));
     }
     if let Some(submission) = &known.submission {

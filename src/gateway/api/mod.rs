@@ -8,6 +8,7 @@ pub mod door;
 pub mod events;
 pub mod lists;
 pub mod pages;
+pub mod passkeys;
 pub mod problem;
 pub mod submit;
 
@@ -55,6 +56,8 @@ pub struct App {
     pub once: Mutex<HashMap<String, (String, Instant)>>,
     /// Judges at work, by the name of their request: what gives each up.
     pub judges: Mutex<HashMap<String, tokio::sync::oneshot::Sender<()>>>,
+    /// Pairings of passkeys that are open, by the hash of their secret.
+    pub pairings: Mutex<HashMap<[u8; 32], passkeys::Open>>,
     /// How the channels are.
     pub channels: Mutex<HashMap<String, Status>>,
     /// The ports that are listened at.
@@ -125,6 +128,11 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(pages::login))
         .routes(routes!(pages::logout))
         .routes(routes!(lists::replies))
+        .routes(routes!(passkeys::challenge))
+        .routes(routes!(passkeys::begin))
+        .routes(routes!(passkeys::wait))
+        .routes(routes!(passkeys::enrol))
+        .routes(routes!(passkeys::done))
         .split_for_parts()
 }
 
@@ -172,10 +180,15 @@ mod tests {
                 "get /v1/replies",
                 "get /v1/requests",
                 "get /v1/requests/{id}",
+                "get /v1/requests/{id}/challenge",
                 "get /v1/status",
                 "get /v1/ws",
+                "post /v1/enrol",
+                "post /v1/enrol/done",
                 "post /v1/login",
                 "post /v1/logout",
+                "post /v1/pairings",
+                "post /v1/pairings/wait",
                 "post /v1/requests",
                 "post /v1/requests/batch",
                 "post /v1/requests/{id}/approve",

@@ -51,6 +51,8 @@ pub fn files() -> Router<Arc<App>> {
     };
     Router::new()
         .route("/", get(index))
+        .route("/enrol", get(index))
+        .route("/passkey.js", file("text/javascript; charset=utf-8", include_str!("../page/passkey.js")))
         .route("/app.js", file("text/javascript; charset=utf-8", include_str!("../page/app.js")))
         .route("/cards.js", file("text/javascript; charset=utf-8", include_str!("../page/cards.js")))
         .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
@@ -62,7 +64,7 @@ pub fn files() -> Router<Arc<App>> {
 async fn index(request: Request) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if let Some(port) = host.strip_prefix("127.0.0.1").or_else(|| host.strip_prefix("[::1]")) {
-        return Redirect::temporary(&format!("http://localhost{port}/")).into_response();
+        return Redirect::temporary(&format!("http://localhost{port}{}", request.uri().path())).into_response();
     }
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     ([(header::CONTENT_TYPE, kind)], include_str!("../page/index.html")).into_response()
@@ -101,6 +103,7 @@ pub async fn login(
     let caller = match code {
         // Whoever reads the terminal of guard serve is its account.
         Some(_) => Caller {
+            origin: crate::judge::invocation::Origin::Api,
             name: "page".to_owned(),
             scopes: vec![Scope::Read, Scope::Decide],
             folders: Vec::new(),

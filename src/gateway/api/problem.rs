@@ -26,7 +26,7 @@ pub struct Problem {
 }
 
 /// Every kind there is: its word, its status, its title.
-pub const KINDS: [(&str, u16, &str); 15] = [
+pub const KINDS: [(&str, u16, &str); 16] = [
     ("bad-request", 400, "The request is not what this reads"),
     ("unauthorized", 401, "No token, or none that holds"),
     ("forbidden", 403, "The token may not do this"),
@@ -39,6 +39,7 @@ pub const KINDS: [(&str, u16, &str); 15] = [
     ("in-progress", 409, "The first request of this key is still being judged"),
     ("settled", 409, "It is settled"),
     ("too-late", 410, "It is too late"),
+    ("bad-assertion", 422, "The passkey did not sign this"),
     ("key-reused", 422, "The idempotency key came with another body"),
     ("too-many", 429, "Too many requests"),
     ("failed", 503, "guard cannot answer now"),

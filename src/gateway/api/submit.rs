@@ -21,6 +21,7 @@ use super::door::Caller;
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked};
+use crate::callback;
 use crate::desk::{Scope, Submission};
 use crate::name::{hash, same, secret};
 use crate::submission::{Judge, Wanted};
@@ -33,6 +34,9 @@ const REPORT_MS: i64 = 60 * 60 * 1000;
 
 /// The most commands that are handed in at once.
 const BATCH: usize = 100;
+
+/// The longest reason, in bytes.
+const MOST_REASON: usize = 4096;
 
 /// The longest that anything waits where the client says nothing.
 const TIMEOUT: u32 = 300;
@@ -49,6 +53,18 @@ pub struct New {
     cwd: String,
     /// The client's name for its session
     session: Option<String>,
+    /// A tool that is no command, in the place of one
+    tool: Option<String>,
+    /// What the tool is called with
+    #[schema(value_type = Option<Object>)]
+    input: Option<Value>,
+    /// Why: shown to the person who answers, and believed by nobody
+    reason: Option<String>,
+    /// Somebody is in a crisis: what a person has to decide comes first in every list, and is told on every channel
+    #[serde(default)]
+    crisis: bool,
+    /// A `[[callback]]` of gateway.toml, which is told how it ended
+    callback: Option<String>,
     /// How long it may wait for a person
     timeout_secs: Option<u32>,
 }
@@ -121,8 +137,21 @@ async fn handed_in(
         return Err(Problem::new("forbidden", format!("this token is for {}", caller.folders.join(", "))));
     }
     locked(&app.limits).submit.take(caller.name.clone(), Instant::now()).map_err(Problem::too_many)?;
+    if new.reason.as_ref().is_some_and(|reason| reason.len() > MOST_REASON) {
+        return Err(Problem::new("bad-request", format!("reason: at most {MOST_REASON} bytes")));
+    }
+    if let Some(name) = &new.callback
+        && !app.config().callback.iter().any(|known| known.name == *name)
+    {
+        return Err(Problem::new("bad-request", format!("callback: gateway.toml has no [[callback]] called {name}")));
+    }
     let client = caller.token.clone().unwrap_or_else(|| caller.name.clone());
     let wanted = Wanted {
+        tool: new.tool.as_deref(),
+        input: new.input.as_ref(),
+        reason: new.reason.as_deref(),
+        origin: caller.origin.name(),
+        crisis: new.crisis,
         command: new.command.as_deref(),
         argv: new.argv.as_deref(),
         cwd: &new.cwd,
@@ -141,6 +170,7 @@ async fn handed_in(
         result: None,
         once: None,
         reported: false,
+        callback: new.callback,
     };
     let begun = submission.clone();
     if let Some(before) = app.room.at(move |desk| desk.base().begin(&begun)).await?? {
@@ -233,7 +263,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
 }
 
 /// Keeps what guard said in the end, with a token that is good once where it may run.
-async fn ended(app: &App, action: &str, told: &Value) -> Result<Value, String> {
+async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, String> {
     let mut value = json!({
         "decision": told["status"], "settled_by": told["settled_by"], "by": told["by"], "reason": told["reason"],
         "digest": told["digest"], "verdict": told["verdict"],
@@ -256,11 +286,12 @@ async fn ended(app: &App, action: &str, told: &Value) -> Result<Value, String> {
     Ok(value)
 }
 
-async fn end(app: &App, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
+async fn end(app: &Arc<App>, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
     app.room.at(move |desk| desk.base().end(&name, &text, once.as_ref())).await??;
     app.hub.tell("request.finished", action, json!({ "decision": decision }), Timestamp::now());
+    callback::tell(app, action.to_owned());
     Ok(())
 }
 

@@ -50,9 +50,21 @@ pub fn plain(error: &reqwest::Error) -> String {
 /// # Errors
 /// There is none, or it is too long.
 pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Result<(u16, Value), Failed> {
+    told(response).await.map(|(status, _, value)| (status, value))
+}
+
+/// The same, and after how long it may be tried again, where the answer says so.
+///
+/// # Errors
+/// There is none, or it is too long.
+pub async fn told(
+    response: Result<reqwest::Response, reqwest::Error>,
+) -> Result<(u16, Option<Duration>, Value), Failed> {
     let broken = |error: reqwest::Error| Failed::Broken(plain(&error));
     let mut response = response.map_err(broken)?;
     let status = response.status().as_u16();
+    let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+    let wait = wait.map(|seconds: u64| Duration::from_secs(seconds.min(3600)));
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         body.extend_from_slice(&chunk);
@@ -60,5 +72,5 @@ pub async fn answer(response: Result<reqwest::Response, reqwest::Error>) -> Resu
             return Err(Failed::Broken("the answer is too long".to_owned()));
         }
     }
-    Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    Ok((status, wait, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }

@@ -3,13 +3,17 @@
 //! A messenger carries a card to its person and a tap back. It believes nothing of a tap but who made it, by the
 //! messenger's own word; whether that counts is said elsewhere ([`crate::routing`]). What may not enter: the queue.
 
+pub mod desktop;
 pub mod discord;
 pub mod http;
 pub mod ntfy;
 pub mod program;
+pub mod pushover;
 pub mod setup;
+pub mod slack;
 pub mod telegram;
 pub mod text;
+pub mod twilio;
 pub mod webhook;
 
 use std::future::Future;
@@ -39,6 +43,12 @@ pub struct Card {
     /// Who asks: the agent, or where it comes from, and the session.
     pub who: String,
     pub timeout_secs: i64,
+    /// A person decides it every time.
+    pub decision: bool,
+    /// Whoever asked says that somebody is in a crisis.
+    pub crisis: bool,
+    /// Why, as whoever asked says.
+    pub said: Option<String>,
     /// Why no yes is taken here, where none is.
     pub bar: Option<String>,
     /// What a no may say with one tap.
@@ -208,6 +218,22 @@ pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
         ChannelKind::Webhook { url, secret } => {
             let secret = secret.read().map_err(told)?;
             Arc::new(webhook::Webhook::new(url, &secret).map_err(told)?)
+        }
+        ChannelKind::Slack { token, app_token, url, chat, approvers } => {
+            let tokens = (token.read().map_err(told)?, app_token.read().map_err(told)?);
+            let people = approvers.clone();
+            Arc::new(slack::Slack::new(name, url, (&tokens.0, &tokens.1), chat, people).map_err(told)?)
+        }
+        ChannelKind::Pushover { token, user, url } => {
+            let (token, user) = (token.read().map_err(told)?, user.read().map_err(told)?);
+            Arc::new(pushover::Pushover::new(url, &token, &user).map_err(told)?)
+        }
+        ChannelKind::Twilio { account, token, url, from, to } => {
+            let token = token.read().map_err(told)?;
+            Arc::new(twilio::Twilio::new(url, account, &token, from, to).map_err(told)?)
+        }
+        ChannelKind::Desktop { command, approver } => {
+            Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(told)?)
         }
         ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(told)?),
     })

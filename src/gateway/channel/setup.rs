@@ -3,22 +3,23 @@
 //!
 //! What may not enter: how a messenger speaks.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+mod ask;
+
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
-use serde_json::json;
+use clap::{Args, Subcommand};
 use tokio::sync::mpsc;
 
-use super::telegram::Telegram;
+use self::ask::{Given, Kind, New};
 use super::{Card, Channel, Desk, Did, Doing, Status, open};
-use crate::config::{Config, Secret};
+use crate::config::Config;
 use crate::desk::own::Account;
 use crate::name::secret;
+use crate::person;
 
 /// How long is waited for a person's tap.
 const TAP: Duration = Duration::from_secs(120);
@@ -47,10 +48,10 @@ enum Verb {
         /// The file of its secret (0600); without, it is asked for and kept beside the configuration
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
-        /// Of the channel or topic, where it is not found by itself
+        /// The chat or channel where it is not found by itself; for SMS the number that it comes from
         #[arg(long, value_name = "ID")]
         chat: Option<String>,
-        /// The approver's user id, where it is not found by itself
+        /// The approver's user id where it is not found by itself; for SMS their number
         #[arg(long, value_name = "ID")]
         user: Option<String>,
         /// Where its API is, or where to post
@@ -68,25 +69,6 @@ enum Verb {
     Remove { name: String },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Telegram,
-    Discord,
-    Ntfy,
-    Webhook,
-}
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Telegram => "telegram",
-            Self::Discord => "discord",
-            Self::Ntfy => "ntfy",
-            Self::Webhook => "webhook",
-        }
-    }
-}
-
 /// Sets up, tries, lists or removes.
 ///
 /// # Errors
@@ -96,6 +78,16 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
         Some(path) => path.clone(),
         None => Account::of_this_process().config_folder()?.join("gateway.toml"),
     };
+    let doing = match &args.verb {
+        Verb::Add { .. } => Some("guard channel add"),
+        Verb::Remove { .. } => Some("guard channel remove"),
+        Verb::List | Verb::Test { .. } => None,
+    };
+    if let Some(doing) = doing
+        && !person::is_here(doing)?
+    {
+        return Ok(person::REFUSED);
+    }
     let config = Config::read(&path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
@@ -105,9 +97,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                 println!("There are no channels: guard channel add telegram");
             }
             for channel in &config.channel {
-                let kind = format!("{:?}", channel.kind);
-                let kind = kind.split([' ', '{']).next().unwrap_or_default().to_lowercase();
-                println!("{:<16} {kind}", channel.name);
+                println!("{:<16} {}", channel.name, channel.kind.name());
             }
             Ok(0)
         }
@@ -133,7 +123,14 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                 ));
             }
             let new = New { kind: *kind, name: &name, folder: path.parent().unwrap_or(Path::new("/")) };
-            let section = runtime.block_on(new.ask(approver, secret_file, chat, user, url))?;
+            let given = Given {
+                approver: approver.clone(),
+                secret_file: secret_file.clone(),
+                chat: chat.clone(),
+                user: user.clone(),
+                url: url.clone(),
+            };
+            let section = runtime.block_on(new.ask(&given))?;
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let text = if text.is_empty() { section } else { format!("{}\n\n{section}", text.trim_end()) };
             let config = Config::parse(&text)?;
@@ -147,156 +144,6 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             Ok(0)
         }
     }
-}
-
-/// A channel that is to be.
-struct New<'a> {
-    kind: Kind,
-    name: &'a str,
-    folder: &'a Path,
-}
-
-impl New<'_> {
-    /// Its section of the configuration, asking for what was not given.
-    async fn ask(
-        &self,
-        approver: &Option<String>,
-        secret_file: &Option<PathBuf>,
-        chat: &Option<String>,
-        user: &Option<String>,
-        url: &Option<String>,
-    ) -> Result<String, String> {
-        let Self { kind, name, .. } = *self;
-        let mut table = toml::Table::new();
-        let mut set = |key: &str, value: toml::Value| table.insert(key.to_owned(), value);
-        set("name", name.into());
-        set("kind", kind.name().into());
-        if matches!(kind, Kind::Ntfy | Kind::Webhook) {
-            let url = given(url, "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)")?;
-            set("url", url.into());
-        } else if let Some(url) = url {
-            set("url", url.clone().into());
-        }
-        let key = if kind == Kind::Webhook { "secret" } else { "token" };
-        let secret = if kind == Kind::Ntfy && secret_file.is_none() {
-            None
-        } else {
-            let file = self.secret_file(secret_file)?;
-            let mut place = toml::Table::new();
-            place.insert("file".to_owned(), file.display().to_string().into());
-            set(key, place.into());
-            Some(Secret::File(file))
-        };
-        if !matches!(kind, Kind::Telegram | Kind::Discord) {
-            return section(table);
-        }
-        let approver = given(approver, "The name of the approver who answers there")?;
-        let mut people = toml::Table::new();
-        match (kind, chat, user) {
-            (Kind::Telegram, Some(chat), Some(user)) => {
-                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is no id of Telegram's"));
-                set("chat", number(chat)?.into());
-                people.insert(approver, number(user)?.into());
-            }
-            (Kind::Telegram, ..) => {
-                let token = secret.ok_or("there is no token")?.read()?;
-                let url = url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
-                let (chat, user) = find(name, &url, &token).await?;
-                set("chat", chat.into());
-                people.insert(approver, user.into());
-            }
-            _ => {
-                set(
-                    "chat",
-                    given(chat, "The id of the channel (developer mode, right click, Copy Channel ID)")?.into(),
-                );
-                people.insert(approver, given(user, "Your user id (right click on your name, Copy User ID)")?.into());
-            }
-        }
-        set("approvers", people.into());
-        section(table)
-    }
-
-    /// Where the secret lies; typed in, it is kept in a file of its own.
-    fn secret_file(&self, given: &Option<PathBuf>) -> Result<PathBuf, String> {
-        if let Some(path) = given {
-            return std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
-        }
-        let text = typed_hidden("Its token")?;
-        let path = self.folder.join(format!("{}.secret", self.name));
-        std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
-        let mut options = std::fs::OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
-        let done = file.and_then(|mut file| writeln!(file, "{text}"));
-        done.map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(path)
-    }
-}
-
-fn section(table: toml::Table) -> Result<String, String> {
-    let mut whole = toml::Table::new();
-    whole.insert("channel".to_owned(), toml::Value::Array(vec![table.into()]));
-    toml::to_string(&whole).map_err(|error| error.to_string())
-}
-
-fn given(value: &Option<String>, what: &str) -> Result<String, String> {
-    match value {
-        Some(value) => Ok(value.clone()),
-        None => typed(what),
-    }
-}
-
-fn typed(what: &str) -> Result<String, String> {
-    if !std::io::stdin().is_terminal() {
-        return Err(format!("{what}: nobody is here to ask; see guard channel add --help for the option"));
-    }
-    eprint!("{what}: ");
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
-    let line = line.trim();
-    if line.is_empty() { Err(format!("{what}: nothing was typed")) } else { Ok(line.to_owned()) }
-}
-
-/// The same without an echo.
-fn typed_hidden(what: &str) -> Result<String, String> {
-    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
-    let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file"))?;
-    let mut quiet = before.clone();
-    quiet.local_flags.remove(LocalFlags::ECHO);
-    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
-    let said = typed(what);
-    let _ = tcsetattr(&stdin, SetArg::TCSAFLUSH, &before);
-    eprintln!();
-    said
-}
-
-/// The chat and the user of whoever writes to the bot first, with the code that is shown.
-async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> {
-    let bot = Telegram::new(name.to_owned(), url, token, 0, BTreeMap::new())?;
-    let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
-    let code = secret::<4>("")?;
-    let who = me["username"].as_str().unwrap_or("the bot");
-    println!("Write to @{who} in Telegram, from the chat where you want to be asked:  {code}");
-    let until = tokio::time::Instant::now() + TAP;
-    let mut offset = 0;
-    while tokio::time::Instant::now() < until {
-        let wanted = json!({ "offset": offset, "timeout": 5, "allowed_updates": ["message"] });
-        let updates = bot.call("getUpdates", &wanted).await.map_err(|failed| failed.to_string())?;
-        for update in updates.as_array().unwrap_or(&Vec::new()) {
-            offset = offset.max(update["update_id"].as_i64().unwrap_or(0) + 1);
-            let message = &update["message"];
-            let said = message["text"].as_str().is_some_and(|text| text.split_whitespace().any(|word| word == code));
-            if let (true, Some(chat), Some(user)) =
-                (said, message["chat"]["id"].as_i64(), message["from"]["id"].as_i64())
-            {
-                // What was heard is not heard again by the gateway.
-                let _ = bot.call("getUpdates", &json!({ "offset": offset, "timeout": 0 })).await;
-                return Ok((chat, user));
-            }
-        }
-    }
-    Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
 }
 
 struct Quiet;

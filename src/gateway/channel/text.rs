@@ -10,8 +10,10 @@ pub enum Medium {
     Plain,
     /// Telegram's.
     Html,
-    /// Discord's and Slack's.
+    /// Discord's.
     Markdown,
+    /// Slack's, in which three characters mean something and marks of style only what looks like them.
+    Slack,
 }
 
 impl Medium {
@@ -21,6 +23,17 @@ impl Medium {
         match self {
             Self::Plain => text.to_owned(),
             Self::Html => text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"),
+            Self::Slack => {
+                // What a mark of style would be stands behind a character that does not show, and is none.
+                let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+                plain.chars().fold(String::new(), |mut out, c| {
+                    if matches!(c, '*' | '_' | '~' | '`' | '@' | '#' | '!') {
+                        out.push('\u{200b}');
+                    }
+                    out.push(c);
+                    out
+                })
+            }
             Self::Markdown => {
                 let mut out = String::new();
                 for c in text.chars() {
@@ -41,6 +54,10 @@ impl Medium {
             Self::Plain => text.to_owned(),
             Self::Html => format!("<pre>{}</pre>", self.escape(text)),
             // A fence that the text itself cannot close: a character that does not show stands between its marks.
+            Self::Slack => {
+                let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+                format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`"))
+            }
             Self::Markdown => format!("```\n{}\n```", text.replace("```", "`\u{200b}`\u{200b}`")),
         }
     }
@@ -62,9 +79,15 @@ pub fn cut(text: &str, most: usize) -> String {
 #[must_use]
 pub fn card(card: &Card, medium: Medium, most: usize) -> String {
     let each = |text: &str, share: usize| cut(text, most * share / 100);
+    let front = match (card.decision, card.crisis) {
+        (true, true) => "CRISIS: a person decides this. ",
+        (true, false) => "A person decides this. ",
+        (false, _) => "",
+    };
     let mut lines = vec![
         format!(
-            "guard asks: {} (tier {}, score {})",
+            "{}guard asks: {} (tier {}, score {})",
+            medium.escape(front),
             medium.escape(&card.tier_name),
             card.tier,
             medium.escape(&card.score)
@@ -74,6 +97,9 @@ pub fn card(card: &Card, medium: Medium, most: usize) -> String {
     ];
     if !card.why.is_empty() {
         lines.push(medium.escape(&each(&card.why, 15)));
+    }
+    if let Some(said) = &card.said {
+        lines.push(format!("they say: {}", medium.escape(&each(said, 10))));
     }
     lines.push(format!("{} · request {}", medium.escape(&each(&card.who, 10)), card.request));
     if let Some(bar) = &card.bar {
@@ -96,6 +122,10 @@ mod tests {
         assert!(html.contains("&lt;/pre&gt;&lt;a href=&quot;x&quot;&gt;ok&lt;/a&gt; &amp;"), "{html}");
         let markdown = card(&odd, Medium::Markdown, 1900);
         assert_eq!(markdown.matches("```").count(), 2, "{markdown}");
+        let slack = card(&odd, Medium::Slack, 1900);
+        assert_eq!(slack.matches("```").count(), 2, "{slack}");
+        assert!(slack.contains("&lt;/pre&gt;") && !slack.contains("<a"), "{slack}");
+        assert_eq!(Medium::Slack.escape("<!channel> *x*"), "&lt;\u{200b}!channel&gt; \u{200b}*x\u{200b}*");
         assert_eq!(Medium::Markdown.escape("@everyone [x](y) *z*"), "\\@everyone \\[x\\]\\(y\\) \\*z\\*");
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
-use crate::name::secret;
+use crate::name;
 
 /// After how many seconds a message is tried again.
 const AGAIN: [u64; 3] = [0, 1, 3];
@@ -30,20 +30,13 @@ impl Webhook {
     /// # Errors
     /// The address is none.
     pub fn new(url: &str, secret: &str) -> Result<Self, String> {
-        let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-        if !url.starts_with("https://") && !local.iter().any(|start| url.starts_with(start)) {
-            return Err("url: https, or http on this machine".to_owned());
-        }
-        let secret = secret.strip_prefix("whsec_").map_or_else(
-            || Ok(secret.as_bytes().to_vec()),
-            |text| Base64::decode_vec(text).map_err(|_| "secret: after whsec_ stands base64".to_owned()),
-        )?;
-        Ok(Self { client: http::client()?, url: url.to_owned(), secret })
+        check_url(url)?;
+        Ok(Self { client: http::client()?, url: url.to_owned(), secret: self::secret(secret)? })
     }
 
     /// Posts a message; its id.
     async fn post(&self, body: &Value) -> Result<String, Failed> {
-        let id = secret::<16>("msg_").map_err(Failed::Broken)?;
+        let id = name::secret::<16>("msg_").map_err(Failed::Broken)?;
         let text = body.to_string();
         let mut last = Failed::Broken("it was not tried".to_owned());
         for wait in AGAIN {
@@ -60,6 +53,32 @@ impl Webhook {
             }
         }
         Err(last)
+    }
+}
+
+/// That nothing is posted in plain to elsewhere.
+///
+/// # Errors
+/// It would be.
+pub fn check_url(url: &str) -> Result<(), String> {
+    let host = |url: &reqwest::Url| url.host_str().map(str::to_owned).unwrap_or_default();
+    match reqwest::Url::parse(url) {
+        Ok(parsed) if parsed.scheme() == "https" => Ok(()),
+        Ok(parsed) if parsed.scheme() == "http" && ["127.0.0.1", "localhost", "[::1]"].contains(&&*host(&parsed)) => {
+            Ok(())
+        }
+        _ => Err("url: https, or http on this machine".to_owned()),
+    }
+}
+
+/// The bytes of a shared secret.
+///
+/// # Errors
+/// It says that it is base64, and is not.
+pub fn secret(text: &str) -> Result<Vec<u8>, String> {
+    match text.strip_prefix("whsec_") {
+        None => Ok(text.as_bytes().to_vec()),
+        Some(text) => Base64::decode_vec(text).map_err(|_| "secret: after whsec_ stands base64".to_owned()),
     }
 }
 
@@ -109,6 +128,8 @@ mod tests {
     fn nothing_is_posted_in_plain_to_elsewhere() {
         assert!(Webhook::new("http://example.com/x", "s").is_err());
         assert!(Webhook::new("https://example.com/x", "s").is_ok());
+        assert!(Webhook::new("http://127.0.0.1.example.com/x", "s").is_err());
+        assert!(Webhook::new("http://localhost@example.com/x", "s").is_err());
         assert!(Webhook::new("http://127.0.0.1:1/x", "s").is_ok());
         assert!(Webhook::new("https://example.com/x", "whsec_???").is_err());
     }

@@ -11,10 +11,12 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{Offer, Scope, Submission, Token};
+use crate::judge::invocation::Origin;
 use crate::name::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, scopes TEXT NOT NULL, folders TEXT NOT NULL, max_tier INTEGER NOT NULL,
@@ -29,10 +31,15 @@ const STEPS: [&str; 1] = ["
     action TEXT NOT NULL, channel TEXT NOT NULL, message TEXT, nonce BLOB NOT NULL UNIQUE,
     closed INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, PRIMARY KEY(action, channel)
   ) STRICT;
-"];
+",
+    "
+  ALTER TABLE token ADD COLUMN origin TEXT NOT NULL DEFAULT 'api';
+  ALTER TABLE submission ADD COLUMN callback TEXT;
+",
+];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 1;
+const KNOWN: u32 = 2;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -95,14 +102,16 @@ impl Base {
         let scopes: Vec<&str> = token.scopes.iter().map(|scope| scope.name()).collect();
         let folders = serde_json::to_string(&token.folders).map_err(|error| error.to_string())?;
         let done = self.connection.execute(
-            "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR IGNORE INTO token(name, hash, scopes, folders, max_tier, created, origin)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 token.name,
                 &token.hash[..],
                 scopes.join(","),
                 folders,
                 token.max_tier,
-                token.created.as_millisecond()
+                token.created.as_millisecond(),
+                token.origin.name()
             ],
         );
         match done.map_err(told)? {
@@ -118,7 +127,7 @@ impl Base {
     pub fn tokens(&self) -> Result<Vec<Token>, String> {
         let read = || {
             let mut statement = self.connection.prepare_cached(
-                "SELECT name, hash, scopes, folders, max_tier, created, used FROM token ORDER BY name",
+                "SELECT name, hash, scopes, folders, max_tier, created, used, origin FROM token ORDER BY name",
             )?;
             statement.query_map([], token)?.collect::<rusqlite::Result<Vec<_>>>()
         };
@@ -152,15 +161,16 @@ impl Base {
         let old = "DELETE FROM submission WHERE created < ?1";
         self.connection.execute(old, [new.created.as_millisecond() - KEPT_MS]).map_err(told)?;
         let done = self.connection.execute(
-            "INSERT OR IGNORE INTO submission(action, client, body, idempotency, body_hash, created)
-             VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT OR IGNORE INTO submission(action, client, body, idempotency, body_hash, created, callback)
+             VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 new.action,
                 new.client,
                 new.body,
                 new.idempotency,
                 &new.body_hash[..],
-                new.created.as_millisecond()
+                new.created.as_millisecond(),
+                new.callback
             ],
         );
         if done.map_err(told)? == 1 {
@@ -219,6 +229,27 @@ impl Base {
             statement.query_map([], submission)?.collect::<rusqlite::Result<Vec<_>>>()
         };
         read().map_err(told)
+    }
+
+    /// Those that have ended, and whose callback was not told yet.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn untold(&self) -> Result<Vec<String>, String> {
+        let read = || {
+            let sql = "SELECT action FROM submission WHERE result IS NOT NULL AND callback IS NOT NULL";
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(told)
+    }
+
+    /// The callback of a command was told, or is given up.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn called_back(&self, action: &str) -> Result<(), String> {
+        let put = "UPDATE submission SET callback = NULL WHERE action = ?1";
+        self.connection.execute(put, [action]).map(drop).map_err(told)
     }
 
     /// Keeps a message that is about to be sent. False where this channel asks about this request already.
@@ -312,7 +343,8 @@ impl Base {
     }
 }
 
-const SUBMISSION: &str = "action, request, client, body, idempotency, body_hash, created, result, once, reported";
+const SUBMISSION: &str =
+    "action, request, client, body, idempotency, body_hash, created, result, once, reported, callback";
 
 fn time(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
@@ -335,6 +367,7 @@ fn submission(row: &Row<'_>) -> rusqlite::Result<Submission> {
         result: row.get(7)?,
         once: row.get::<_, Option<Vec<u8>>>(8)?.map(hash),
         reported: row.get(9)?,
+        callback: row.get(10)?,
     })
 }
 
@@ -349,6 +382,8 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         max_tier: row.get(4)?,
         created: time(row.get(5)?),
         used: row.get::<_, Option<i64>>(6)?.map(time),
+        // What is none is read as the strictest.
+        origin: Origin::named(&row.get::<_, String>(7)?).unwrap_or(Origin::Api),
     })
 }
 

@@ -13,6 +13,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use crate::judge::approver::Signed;
+use crate::judge::invocation::Origin;
 use crate::store::queue::{Outcome, Pending};
 
 /// A person's answer to a request, as it comes in from afar.
@@ -22,6 +24,8 @@ pub struct Given {
     /// Who: the approver, and through what.
     pub by: String,
     pub words: Option<String>,
+    /// The signature of an approver, which was looked at already; the guard that waits looks at it again.
+    pub signed: Option<Signed>,
 }
 
 /// What a token may be used for.
@@ -64,6 +68,8 @@ pub struct Token {
     pub scopes: Vec<Scope>,
     /// Commands are handed in for these folders and what lies below; none: for every folder.
     pub folders: Vec<String>,
+    /// Where what is handed in with it comes from.
+    pub origin: Origin,
     /// The highest tier that it answers.
     pub max_tier: u8,
     pub created: Timestamp,
@@ -94,6 +100,8 @@ pub struct Submission {
     pub once: Option<[u8; 32]>,
     /// The outcome was reported.
     pub reported: bool,
+    /// The callback that is told how it ended, and was not told yet.
+    pub callback: Option<String>,
 }
 
 /// A message that asks somebody on some channel.
@@ -115,6 +123,12 @@ pub trait Desk: Send {
     /// # Errors
     /// The queue cannot be read.
     fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String>;
+
+    /// What an approver signs for a yes to a request; `None` where nobody can say yes to it any more.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String>;
 
     /// Gives an answer to a request as it was shown: the first one wins.
     ///

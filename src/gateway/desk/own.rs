@@ -22,7 +22,7 @@ use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::syntax::tree::Span;
-use crate::store::queue::{Answer, Outcome, Pending, Queue, State};
+use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
 use crate::store::{End, IntentRow, Paths, Settled, Store};
 
 /// The record, the queue and the gateway's own file in one folder.
@@ -128,6 +128,13 @@ impl Desk for Own {
         Ok(all)
     }
 
+    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String> {
+        let whole = self.queue.whole(&shown.id).map_err(|error| error.to_string())?;
+        let same = |whole: &Whole| whole.pending.filed == shown.filed && whole.pending.state.is_open();
+        let whole = whole.filter(same);
+        Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings).message()))
+    }
+
     fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String> {
         let told = |error: crate::store::StoreError| error.to_string();
         let whole = if given.yes { self.queue.whole(&shown.id).map_err(told)? } else { None };
@@ -135,15 +142,22 @@ impl Desk for Own {
             let found = self.queue.find(&shown.id).map_err(told)?;
             return Ok(found.map_or(Outcome::Unknown, |found| Outcome::Settled(Box::new(found))));
         }
+        let signer = given.signed.as_ref().map_or_else(Vec::new, |signed| {
+            let enrolled = self.account.approvers();
+            let own = enrolled.named(&signed.approver).map(|approver| &approver.key);
+            let same = enrolled.approvers.iter().filter(|other| own.is_some_and(|own| own.is_same(&other.key)));
+            let others = same.map(|other| other.name.clone()).filter(|name| *name != signed.approver);
+            std::iter::once(signed.approver.clone()).chain(others).collect()
+        });
         let answer = Answer {
             // The guard that waits judges again and compares; what is bound to is what it filed.
             yes: whole.as_ref().map(|whole| (&whole.digest, &whole.bindings)),
             by: &given.by,
             words: given.words.as_deref(),
-            signatures: &[],
+            signatures: given.signed.as_slice(),
             waited_for: shown.waiter.as_deref().is_none_or(lives) && shown.expires > now,
-            approvals: 1,
-            signer: &[],
+            approvals: shown.approvals,
+            signer: &signer,
         };
         let outcome = self.queue.answer(&self.store, shown, &answer, now).map_err(told)?;
         if matches!(outcome, Outcome::Done { .. }) {

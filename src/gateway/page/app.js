@@ -1,9 +1,11 @@
 // The page: asks the API for all that it shows, and hears of changes as they happen. It keeps nothing.
 import { card, past } from "/cards.js";
+import { make, sign, unable } from "/passkey.js";
 
 const $ = (id) => document.getElementById(id);
 let replies = [];
 let bars = new Map();
+let signs = new Set();
 let selected = new Set();
 let waiting = [];
 let stream = null;
@@ -28,7 +30,7 @@ function say(text) {
 }
 
 function show(name) {
-  for (const view of ["login", "queue", "history"]) $(view).hidden = view !== name;
+  for (const view of ["login", "queue", "history", "enrol"]) $(view).hidden = view !== name;
   $("show-queue").setAttribute("aria-pressed", String(name === "queue"));
   $("show-history").setAttribute("aria-pressed", String(name === "history"));
 }
@@ -36,14 +38,16 @@ function show(name) {
 const does = {
   approve: (id, words) => answer(id, "approve", words),
   deny: (id, words) => answer(id, "deny", words),
+  sign: (id, words) => answer(id, "approve", words, async () => sign(await call("GET", `/v1/requests/${id}/challenge`))),
   select: (id, on) => { if (on) selected.add(id); else selected.delete(id); drawBatch(); },
 };
 
-async function answer(id, verb, words) {
+async function answer(id, verb, words, signing) {
   const node = document.getElementById(`card-${id}`);
   node?.querySelectorAll("button").forEach((button) => { button.disabled = true; });
   try {
-    const { told } = await call("POST", `/v1/requests/${id}/${verb}`, words ? { words } : {});
+    const assertion = signing ? await signing() : undefined;
+    const { told } = await call("POST", `/v1/requests/${id}/${verb}`, { ...(words ? { words } : {}), ...(assertion ? { assertion } : {}) });
     say(told);
   } catch (error) {
     say(error.message);
@@ -71,7 +75,10 @@ function draw() {
     const id = `card-${request.action_id}`;
     if (known.has(id)) { known.delete(id); continue; }
     const bar = bars.get(request.action_id);
-    cards.append(card(request, { bar, replies, selected: selected.has(request.action_id), does }));
+    const signed = signs.has(request.action_id);
+    const node = card(request, { bar, signed, replies, selected: selected.has(request.action_id), does });
+    // A decision for a person stands before everything else.
+    if (request.decision) cards.prepend(node); else cards.append(node);
   }
   for (const node of known.values()) node.remove();
   selected = new Set([...selected].filter((id) => waiting.some((request) => request.action_id === id)));
@@ -102,6 +109,7 @@ async function load() {
       if (!bars.has(request.action_id)) {
         const one = await call("GET", `/v1/requests/${request.action_id}`);
         bars.set(request.action_id, one.approve_bar);
+        if (one.by_passkey) signs.add(request.action_id);
       }
     }
     waiting = requests.reverse();
@@ -186,8 +194,38 @@ setInterval(() => {
   }
 }, 1000);
 
+/** Makes the passkey whose code a terminal shows. */
+function pair(secret) {
+  show("enrol");
+  $("state").textContent = "a new passkey";
+  const why = unable();
+  if (why) {
+    $("enrol-told").textContent = why;
+    return;
+  }
+  $("make").hidden = false;
+  // A phone wants a tap before it makes one.
+  $("make").addEventListener("click", async () => {
+    $("make").disabled = true;
+    try {
+      const wanted = await call("POST", "/v1/enrol", { secret });
+      const { digits, name } = await call("POST", "/v1/enrol/done", { secret, registration: await make(wanted) });
+      $("enrol-told").textContent = `The passkey of ${name} is made. Compare with the terminal:`;
+      $("digits").textContent = digits;
+      $("make").hidden = true;
+    } catch (error) {
+      $("enrol-told").textContent = error.message;
+      $("make").disabled = false;
+    }
+  });
+}
+
 const code = new URLSearchParams(location.hash.slice(1)).get("login");
-if (code) {
+if (location.pathname === "/enrol") {
+  const secret = location.hash.slice(1);
+  window.history.replaceState(null, "", "/enrol");
+  pair(secret);
+} else if (code) {
   // Used once, and gone from the address.
   window.history.replaceState(null, "", "/");
   logIn(code);

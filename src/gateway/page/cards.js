@@ -24,7 +24,9 @@ export function command(text) {
 function facts(request) {
   const list = el("dl");
   const add = (name, value) => value && list.append(el("dt", {}, name), el("dd", {}, value));
+  if (request.decision) add("decides", request.crisis ? "a person, each time; they say somebody is in a crisis" : "a person, each time");
   add("why", request.why);
+  add("they say", request.said);
   add("in", request.cwd);
   add("asks", `${request.agent ?? request.origin} · ${request.session} · ${request.user}`);
   if (request.redacted) add("hidden", "a secret is hidden in this command");
@@ -33,7 +35,7 @@ function facts(request) {
 }
 
 /** A waiting request. `does` holds what its buttons do. */
-export function card(request, { bar, replies, selected, does }) {
+export function card(request, { bar, signed, replies, selected, does }) {
   const id = request.action_id;
   const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}` });
   const left = el("span", { class: "left" }, `${request.timeout_secs} s`);
@@ -43,10 +45,13 @@ export function card(request, { bar, replies, selected, does }) {
     command(request.command_shown),
     facts(request),
   );
-  if (bar) article.append(el("p", { class: "bar" }, bar));
+  if (bar && !signed) article.append(el("p", { class: "bar" }, bar));
   const words = el("input", { id: `words-${id}`, "aria-label": "Words for whoever asked", placeholder: "words (optional)", maxlength: "500" });
   const buttons = el("div", { class: "does" });
-  if (!bar) {
+  if (signed) {
+    // A browser shows its user this site and never the command: what is read here is what is signed only where the page is honest.
+    buttons.append(el("button", { type: "button", class: "yes", "data-do": "sign", onclick: () => does.sign(id, words.value) }, "Approve with passkey"));
+  } else if (!bar) {
     const pick = el("input", { type: "checkbox", onchange: (event) => does.select(id, event.target.checked) });
     pick.checked = selected;
     if (request.tier <= 2) buttons.append(el("label", { class: "pick" }, pick, "select"));

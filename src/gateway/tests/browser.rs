@@ -1,6 +1,6 @@
 //! The page in a real browser: headless Chromium, by its own protocol over a pipe.
 
-mod chromium;
+pub mod chromium;
 
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! Messengers that speak their real protocols on this machine, with their faults.
 
 mod discord;
-mod server;
+pub mod server;
+mod slack;
 mod telegram;
 mod told;

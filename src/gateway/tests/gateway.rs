@@ -5,3 +5,7 @@ mod browser;
 mod channels;
 mod house;
 mod http;
+mod load;
+mod passkey;
+mod person;
+mod unit;

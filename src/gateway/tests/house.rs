@@ -2,11 +2,15 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use guard_gateway::desk::base::Base;
+use guard_gateway::desk::{Scope, Token};
+use guard_gateway::judge::invocation::Origin;
 use serde_json::Value;
 
 /// The real guard, built as it is by itself: its features are not joined with the gateway's.
@@ -93,9 +97,26 @@ impl House {
     }
 
     pub fn token(&self, name: &str, scopes: &str) -> String {
-        let output = self.gateway(&["token", "add", name, "--scope", scopes]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        self.token_of(name, scopes, Origin::Api)
+    }
+
+    /// A token as a person at a terminal makes one: here is none, so it is put where the gateway keeps them.
+    pub fn token_of(&self, name: &str, scopes: &str, origin: Origin) -> String {
+        let folder = self.path("home/.local/share/guard");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
+        let given = format!("gt_{name}_{}", self.folder.path().display());
+        let token = Token {
+            name: name.to_owned(),
+            scopes: scopes.split(',').map(|scope| Scope::named(scope).unwrap()).collect(),
+            folders: Vec::new(),
+            origin,
+            max_tier: 3,
+            created: jiff::Timestamp::now(),
+            used: None,
+            hash: guard_gateway::name::hash(&given),
+        };
+        Base::open(&folder.join("gateway.db")).unwrap().add_token(&token).unwrap();
+        given
     }
 
     /// Starts the gateway, and waits until it listens.

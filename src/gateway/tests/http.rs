@@ -4,6 +4,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use guard_gateway::judge::invocation::Origin;
+
+use crate::channels::server::Server;
 use crate::house::{House, bearer, guard};
 
 /// Tier 2, asked about from an agent and over the API.
@@ -356,4 +359,105 @@ fn the_document_of_the_api_is_served() {
     let told = house.get("/openapi.json", "");
     assert_eq!(told.body["info"]["title"], "guard-gateway", "{}", told.text);
     assert!(told.body["paths"]["/v1/requests/{id}/approve"]["post"]["responses"]["403"].is_object());
+}
+
+#[test]
+fn why_it_is_asked_for_is_shown_and_a_crisis_comes_first() {
+    let house = House::new("");
+    let cwd = house.path("work");
+    let plain = house.submit(MEDIUM);
+    assert_eq!(plain.status, 202, "{}", plain.text);
+    let body = json!({
+        "command": "xdg-open tel:988", "cwd": cwd, "crisis": true, "timeout_secs": 60,
+        "reason": "they asked for it \u{202e} twice",
+    });
+    let crisis = house.post("/v1/requests", &house.client, &body);
+    assert_eq!(crisis.status, 202, "{}", crisis.text);
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    let first = &list.body["requests"][0];
+    assert_eq!((&first["crisis"], &first["decision"]), (&json!(true), &json!(true)), "{}", list.text);
+    assert_eq!(first["said"], "they asked for it ⟨U+202E⟩ twice");
+    assert_eq!(list.body["requests"].as_array().unwrap().len(), 2);
+    // It brings nothing forward that is no decision.
+    let body = json!({ "command": "npm install right-pad-of-somebody", "cwd": cwd, "crisis": true });
+    assert_eq!(house.post("/v1/requests", &house.client, &body).status, 202);
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    assert_eq!(list.body["requests"][0]["command"], "xdg-open tel:988", "{}", list.text);
+    let long = json!({ "command": "ls", "cwd": cwd, "reason": "x".repeat(5000) });
+    assert_eq!(house.post("/v1/requests", &house.client, &long).status, 400);
+}
+
+#[test]
+fn a_call_of_a_tool_is_judged_by_its_name_and_its_input() {
+    let house = House::new("");
+    let cwd = house.path("work");
+    let submit = |body: Value| house.post("/v1/requests", &house.client, &body);
+    let read = submit(json!({ "tool": "list_files", "input": { "path": "." }, "cwd": cwd }));
+    assert_eq!((read.status, &read.body["decision"]), (200, &json!("allow")), "{}", read.text);
+    let deletes = submit(json!({ "tool": "delete_event", "input": { "id": 3 }, "cwd": cwd }));
+    assert_eq!(deletes.status, 202, "{}", deletes.text);
+    let odd = submit(json!({ "tool": "x", "command": "ls", "cwd": cwd }));
+    assert_eq!(odd.status, 400, "{}", odd.text);
+    assert_eq!(submit(json!({ "command": "ls", "input": {}, "cwd": cwd })).status, 400);
+}
+
+#[test]
+fn what_a_messengers_bot_hands_in_is_of_that_messenger() {
+    let house = House::new("");
+    for (origin, asked) in [(Origin::Telegram, true), (Origin::Discord, false), (Origin::Api, true)] {
+        let token = house.token_of(origin.name(), "submit,read", origin);
+        let body = json!({ "command": "curl https://unknown.example.com/", "cwd": house.path("work") });
+        let told = house.post("/v1/requests", &token, &body);
+        let tier_2 = json!({ "command": "chmod 777 notes.txt", "cwd": house.path("work") });
+        let told =
+            if told.status == 202 || told.status == 200 { told } else { house.post("/v1/requests", &token, &tier_2) };
+        assert!(told.status == 202 || told.status == 200, "{asked} {}", told.text);
+    }
+    let log = house.program(guard()).args(["log", "--json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&log.stdout);
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    let all = format!("{text}{}", list.text);
+    for origin in ["telegram", "discord", "api"] {
+        assert!(all.contains(&format!("\"origin\":\"{origin}\"")), "{origin}: {all}");
+    }
+}
+
+#[test]
+fn whoever_handed_a_command_in_is_called_back_with_a_signature() {
+    let taken = Server::new(|_| Some((204, String::new())));
+    let secret = tempfile::tempdir().unwrap().keep().join("secret");
+    std::fs::write(&secret, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+    std::fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let config = format!(
+        "[[callback]]\nname = \"ci\"\nurl = \"{}/done\"\nsecret = {{ file = \"{}\" }}\n",
+        taken.url(),
+        secret.display()
+    );
+    let house = House::new(&config);
+    // The first try fails, and it comes again.
+    taken.fail("/done", 500, "");
+    let body = json!({ "command": "ls", "cwd": house.path("work"), "callback": "ci" });
+    let told = house.post("/v1/requests", &house.client, &body);
+    assert_eq!(told.status, 200, "{}", told.text);
+    house.until(|| taken.asked("/done").len() == 2);
+    let came = taken.asked("/done");
+    let header = |at: usize, name: &str| {
+        let found = came[at].head.lines().find(|line| line.to_lowercase().starts_with(&format!("{name}:")));
+        found.unwrap().split_once(':').unwrap().1.trim().to_owned()
+    };
+    assert_eq!(header(0, "webhook-id"), header(1, "webhook-id"), "the same message");
+    let key = guard_gateway::channel::webhook::secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+    for (at, one) in came.iter().enumerate() {
+        let wanted = guard_gateway::channel::webhook::sign(
+            &key,
+            &header(at, "webhook-id"),
+            &header(at, "webhook-timestamp"),
+            &one.text,
+        );
+        assert_eq!(header(at, "webhook-signature"), wanted);
+        assert_eq!(one.body["data"]["decision"], "allow");
+        assert!(!one.text.contains("go_"), "the one-time token goes nowhere else: {}", one.text);
+    }
+    let elsewhere = json!({ "command": "ls", "cwd": house.path("work"), "callback": "https://evil.example.org/" });
+    assert_eq!(house.post("/v1/requests", &house.client, &elsewhere).status, 400);
 }

@@ -23,12 +23,14 @@ pub fn decide(
     }
     let cleared = |basis| Decision::Run(Cleared { basis });
     // A tier may want several approvers, and support runs all the same; a rule that does speaks of this very command.
-    let ruled = risk.findings.iter().any(|finding| finding.approvals > 1);
+    let ruled = risk.findings.iter().any(|finding| finding.approvals > 1 || finding.is_decision());
     if risk.tier <= Tier::Medium && !ruled && is_support(invocation, policy) {
         return cleared(Basis::Support);
     }
-    // What several approvers sign, nothing else lets run: no grant, no mode, no yes to a command above it.
-    if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 {
+    // What several approvers sign, and what is a person's decision each time, nothing else lets run: no grant, no mode, no
+    // yes to a command above it.
+    let is_decision = risk.is_decision();
+    if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 && !is_decision {
         if let Some(grant) = covering(invocation, judgment, grants) {
             return cleared(Basis::Grant(grant.id.clone()));
         }
@@ -41,7 +43,8 @@ pub fn decide(
             return cleared(if policy.mode == Mode::Off { Basis::ModeOff } else { Basis::Score });
         }
     }
-    if invocation.origin.is_guarded() {
+    // Whoever needs help is not kept from a person by how often they were asked.
+    if invocation.origin.is_guarded() && !is_decision {
         if standing.denials_in_a_row >= policy.breaker_after && !standing.resumed {
             return Decision::Refuse(Refusal::Breaker { denials: standing.denials_in_a_row });
         }
@@ -55,7 +58,7 @@ pub fn decide(
 /// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
 #[must_use]
 pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis> {
-    let plain = prompt.tier < Tier::Critical && prompt.approvals == 1;
+    let plain = prompt.tier < Tier::Critical && prompt.approvals == 1 && !prompt.decision;
     (invocation.origin == Origin::Cli && plain).then_some(Basis::YesInAdvance)
 }
 
@@ -167,7 +170,7 @@ fn names_no_rules(grant: &Grant, known: &str, judgment: &Judgment) -> bool {
 fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
     let timeouts = policy.timeouts;
     let critical = risk.tier == Tier::Critical;
-    let approvals = policy.approvals.wanted(risk);
+    let (approvals, decision) = (policy.approvals.wanted(risk), risk.is_decision());
     Prompt {
         tier: risk.tier,
         seconds: match risk.tier {
@@ -177,7 +180,8 @@ fn prompt(risk: &Risk, policy: &Policy) -> Prompt {
         },
         finish_seconds: timeouts.critical_finish,
         word: critical,
-        may_grant: !critical && approvals == 1,
+        may_grant: !critical && approvals == 1 && !decision,
         approvals,
+        decision,
     }
 }

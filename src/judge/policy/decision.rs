@@ -106,6 +106,8 @@ pub struct Prompt {
     pub may_grant: bool,
     /// How many different approvers sign the yes; with 1, one person says it.
     pub approvals: u8,
+    /// A person decides it every time: no reviewer settles it, no agent's own prompt, and no yes in advance.
+    pub decision: bool,
 }
 
 /// Why a command does not run.

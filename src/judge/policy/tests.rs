@@ -86,6 +86,40 @@ fn support_runs_through_every_limit_and_only_as_the_exact_command_of_tier_2_at_m
 }
 
 #[test]
+fn a_decision_waits_for_a_person_whatever_was_allowed_and_however_often_they_were_asked() {
+    let decision = |tier| {
+        let mut one = finding("a.rule", tier);
+        one.notes = vec![crate::judge::rules::model::Note::Decision];
+        of(vec![one])
+    };
+    let exhausted = Standing {
+        above: Some(Above { row: 1, tier: Tier::High }),
+        denials_in_a_row: 99,
+        prompts_last_hour: 99,
+        ..Standing::default()
+    };
+    let policy = Policy { mode: Mode::Off, disabled_rules: vec!["a.rule".to_owned()], ..supporting() };
+    for tier in [Tier::Low, Tier::Medium, Tier::High, Tier::Critical] {
+        for origin in ALL {
+            match decide(&argv(origin, &WORDS), &decision(tier), &policy, &exhausted, &every_grant()) {
+                Decision::Ask(prompt) => {
+                    assert!(prompt.decision && !prompt.may_grant);
+                    assert_eq!(yes_in_advance(&argv(Origin::Cli, &WORDS), &prompt), None);
+                }
+                other => panic!("{origin:?} {tier:?}: {other:?}"),
+            }
+        }
+    }
+    let mut denied = decision(Tier::High);
+    denied.risk.findings[0].deny = true;
+    assert!(matches!(plainly(&denied), Decision::Refuse(Refusal::Rule { .. })), "a deny rule stands before it");
+    match plainly(&judgment(Tier::High)) {
+        Decision::Ask(prompt) => assert!(!prompt.decision && prompt.may_grant),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn nothing_but_a_person_lets_tier_4_run() {
     let policy = Policy {
         mode: Mode::Off,
@@ -333,6 +367,7 @@ fn a_prompt_has_the_time_and_the_form_of_its_tier() {
         word: critical,
         may_grant: !critical,
         approvals: 1,
+        decision: false,
     };
     assert_eq!(asked(Tier::Low), prompt(Tier::Low, 60, false));
     assert_eq!(asked(Tier::Medium), prompt(Tier::Medium, 60, false));
@@ -342,12 +377,20 @@ fn a_prompt_has_the_time_and_the_form_of_its_tier() {
 
 #[test]
 fn a_yes_in_advance_counts_from_the_command_line_up_to_tier_3_for_one_approver() {
-    let prompt =
-        |tier, approvals| Prompt { tier, seconds: 1, finish_seconds: 1, word: false, may_grant: true, approvals };
+    let prompt = |tier, approvals| Prompt {
+        tier,
+        seconds: 1,
+        finish_seconds: 1,
+        word: false,
+        may_grant: true,
+        approvals,
+        decision: false,
+    };
     let yes = |origin, prompt: &Prompt| yes_in_advance(&argv(origin, &WORDS), prompt);
     assert_eq!(yes(Origin::Cli, &prompt(Tier::High, 1)), Some(Basis::YesInAdvance));
     assert_eq!(yes(Origin::Cli, &prompt(Tier::Critical, 1)), None);
     assert_eq!(yes(Origin::Cli, &prompt(Tier::High, 2)), None);
+    assert_eq!(yes(Origin::Cli, &Prompt { decision: true, ..prompt(Tier::Medium, 1) }), None);
     for origin in [Origin::Agent, Origin::Api, Origin::Discord, Origin::Telegram] {
         assert_eq!(yes(origin, &prompt(Tier::Medium, 1)), None, "{origin:?}");
     }

@@ -14,7 +14,7 @@ mod pack;
 pub use self::features::Features;
 pub use self::pack::pack;
 use super::glob;
-use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Tool};
+use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
 use crate::judge::facts::class::PathClass;
 
 /// What one or more pattern files hold, checked.
@@ -26,6 +26,7 @@ pub struct Contents {
     pub paths: Vec<PathList>,
     pub hosts: Vec<HostList>,
     pub packages: Vec<PackageList>,
+    pub support: Vec<Support>,
     pub examples: Vec<Examples>,
 }
 
@@ -72,9 +73,10 @@ enum Part {
     /// `index:name`, and by an index alone which characters it takes for one another.
     Packages,
     Tools,
+    Support,
 }
 
-const PARTS: usize = Part::Tools as usize + 1;
+const PARTS: usize = Part::Support as usize + 1;
 
 /// Characters that an index may take for one another, in the order of their bits.
 const ALIKE: &str = "-_.";
@@ -191,6 +193,15 @@ impl Blob {
     pub fn tools(&self) -> Result<Vec<Tool>, BadBlob> {
         let part = self.part(Part::Tools);
         (0..number(part, 0).unwrap_or(0) as usize).map(|tool| decode(part, tool)).collect()
+    }
+
+    /// All support commands, decoded.
+    ///
+    /// # Errors
+    /// When the bytes are damaged.
+    pub fn support(&self) -> Result<Vec<Support>, BadBlob> {
+        let part = self.part(Part::Support);
+        (0..number(part, 0).unwrap_or(0) as usize).map(|entry| decode(part, entry)).collect()
     }
 
     /// The program that lists exactly this name.

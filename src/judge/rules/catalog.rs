@@ -24,7 +24,7 @@ pub use self::shelf::{Layer, PatternFile};
 use self::shelf::{Packed, Shelf};
 pub use super::blob::Features;
 use super::blob::pack;
-use super::model::{Examples, Program, Rule, Tool};
+use super::model::{Examples, Program, Rule, Support, Tool};
 use super::outline::Outline;
 use super::problem::Problem;
 use super::source;
@@ -220,6 +220,13 @@ impl Catalog {
             let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
             file.tools().iter().map(move |tool| (layer, tool))
         })
+    }
+
+    /// The support commands that guard comes with.
+    #[must_use]
+    pub fn support(&self) -> Vec<Support> {
+        // The build script reads back what it packs; where the bytes are damaged, these are asked about like any other.
+        self.shelves.first().and_then(Shelf::packed).and_then(|file| file.blob.support().ok()).unwrap_or_default()
     }
 
     /// The words that tools are guessed at by.

@@ -89,9 +89,10 @@ struct Findings<'a> {
 
 impl Findings<'_> {
     /// Adds a finding, unless the policy switches its rule off (never at tier 4, nor
-    /// where it wants several approvers) or it was found already.
+    /// where it wants several approvers or is a person's decision) or it was found already.
     fn add(&mut self, finding: Finding) {
-        let off = finding.tier < Tier::Critical && finding.approvals == 1 && self.disabled.contains(&finding.rule);
+        let stays = finding.tier == Tier::Critical || finding.approvals > 1 || finding.is_decision();
+        let off = !stays && self.disabled.contains(&finding.rule);
         let here = self.places.entry(finding.span).or_default();
         let same = |other: &Finding| {
             other.rule == finding.rule

@@ -287,6 +287,8 @@ pub enum Note {
     OwnInstructions,
     /// Money moves.
     Money,
+    /// It acts for a person in a crisis, or speaks for one: it always waits for a person (RISK.md, decision).
+    Decision,
 }
 
 /// Paths of one class, by glob. `~` is any home, `**` crosses directories, a pattern without a slash is a base name.
@@ -312,6 +314,14 @@ pub struct PackageList {
     pub alike: String,
     /// Names; `@scope/*` covers all below it.
     pub names: Vec<String>,
+}
+
+/// An exact command that always runs (RISK.md, support).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Support {
+    pub argv: Vec<String>,
+    /// What it helps with.
+    pub why: String,
 }
 
 /// The examples of a rule or of an entry for a tool.

@@ -22,7 +22,7 @@ use toml::de::DeTable;
 use self::spelling::expand_braces;
 use super::blob::Contents;
 use super::expression::compile;
-use super::model::{HostClass, HostList, PackageList, PathList, Program};
+use super::model::{HostClass, HostList, PackageList, PathList, Program, Support};
 use super::problem::Problem;
 use crate::judge::document::{self, At, Fault};
 use crate::judge::facts::class::PathClass;
@@ -37,6 +37,11 @@ pub trait Known {
     fn closed(&self, name: &str) -> bool;
     /// Whether this layer may loosen anything. A project's may not.
     fn may_loosen(&self) -> bool;
+    /// Whether files of this layer may name support commands: they are looked at for every command that is asked about,
+    /// so that whoever adds some does it in the configuration.
+    fn may_support(&self) -> bool {
+        false
+    }
 }
 
 /// No layer below: what the built-in files stand on.
@@ -57,6 +62,10 @@ impl Known for Nothing {
     }
 
     fn may_loosen(&self) -> bool {
+        true
+    }
+
+    fn may_support(&self) -> bool {
         true
     }
 }
@@ -165,6 +174,12 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
                 Err(found) => problems.extend(found),
             }
         }
+        for entry in &shape.support {
+            match support(*place, entry, known) {
+                Ok(entry) => contents.support.push(entry),
+                Err(problem) => problems.push(problem),
+            }
+        }
         for list in &shape.packages {
             match packages(*place, list.get_ref(), known) {
                 Ok(list) => contents.packages.push(list),
@@ -247,6 +262,19 @@ impl Place<'_> {
              ASCII neither in a class nor under (?i)",
         ))
     }
+}
+
+fn support(place: Place<'_>, entry: &At<shape::SupportShape>, known: &dyn Known) -> Result<Support, Problem> {
+    let shape = entry.get_ref();
+    let problem = |what: &str, remedy: &str| place.problem(&entry.span(), "support", what, remedy);
+    if !known.may_support() {
+        return Err(problem("support commands are named in config.toml", "move it there, as [[support]]"));
+    }
+    let argv = shape.argv.get_ref().clone();
+    if argv.iter().any(|word| word.trim().is_empty()) || shape.why.get_ref().trim().is_empty() {
+        return Err(problem("a word of it, or why, is empty", "write the exact words, and what it helps with"));
+    }
+    Ok(Support { argv, why: shape.why.get_ref().clone() })
 }
 
 fn paths(place: Place<'_>, list: &shape::PathsShape, known: &dyn Known) -> Result<PathList, Vec<Problem>> {

@@ -6,8 +6,8 @@ use rusqlite::params;
 
 use super::Queue;
 use super::request::{Answer, Found, Outcome, Pending, State};
-use super::rows::{find, sweep};
-use crate::judge::approver::Signed;
+use super::rows::{counts_on, find, sweep};
+use crate::judge::approver::{Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::store::error::StoreError;
@@ -89,6 +89,13 @@ impl Queue {
                 }
                 if let Some((_, by)) = given.iter().find(|(_, by)| answer.signer.iter().any(|name| name == by)) {
                     return Ok(Outcome::SignedAlready { by: (*by).to_owned() });
+                }
+            }
+            for signed in answer.signatures {
+                if let Some((key, count)) = passkey::counted(&signed.signature)
+                    && !counts_on(connection, &key, count)?
+                {
+                    return Ok(Outcome::Copied { by: signed.approver.clone() });
                 }
             }
             let row = match store.write_answer(&pending, answer, now) {

@@ -29,13 +29,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
-pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole, blank, pack};
+pub use self::request::{Answer, Filed, Found, NewRequest, Outcome, Pending, Plea, State, Told, Whole, blank, pack};
 use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, same, sweep};
 use super::Paths;
 use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
 use crate::judge::risk::Tier;
+
+/// So much is kept of why whoever asks says they do, in characters.
+const MOST_SAID: usize = 500;
 
 /// How long other processes may keep the queue locked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -109,10 +112,11 @@ impl Queue {
     ) -> Result<Filed, StoreError> {
         let key = Key::read_or_make(&self.paths.key())?;
         let digest = key.seal("request", &new.digest.0);
-        let exact = pack(new.invocation, new.digest, new.bindings, &new.above);
+        let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
         let (command, redacted) = redact(&new.invocation.display());
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
+        let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
         let session = &new.invocation.session;
         self.change(|connection| {
             sweep(connection, now)?;
@@ -151,8 +155,9 @@ impl Queue {
             connection
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
-                     agent, tier, score, command, redacted, cwd, why, exact, approvals)
-                     VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                     agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said)
+                     VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+                            ?20, ?21)",
                 )?
                 .execute(params![
                     id,
@@ -173,6 +178,9 @@ impl Queue {
                     why,
                     exact,
                     new.approvals,
+                    new.decision,
+                    new.plea.crisis,
+                    said,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })
@@ -240,7 +248,10 @@ impl Queue {
             self.change(|connection| sweep(connection, now))?;
         }
         self.read(|connection| {
-            let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM request ORDER BY filed, id"))?;
+            let mut statement = connection.prepare(&format!(
+                "SELECT {COLUMNS} FROM request
+                ORDER BY decision DESC, decision AND crisis DESC, filed, id"
+            ))?;
             statement.query_map([], pending)?.collect()
         })
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::exact::Exact;
-use crate::judge::approver::Signed;
+use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::risk::{Risk, Tier, Weight};
@@ -84,6 +84,15 @@ pub struct Pending {
     pub cwd: String,
     /// The worst finding: rule and reason.
     pub why: String,
+    /// A person decides it every time: it is told everywhere, and stands before others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub decision: bool,
+    /// Whoever asked says that somebody is in a crisis.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub crisis: bool,
+    /// Why, as whoever asked says. Redacted; nothing rests on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     /// How many different approvers it wants; 1: any person who may answer.
     pub approvals: u8,
     /// The approvers who have said yes so far, where it wants several.
@@ -115,6 +124,16 @@ impl Pending {
     #[must_use]
     pub fn is_never_late(&self) -> bool {
         self.tier == Tier::Critical || self.approvals > 1
+    }
+
+    /// What comes first in every list: a decision for somebody in a crisis, then other decisions, then all else.
+    #[must_use]
+    pub fn rank(&self) -> u8 {
+        match (self.decision, self.crisis) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
+        }
     }
 }
 
@@ -148,6 +167,8 @@ pub struct NewRequest<'a> {
     pub digest: &'a Digest,
     pub risk: &'a Risk,
     pub bindings: &'a Bindings,
+    /// What tells this asking from others.
+    pub fresh: Fresh,
     /// The guard that waits; `None` when nobody does.
     pub waiter: Option<&'a str>,
     /// The processes between that guard and the root of its session.
@@ -157,6 +178,19 @@ pub struct NewRequest<'a> {
     pub most: u32,
     /// How many different approvers it wants.
     pub approvals: u8,
+    /// A person decides it every time.
+    pub decision: bool,
+    /// What whoever asks says of it.
+    pub plea: &'a Plea,
+}
+
+/// What whoever asks says of a command beside the command. It may bring a request forward, and lowers nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plea {
+    /// Somebody is in a crisis.
+    pub crisis: bool,
+    /// Why it is asked for.
+    pub said: Option<String>,
 }
 
 /// What became of filing.
@@ -213,6 +247,8 @@ pub enum Outcome {
     SignedAlready { by: String },
     /// Several approvers are wanted, and this yes is none's.
     Unsigned,
+    /// The passkey of this approver has counted further than this signature says: somebody may have copied it.
+    Copied { by: String },
     /// Somebody was first, or it is over.
     Settled(Box<Pending>),
     /// It is of tier 4 or wants several approvers, and nobody waits for it any more.
@@ -231,6 +267,8 @@ pub struct Whole {
     /// Of the invocation, as whoever asked worked it out.
     pub digest: Digest,
     pub bindings: Bindings,
+    /// What tells this asking from others, as whoever asked made it.
+    pub fresh: Fresh,
     /// The processes between the guard that waits and the root of its session.
     pub above: Vec<String>,
 }
@@ -240,9 +278,16 @@ impl Whole {
     #[must_use]
     pub fn unpack(pending: Pending, bytes: &[u8]) -> Option<Self> {
         let exact = postcard::from_bytes::<Exact>(bytes).ok()?;
-        let digest = Digest(exact.digest);
+        let (digest, fresh) = (Digest(exact.digest), exact.fresh);
         let (invocation, bindings, above) = exact.into_parts();
-        Some(Self { pending, invocation, digest, bindings, above })
+        Some(Self { pending, invocation, digest, bindings, fresh, above })
+    }
+
+    /// What an approver signs for a yes to it, where this is what it would do now and this is what they were shown.
+    #[must_use]
+    pub fn approval<'a>(&'a self, fresh: &'a Fresh, digest: &'a Digest, bindings: &'a Bindings) -> Approval<'a> {
+        let Pending { id, filed, approvals, .. } = &self.pending;
+        Approval { request: id, filed: filed.as_millisecond(), fresh, digest, bindings, approvals: *approvals }
     }
 }
 
@@ -266,6 +311,9 @@ pub fn blank() -> Pending {
         redacted: false,
         cwd: String::new(),
         why: String::new(),
+        decision: false,
+        crisis: false,
+        said: None,
         approvals: 1,
         approved_by: Vec::new(),
         decided: None,
@@ -279,8 +327,8 @@ pub fn blank() -> Pending {
 
 /// A command as it waits, in bytes.
 #[must_use]
-pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, above: &[String]) -> Vec<u8> {
-    let exact = Exact::of(invocation, *digest, bindings.clone(), above.to_vec());
+pub fn pack(invocation: &Invocation, digest: &Digest, bindings: &Bindings, fresh: Fresh, above: &[String]) -> Vec<u8> {
+    let exact = Exact::of(invocation, *digest, bindings.clone(), fresh, above.to_vec());
     // A vector grows without an error; this cannot fail, and an empty one could not be approved.
     postcard::to_allocvec(&exact).unwrap_or_default()
 }

@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 60 * 60 * 1000;
 const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
@@ -46,6 +46,11 @@ const STEPS: [&str; 2] = [
     // How many approvers are wanted, and the yeses so far: JSON, a list of rows of the record and names.
     "ALTER TABLE request ADD COLUMN approvals INTEGER NOT NULL DEFAULT 1;
      ALTER TABLE request ADD COLUMN given TEXT",
+    // Whether a person decides it every time, whether somebody is in a crisis, and why whoever asked says they do.
+    "ALTER TABLE request ADD COLUMN decision INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE request ADD COLUMN crisis INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE request ADD COLUMN said TEXT;
+     CREATE TABLE counter(key TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT",
 ];
 
 /// How many steps this version knows.
@@ -68,7 +73,7 @@ pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
 }
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
-    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given";
+    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -112,7 +117,25 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         approvals: u8::try_from(row.get::<_, i64>(21)?).unwrap_or(u8::MAX),
         approved_by,
         given,
+        decision: row.get(23)?,
+        crisis: row.get(24)?,
+        said: row.get(25)?,
     })
+}
+
+/// Takes down how far a passkey has counted. False when it was as far before: one of two that are alike has signed.
+pub(super) fn counts_on(connection: &Connection, key: &str, count: u32) -> rusqlite::Result<bool> {
+    let last: Option<u32> = connection
+        .prepare("SELECT count FROM counter WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    let last = last.unwrap_or(0);
+    // Those that are kept on several devices do not count at all.
+    if count <= last && (count, last) != (0, 0) {
+        return Ok(false);
+    }
+    connection.prepare("INSERT OR REPLACE INTO counter(key, count) VALUES(?1, ?2)")?.execute((key, count))?;
+    Ok(true)
 }
 
 /// The yeses so far: rows of the record, and names. What cannot be read is none.

@@ -91,6 +91,7 @@ fn process_that_asks() {
         word: tier == Tier::Critical,
         may_grant: tier != Tier::Critical,
         approvals: 1,
+        decision: false,
     };
     let part =
         PartView { depth: 0, text: view.command.clone(), does: vec!["rm deletes build".to_owned()], findings: vec![0] };

@@ -10,7 +10,7 @@ use super::super::message::{Given, New, Text};
 use super::{MAX_LATE, MAX_WAIT, Or, Talk, reply, told};
 use crate::app::approver::sign;
 use crate::app::desk::place::attempted;
-use crate::judge::approver::{self, Signed};
+use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation, Request};
 use crate::judge::policy::Refusal;
@@ -53,11 +53,14 @@ impl Talk<'_> {
             digest: &whole.digest,
             risk: &risk,
             bindings: &whole.bindings,
+            fresh: whole.fresh,
             waiter: new.waits.then_some(name.as_str()),
             above: peer.above(),
             expires: new.expires.clamp(now, last),
             most,
             approvals: new.approvals.max(self.house.policy.approvals.wanted(&risk)),
+            decision: new.decision || risk.is_decision(),
+            plea: &new.plea,
         };
         let filed = told(queue.file(&request, &Caller::lives, now))?;
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
@@ -116,8 +119,8 @@ impl Talk<'_> {
             return Ok(None);
         }
         let whole = told(self.queue()?.whole(id))?;
-        Ok(whole.map(|Whole { pending, invocation, digest, bindings, above }| {
-            (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, &above)))
+        Ok(whole.map(|Whole { pending, invocation, digest, bindings, fresh, above }| {
+            (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
         }))
     }
 
@@ -195,7 +198,8 @@ impl Talk<'_> {
         if let Some((digest, bindings)) = &given.yes {
             let enrolled = self.house.enrolled();
             if sign::is_wanted(&enrolled, pending.tier, approvals) {
-                let message = approver::approval(&pending.id, digest, bindings);
+                let Some(whole) = told(self.queue()?.whole(&pending.id))? else { return Ok(Outcome::Unknown) };
+                let message = whole.approval(&whole.fresh, digest, bindings).message();
                 // Of several, this is one; that it is there and holds is what is wanted now.
                 let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
                 let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;

@@ -90,3 +90,92 @@ fn a_program_gets_the_card_and_one_notice_stands_for_a_flood() {
         assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
     }
 }
+
+#[test]
+fn pushover_sounds_again_until_somebody_has_seen_what_is_urgent() {
+    let server = Server::new(|asked| {
+        let told = json!({ "status": 1, "request": "q1", "receipt": "rAbC1" });
+        assert!(asked.text.contains("token=secret&user=secret"), "{}", asked.text);
+        Some((200, told.to_string()))
+    });
+    let mut house = House::new("");
+    let file = secret(&house, "secret");
+    house.write_config(&format!(
+        "page = \"https://guard.test\"\n[[channel]]\nname = \"po\"\nkind = \"pushover\"\nurl = \"{}\"\n\
+         token = {{ file = \"{file}\" }}\nuser = {{ file = \"{file}\" }}\n",
+        server.url()
+    ));
+    house.end("-TERM");
+    house.start();
+    server.fail("/messages.json", 500, "{\"status\":0,\"errors\":[\"down\"]}");
+    let mut agent = house.agent(MEDIUM);
+    until(|| server.asked("/messages.json").len() == 1);
+    let plain = server.asked("/messages.json").remove(0);
+    assert!(plain.text.contains("priority=0") && plain.text.contains("url=https%3A%2F%2Fguard.test"), "{}", plain.text);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+    let mut agent = house.agent("xdg-open tel:988");
+    until(|| server.asked("/messages.json").len() == 2);
+    let urgent = server.asked("/messages.json").remove(1);
+    assert!(urgent.text.contains("priority=2&retry=30&expire=600"), "{}", urgent.text);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+    until(|| server.asked("/rAbC1/cancel.json").len() == 1);
+}
+
+#[test]
+fn an_sms_says_where_to_answer_and_nothing_more() {
+    let server = Server::new(|asked| {
+        // AC1:secret, as basic authentication has it.
+        assert!(asked.head.contains("QUMxOnNlY3JldA=="), "{}", asked.head);
+        Some((201, json!({ "sid": "SM1", "status": "queued" }).to_string()))
+    });
+    let mut house = House::new("");
+    let file = secret(&house, "secret");
+    house.write_config(&format!(
+        "[[channel]]\nname = \"sms\"\nkind = \"twilio\"\nurl = \"{}\"\naccount = \"AC1\"\n\
+         token = {{ file = \"{file}\" }}\nfrom = \"+15550100\"\nto = [\"+15550101\", \"+15550102\"]\n",
+        server.url()
+    ));
+    house.end("-TERM");
+    house.start();
+    let mut agent = house.agent(MEDIUM);
+    until(|| server.asked("/Accounts/AC1/Messages.json").len() == 2);
+    let text = &server.asked("/Messages.json")[0].text;
+    assert!(text.contains("To=%2B15550101&From=%2B15550100") && text.contains("guard+approve"), "{text}");
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+}
+
+#[test]
+fn a_button_on_the_desktop_says_no_and_never_yes() {
+    let house = House::new("");
+    let script = house.path("notify");
+    std::fs::write(&script, "#!/bin/sh\necho \"$*\" >> \"$0.said\"\nsleep 0.6\ncat \"$0.answer\"\nsleep 30\n").unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let answer = house.path("notify.answer");
+    std::fs::write(&answer, "a\n").unwrap();
+    let mut house = house;
+    house.write_config(&format!(
+        "[[channel]]\nname = \"desk\"\nkind = \"desktop\"\napprover = \"ada\"\ncommand = [\"/bin/sh\", \"{}\"]\n",
+        script.display()
+    ));
+    house.end("-TERM");
+    house.start();
+    let mut agent = house.agent(MEDIUM);
+    let said = || std::fs::read_to_string(house.path("notify.said")).unwrap_or_default();
+    until(|| said().contains(MEDIUM));
+    assert!(said().contains("-A d=Deny") && !said().contains("Approve"), "{}", said());
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    assert_eq!(house.ran(), 0, "a yes that is printed is none");
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+    std::fs::write(&answer, "d\n").unwrap();
+    let agent = house.agent(MEDIUM);
+    let output = agent.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{}", String::from_utf8_lossy(&output.stderr));
+}

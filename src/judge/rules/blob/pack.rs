@@ -88,6 +88,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(table(&hosts)?);
     parts.push(table(&packages(contents))?);
     parts.push(records(&contents.tools)?);
+    parts.push(records(&contents.support)?);
 
     let mut blob = Vec::new();
     let mut at = PARTS * 4 + 4;

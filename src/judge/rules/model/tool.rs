@@ -152,6 +152,7 @@ pub enum ToolEffect {
     Message,
     Secret,
     Browse,
+    Decide,
 }
 
 impl ToolEffect {
@@ -163,6 +164,7 @@ impl ToolEffect {
             Self::Pay => Some(Note::Money),
             Self::Message => Some(Note::People),
             Self::Secret => Some(Note::SecretRead),
+            Self::Decide => Some(Note::Decision),
             Self::Read
             | Self::Write
             | Self::Delete

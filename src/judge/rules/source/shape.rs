@@ -25,6 +25,7 @@ pub struct File {
     pub paths: Vec<At<PathsShape>>,
     pub hosts: Vec<At<HostsShape>>,
     pub packages: Vec<At<PackagesShape>>,
+    pub support: Vec<At<SupportShape>>,
 }
 
 impl File {
@@ -39,7 +40,21 @@ impl File {
             paths: from.tables("paths", PathsShape::read),
             hosts: from.tables("hosts", HostsShape::read),
             packages: from.tables("packages", PackagesShape::read),
+            support: from.tables("support", SupportShape::read),
         }
+    }
+}
+
+/// `[[support]]`
+#[derive(Debug)]
+pub struct SupportShape {
+    pub argv: At<Vec<String>>,
+    pub why: At<String>,
+}
+
+impl SupportShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self { argv: from.need("argv", Fields::one_or_many), why: from.need("why", Fields::text) }
     }
 }
 

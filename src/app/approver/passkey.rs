@@ -1,0 +1,69 @@
+//! Pairing a passkey: a code on this terminal, a browser that makes the key, and a person who compares.
+//!
+//! The gateway carries what the browser hands over; whether that is a passkey for this pairing is decided here. It is
+//! trust on first use: a gateway that is hostile at this moment could hand over a key of its own. What may not enter:
+//! anything that speaks to a network.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use fast_qr::QRBuilder;
+use serde::Deserialize;
+
+use super::ApproverError;
+use crate::app::gateway;
+use crate::channel::confirm::confirm;
+use crate::judge::approver::passkey::{Pairing, Registration, digits};
+use crate::judge::approver::{Approver, Key};
+use crate::ui::visible;
+
+#[derive(Deserialize)]
+struct Begun {
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct Made {
+    registration: Registration,
+    origin: String,
+    rp_id: String,
+}
+
+/// Pairs a passkey. `None`: the person at the terminal says that it is not theirs.
+pub(super) fn pair(name: &str) -> Result<Option<Approver>, ApproverError> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let told = ApproverError::Key;
+    let program = gateway::find().map_err(told)?;
+    let mut child = Command::new(program).arg("pair").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let wanted = serde_json::json!({ "name": name, "secret": Base64UrlUnpadded::encode_string(&secret) });
+    if let Some(mut stdin) = child.stdin.take() {
+        writeln!(stdin, "{wanted}")?;
+    }
+    let mut lines = BufReader::new(child.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?).lines();
+    // It has said on standard error what is wrong.
+    let none = || ApproverError::Key("no passkey was made".to_owned());
+    let begun: Begun = read(&lines.next().ok_or_else(none)??)?;
+    let code = QRBuilder::new(begun.url.as_bytes()).build();
+    let code = code.map_err(|error| ApproverError::Key(format!("{}: {error:?}", begun.url)))?;
+    let url = visible::text(&begun.url);
+    let text = format!(
+        "{}\nOpen this on the device with the passkey of {name}, once, within two minutes:\n  {url}\n",
+        code.to_str()
+    );
+    io::stdout().lock().write_all(text.as_bytes())?;
+    let made: Made = read(&lines.next().ok_or_else(none)??)?;
+    let _ = child.wait();
+    let pairing = Pairing { secret, name: name.to_owned() };
+    let passkey = pairing.passkey(&made.rp_id, &made.origin, &made.registration);
+    let passkey = passkey.map_err(|why| ApproverError::Key(format!("the passkey is refused: {why}")))?;
+    let text = format!("The passkey is for {}.\n", visible::text(&made.origin));
+    let same = confirm(&text, &format!("The device shows six digits. Are they {}?", digits(&passkey)))?;
+    Ok(same.then(|| Approver { name: name.to_owned(), key: Key::Passkey(passkey) }))
+}
+
+fn read<T: for<'a> Deserialize<'a>>(line: &str) -> Result<T, ApproverError> {
+    serde_json::from_str(line)
+        .map_err(|error| ApproverError::Key(format!("the gateway says what is not understood: {error}")))
+}

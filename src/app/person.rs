@@ -1,0 +1,34 @@
+//! `guard person`: whether a person stands here who may answer, for programs beside guard that change who answers.
+//!
+//! It is asked by the program itself, whoever started that: what is looked at are the terminal and the processes above.
+//! What may not enter: what is changed.
+
+use std::io::{self, Write as _};
+
+use clap::Args;
+
+use super::desk::place::{attempt, not_from_here};
+use super::exit;
+use super::failure::Failure;
+use super::road::Road;
+use crate::judge::policy::Refusal;
+
+/// The arguments of `guard person`.
+#[derive(Debug, Args)]
+pub struct PersonArgs {
+    /// What the person is about to do, for the record of one who is none
+    #[arg(required = true, value_name = "WORD")]
+    doing: Vec<String>,
+}
+
+/// Ends with 0 where a person stands here, else with 126; the attempt is in the record.
+///
+/// # Errors
+/// It cannot be told, which is no yes.
+pub fn run(args: &PersonArgs) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    let Some(why) = not_from_here(&road.caller, &road.caller.behind_the_terminal()) else { return Ok(exit::ALLOW) };
+    attempt(&road, &args.doing.join(" "), &why);
+    writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
+    Ok(exit::REFUSED)
+}

@@ -1,0 +1,260 @@
+//! Passkeys: what an approver's browser is to sign, and the pairing of a new one with the terminal that asked for it.
+//!
+//! guard itself decides whether an assertion holds and who is enrolled; this carries both, and looks first so that a
+//! person hears at once what is wrong. What may not enter: writing down who is enrolled.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::{ConnectInfo, Path, State};
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use utoipa::ToSchema;
+
+use super::answers::barred;
+use super::door::{Caller, Peer};
+use super::lists::known;
+use super::problem::Problem;
+use super::{App, locked};
+use crate::answer::{self, Answerer};
+use crate::desk::Scope;
+use crate::hub::{self, Shown};
+use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
+use crate::judge::approver::{Key, Signed};
+use crate::name::hash;
+
+/// How long a pairing holds.
+const PAIRING: Duration = Duration::from_secs(120);
+
+/// The most pairings that are open at once.
+const MOST: usize = 8;
+
+/// A pairing that is open.
+pub struct Open {
+    pairing: Pairing,
+    until: Instant,
+    made: watch::Sender<Option<Registration>>,
+}
+
+/// The address of the page, and the name in it, which passkeys are bound to.
+fn page(app: &App) -> (String, String) {
+    let local = || {
+        let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        format!("http://localhost:{}", ports.first().copied().unwrap_or(crate::config::PORT))
+    };
+    let origin = app.config().page.clone().unwrap_or_else(local);
+    let origin = reqwest::Url::parse(&origin).map_or(origin, |url| url.origin().ascii_serialization());
+    let host = reqwest::Url::parse(&origin).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    (origin, host)
+}
+
+/// The passkeys that are enrolled, and whose.
+fn enrolled(app: &App) -> Result<Vec<(String, Passkey)>, Problem> {
+    let enrolled = app.account.approvers();
+    if let Some(problem) = enrolled.problems.first() {
+        return Err(Problem::new("signature-required", format!("who is enrolled cannot be told: {problem}")));
+    }
+    let passkeys = enrolled.approvers.into_iter().filter_map(|approver| match approver.key {
+        Key::Passkey(passkey) => Some((approver.name, passkey)),
+        Key::Passphrase { .. } | Key::Ssh { .. } | Key::Totp { .. } => None,
+    });
+    Ok(passkeys.collect())
+}
+
+/// Whether anybody could sign with a passkey.
+#[must_use]
+pub fn are_any(app: &App) -> bool {
+    enrolled(app).is_ok_and(|all| !all.is_empty())
+}
+
+async fn message(app: &App, shown: &Shown) -> Result<Vec<u8>, Problem> {
+    let pending = shown.pending.clone();
+    let message = app.room.at(move |desk| desk.approval(&pending)).await??;
+    message.ok_or_else(|| Problem::new("settled", answer::settled(&shown.pending)))
+}
+
+/// The signature of an approver, once it holds for this request.
+///
+/// # Errors
+/// It does not, and which part of it.
+pub(super) async fn signed(app: &App, shown: &Shown, who: &Answerer, assertion: &Assertion) -> Result<Signed, Problem> {
+    answer::may_sign(&shown.pending, who).map_err(barred)?;
+    let message = message(app, shown).await?;
+    let found = enrolled(app)?.into_iter().find(|(_, passkey)| passkey.credential == assertion.id);
+    let (approver, passkey) =
+        found.ok_or_else(|| Problem::new("bad-assertion", "no passkey of this id is enrolled"))?;
+    let signature = assertion.written();
+    passkey.verify(&message, &signature).map_err(|why| Problem::new("bad-assertion", why.to_string()))?;
+    Ok(Signed { approver, signature })
+}
+
+/// What an approver's passkey is to sign for a yes.
+#[utoipa::path(get, path = "/v1/requests/{id}/challenge", params(("id" = String, Path)), responses(
+    (status = 200, description = "`challenge`, the passkeys that may answer it (`allow`), and the request (`card`)"),
+    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    (status = 409, body = Problem)))]
+pub async fn challenge(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Decide)?;
+    let shown = known(&app, &caller, &id).await?.shown;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(&id))?;
+    answer::may_sign(&shown.pending, &caller.answerer()).map_err(|bar| barred(bar).about(&id))?;
+    let message = message(&app, &shown).await.map_err(|problem| problem.about(&id))?;
+    let allow: Vec<Value> = enrolled(&app)?
+        .into_iter()
+        .map(|(name, passkey)| json!({ "id": passkey.credential, "rp_id": passkey.rp_id, "name": name }))
+        .collect();
+    let challenge = Base64UrlUnpadded::encode_string(&passkey::challenge(&message));
+    let card = hub::view(&shown, jiff::Timestamp::now());
+    Ok(Json(json!({ "challenge": challenge, "allow": allow, "card": card })))
+}
+
+/// A pairing that a terminal begins.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Begin {
+    name: String,
+    /// 32 bytes in base64url
+    secret: String,
+}
+
+fn bytes(secret: &str) -> Result<[u8; 32], Problem> {
+    let bytes = Base64UrlUnpadded::decode_vec(secret).ok().and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| Problem::new("bad-request", "secret: 32 bytes in base64url"))
+}
+
+/// That it is the account itself, by the socket.
+fn own(app: &App, peer: Peer) -> Result<(), Problem> {
+    match peer {
+        Peer::Account(uid) if uid == app.account.uid || uid == 0 => Ok(()),
+        Peer::Account(_) | Peer::Address(_) => Err(Problem::new("forbidden", "a pairing begins at the socket")),
+    }
+}
+
+/// Begins to pair a passkey: for `guard approver add --passkey`, by the socket alone.
+#[utoipa::path(post, path = "/v1/pairings", request_body = Begin, responses(
+    (status = 200, description = "`url` for the phone, and the site that the passkey will be bound to"),
+    (status = 403, body = Problem), (status = 429, body = Problem)))]
+pub async fn begin(
+    State(app): State<Arc<App>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Json(Begin { name, secret }): Json<Begin>,
+) -> Result<Json<Value>, Problem> {
+    own(&app, peer)?;
+    let key = bytes(&secret)?;
+    let (origin, rp_id) = page(&app);
+    let now = Instant::now();
+    let mut open = locked(&app.pairings);
+    open.retain(|_, pairing| pairing.until > now);
+    if open.len() >= MOST {
+        return Err(Problem::too_many(PAIRING));
+    }
+    let pairing = Pairing { secret: key, name };
+    open.insert(hash(&secret), Open { pairing, until: now + PAIRING, made: watch::Sender::new(None) });
+    Ok(Json(json!({ "url": format!("{origin}/enrol#{secret}"), "origin": origin, "rp_id": rp_id })))
+}
+
+/// The secret of a pairing.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct By {
+    secret: String,
+}
+
+/// Waits until the passkey of a pairing was made.
+#[utoipa::path(post, path = "/v1/pairings/wait", request_body = By, responses(
+    (status = 200, description = "what the browser handed over"), (status = 403, body = Problem),
+    (status = 410, body = Problem)))]
+pub async fn wait(
+    State(app): State<Arc<App>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Json(By { secret }): Json<By>,
+) -> Result<Json<Value>, Problem> {
+    own(&app, peer)?;
+    let over = || Problem::new("too-late", "the two minutes are over: begin again");
+    let (mut made, until) =
+        locked(&app.pairings).get(&hash(&secret)).map(|open| (open.made.subscribe(), open.until)).ok_or_else(over)?;
+    let waited = tokio::time::timeout_at(until.into(), made.wait_for(Option::is_some)).await;
+    let registration = waited.ok().and_then(Result::ok).and_then(|made| made.clone()).ok_or_else(over);
+    locked(&app.pairings).remove(&hash(&secret));
+    let (origin, rp_id) = page(&app);
+    Ok(Json(json!({ "registration": registration?, "origin": origin, "rp_id": rp_id })))
+}
+
+/// What a browser needs to make the passkey of a pairing: for whoever has the secret of it, which the terminal shows.
+#[utoipa::path(post, path = "/v1/enrol", request_body = By, responses(
+    (status = 200, description = "what navigator.credentials.create needs"), (status = 410, body = Problem),
+    (status = 429, body = Problem)))]
+pub async fn enrol(
+    State(app): State<Arc<App>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Json(By { secret }): Json<By>,
+) -> Result<Json<Value>, Problem> {
+    let pairing = paired(&app, peer, &secret)?;
+    let (_, rp_id) = page(&app);
+    let mut user = [0; 16];
+    getrandom::fill(&mut user).map_err(|error| error.to_string())?;
+    let exclude: Vec<String> = enrolled(&app)?.into_iter().map(|(_, passkey)| passkey.credential).collect();
+    let challenge = Base64UrlUnpadded::encode_string(&pairing.challenge(&rp_id));
+    let user = Base64UrlUnpadded::encode_string(&user);
+    Ok(Json(json!({
+        "name": pairing.name, "challenge": challenge, "rp_id": rp_id, "user_id": user, "exclude": exclude,
+    })))
+}
+
+/// A passkey that was made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    secret: String,
+    #[schema(value_type = Object)]
+    registration: Registration,
+}
+
+/// Hands over the passkey of a pairing, once; the digits are compared with those at the terminal.
+#[utoipa::path(post, path = "/v1/enrol/done", request_body = Made, responses(
+    (status = 200, description = "`digits`, to be compared"), (status = 410, body = Problem),
+    (status = 422, body = Problem), (status = 429, body = Problem)))]
+pub async fn done(
+    State(app): State<Arc<App>>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Json(Made { secret, registration }): Json<Made>,
+) -> Result<Json<Value>, Problem> {
+    let pairing = paired(&app, peer, &secret)?;
+    let (origin, rp_id) = page(&app);
+    let passkey = pairing.passkey(&rp_id, &origin, &registration);
+    let passkey = passkey.map_err(|why| Problem::new("bad-assertion", why.to_string()))?;
+    let open = locked(&app.pairings);
+    let once = open.get(&hash(&secret)).is_some_and(|open| {
+        open.made.send_if_modified(|made| {
+            let first = made.is_none();
+            if first {
+                *made = Some(registration);
+            }
+            first
+        })
+    });
+    if !once {
+        return Err(Problem::new("too-late", "a passkey was made with this code already"));
+    }
+    Ok(Json(json!({ "digits": passkey::digits(&passkey), "name": pairing.name })))
+}
+
+/// The pairing of a secret. Who guesses is slowed down.
+fn paired(app: &App, peer: Peer, secret: &str) -> Result<Pairing, Problem> {
+    let from = format!("enrol {peer:?}");
+    let now = Instant::now();
+    locked(&app.limits).wrong.look(&from, now).map_err(Problem::too_many)?;
+    let found =
+        locked(&app.pairings).get(&hash(secret)).filter(|open| open.until > now).map(|open| open.pairing.clone());
+    found.ok_or_else(|| {
+        let _ = locked(&app.limits).wrong.take(from, now);
+        Problem::new("too-late", "this code is over, or was used: guard approver add NAME --passkey shows another")
+    })
+}

@@ -1,0 +1,73 @@
+//! Callbacks: whoever handed a command in is told how it ended, signed as Standard Webhooks has it, again and again until
+//! it was taken or nobody would care any more.
+//!
+//! Where to is in the configuration, and never in what is handed in: the gateway posts nowhere that its owner did not
+//! name. What may not enter: answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::api::App;
+use crate::channel::{http, webhook};
+use crate::config::Callback;
+
+/// How long after the one before each try is made, in seconds.
+const TRIES: [u64; 5] = [0, 5, 30, 120, 600];
+
+/// Tells, beside everything else, how a command ended, where it has a callback that was not told.
+pub fn tell(app: &Arc<App>, action: String) {
+    let app = app.clone();
+    tokio::spawn(async move {
+        if let Err(why) = told(&app, &action).await {
+            eprintln!("guard-gateway: callback of {action}: {why}");
+        }
+    });
+}
+
+async fn told(app: &App, action: &str) -> Result<(), String> {
+    let name = action.to_owned();
+    let submission = app.room.at(move |desk| desk.base().submission(&name)).await??;
+    let Some(submission) = submission else { return Ok(()) };
+    let (Some(wanted), Some(result)) = (submission.callback, submission.result) else { return Ok(()) };
+    let config = app.config();
+    let callback = config.callback.iter().find(|known| known.name == wanted);
+    let callback = callback.ok_or_else(|| format!("gateway.toml has no [[callback]] called {wanted}"))?;
+    let result: Value = serde_json::from_str(&result).map_err(|error| error.to_string())?;
+    // The one-time token is for whoever polls with the client's own token, and goes nowhere else.
+    let mut data = json!({ "action_id": action });
+    for part in ["decision", "settled_by", "by", "reason", "digest"] {
+        if !result[part].is_null() {
+            data[part] = result[part].clone();
+        }
+    }
+    let body = json!({ "type": "request.ended", "data": data }).to_string();
+    let done = post(callback, action, &body).await;
+    let name = action.to_owned();
+    app.room.at(move |desk| desk.base().called_back(&name)).await??;
+    done
+}
+
+/// Posts until it is taken. The message keeps its name, so that the other end knows it when it comes twice.
+async fn post(callback: &Callback, action: &str, body: &str) -> Result<(), String> {
+    let secret = webhook::secret(&callback.secret.read()?)?;
+    webhook::check_url(&callback.url)?;
+    let client = http::client()?;
+    let id = format!("msg_{action}");
+    let mut last = String::new();
+    for wait in TRIES {
+        tokio::time::sleep(Duration::from_secs(wait)).await;
+        let at = Timestamp::now().as_second().to_string();
+        let request = client.post(&callback.url).header("content-type", "application/json");
+        let request = request.header("webhook-id", &id).header("webhook-timestamp", &at);
+        let request = request.header("webhook-signature", webhook::sign(&secret, &id, &at, body));
+        match http::answer(request.body(body.to_owned()).send().await).await {
+            Ok((200..=299, _)) => return Ok(()),
+            Ok((status, _)) => last = format!("{} answers {status}", callback.name),
+            Err(failed) => last = failed.to_string(),
+        }
+    }
+    Err(format!("given up after {} tries: {last}", TRIES.len()))
+}

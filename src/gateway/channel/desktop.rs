@@ -1,0 +1,146 @@
+//! A notification on the desktop, with a button for a no. A yes is given elsewhere: every program of the session can press
+//! a button there, and the agent is one of them.
+//!
+//! What may not enter: a yes.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{mpsc, oneshot};
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Doing, Failed, Inbox, Press, Status, Tap};
+
+/// The most of a notification that is others' words.
+const MOST: usize = 500;
+
+/// A program that ends sooner than this has shown nothing.
+const SHOWN: Duration = Duration::from_millis(300);
+
+/// What a press waits for.
+const PRESSES: usize = 16;
+
+/// The desktop of this account.
+pub struct Desktop {
+    name: String,
+    /// `notify-send`, or what takes its arguments.
+    command: Vec<String>,
+    /// Whom the record names.
+    approver: String,
+    /// What ends each notification that is shown.
+    shown: Arc<Mutex<HashMap<String, oneshot::Sender<()>>>>,
+    pressed: mpsc::Sender<(String, Press)>,
+    presses: Mutex<Option<mpsc::Receiver<(String, Press)>>>,
+}
+
+impl Desktop {
+    /// By the program that shows notifications.
+    ///
+    /// # Errors
+    /// The command is empty.
+    pub fn new(name: String, command: Vec<String>, approver: &str) -> Result<Self, String> {
+        if command.first().is_none_or(String::is_empty) {
+            return Err("command: it is empty".to_owned());
+        }
+        let (pressed, presses) = mpsc::channel(PRESSES);
+        let presses = Mutex::new(Some(presses));
+        Ok(Self { name, command, approver: approver.to_owned(), shown: Arc::default(), pressed, presses })
+    }
+
+    fn start(&self, urgent: bool, actions: &[(String, String)], title: &str, body: &str) -> Result<Child, Failed> {
+        let (program, arguments) = self.command.split_first().ok_or_else(|| Failed::Broken("no command".to_owned()))?;
+        let mut command = Command::new(program);
+        command.args(arguments).args(["-a", "guard", "-u", if urgent { "critical" } else { "normal" }]);
+        for (code, label) in actions {
+            command.arg("-A").arg(format!("{code}={label}"));
+        }
+        command.args(["--", title, body]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.kill_on_drop(true);
+        command.spawn().map_err(|error| Failed::Broken(format!("{program}: {error}")))
+    }
+}
+
+impl Channel for Desktop {
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let mut body = text::card(&Card { bar: None, ..card.clone() }, Medium::Html, MOST);
+            // Notifications know no block of code.
+            body = body.replace("<pre>", "<tt>").replace("</pre>", "</tt>");
+            if card.link.is_none() {
+                body.push_str(&format!("\nguard approve {}", card.request));
+            }
+            let mut actions = vec![(Press::Deny.code(), "Deny".to_owned())];
+            for (at, words) in (0..).zip(card.replies.iter().take(2)) {
+                actions.push((Press::Reply(at).code(), cut(&format!("No: {words}"), 40)));
+            }
+            let urgent = card.decision || card.tier >= 3;
+            let mut child = self.start(urgent, &actions, &format!("guard: tier {}", card.tier), &body)?;
+            // It stays for as long as the notification does.
+            if let Ok(Ok(status)) = tokio::time::timeout(SHOWN, child.wait()).await
+                && !status.success()
+            {
+                return Err(Failed::Broken(format!("the notification was not shown ({status})")));
+            }
+            let id = crate::name::secret::<8>("").map_err(Failed::Broken)?;
+            let (end, ended) = oneshot::channel();
+            self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), end);
+            let (pressed, nonce) = (self.pressed.clone(), nonce.to_owned());
+            tokio::spawn(async move {
+                let Some(out) = child.stdout.take() else { return };
+                let mut lines = BufReader::new(out).lines();
+                tokio::select! {
+                    line = lines.next_line() => {
+                        let press = line.ok().flatten().and_then(|code| Press::read(&format!("{}:{nonce}", code.trim())));
+                        // A yes is none here, whoever prints it.
+                        if let Some(super::Did::Pressed { press, nonce }) = press
+                            && press != Press::Approve
+                        {
+                            let _ = pressed.send((nonce, press)).await;
+                        }
+                    }
+                    _ = ended => drop(child.start_kill()),
+                }
+            });
+            Ok(id)
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let mut child = self.start(true, &[], "guard", &Medium::Html.escape(&cut(text, 500)))?;
+            let status = child.wait().await.map_err(|error| Failed::Broken(error.to_string()))?;
+            if status.success() { Ok(()) } else { Err(Failed::Broken(format!("it was not shown ({status})"))) }
+        })
+    }
+
+    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let end = self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(message);
+            if let Some(end) = end {
+                let _ = end.send(());
+            }
+            Ok(())
+        })
+    }
+
+    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        let mut presses = self.presses.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Box::pin(async move {
+            desk.status(&self.name, Status::Up);
+            while let Some((nonce, press)) = presses.recv().await {
+                let (reply, told) = oneshot::channel();
+                let did = super::Did::Pressed { nonce, press };
+                let approver = Some(self.approver.clone());
+                let tap = Tap { channel: self.name.clone(), approver, from: "the desktop".to_owned(), did, reply };
+                if inbox.send(tap).await.is_err() {
+                    return;
+                }
+                let _ = told.await;
+            }
+        }))
+    }
+}

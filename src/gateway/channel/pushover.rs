@@ -1,0 +1,100 @@
+//! Pushover: an alert on a phone, again and again until somebody has seen it where it is urgent, with a link to where it is
+//! answered. That it was seen is no answer.
+//!
+//! What may not enter: answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+
+/// The most of a message that is others' words; Pushover takes 1024 characters in all.
+const MOST: usize = 600;
+
+/// An application and whom it alerts.
+pub struct Pushover {
+    client: reqwest::Client,
+    url: String,
+    token: String,
+    user: String,
+}
+
+impl Pushover {
+    /// By the application's token and the key of a user or a group.
+    ///
+    /// # Errors
+    /// There is no HTTP client.
+    pub fn new(url: &str, token: &str, user: &str) -> Result<Self, String> {
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Self { client: http::client()?, url, token: token.to_owned(), user: user.to_owned() })
+    }
+
+    async fn post(&self, path: &str, form: &[(&str, &str)]) -> Result<Value, Failed> {
+        let mut all = vec![("token", self.token.as_str()), ("user", self.user.as_str())];
+        all.extend(form);
+        let body =
+            reqwest::Url::parse_with_params("http://x/", &all).map_err(|error| Failed::Broken(error.to_string()))?;
+        let request = self.client.post(format!("{}{path}", self.url));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let sent = request.body(body.query().unwrap_or_default().to_owned()).send().await;
+        let (status, wait, value) = http::told(sent).await?;
+        match status {
+            200 if value["status"] == 1 => Ok(value),
+            429 => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
+            _ => {
+                let why = value["errors"][0].as_str().unwrap_or("no reason");
+                Err(Failed::Broken(format!("pushover: {status}: {}", cut(why, 200))))
+            }
+        }
+    }
+}
+
+impl Channel for Pushover {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let mut text = text::card(&Card { link: None, ..card.clone() }, Medium::Plain, MOST);
+            if card.link.is_none() {
+                text.push_str(&format!("\nAnswer at a terminal: guard approve {}", card.request));
+            }
+            let title = format!("guard: tier {}", card.tier);
+            let mut form = vec![("title", title.as_str()), ("message", text.as_str())];
+            if let Some(link) = &card.link {
+                form.extend([("url", link.as_str()), ("url_title", "Answer")]);
+            }
+            if card.decision || card.tier == 4 {
+                // Every half minute, for ten of them, until somebody has seen it.
+                form.extend([("priority", "2"), ("retry", "30"), ("expire", "600")]);
+            } else {
+                form.push(("priority", if card.tier == 3 { "1" } else { "0" }));
+            }
+            let told = self.post("/1/messages.json", &form).await?;
+            let id = told["receipt"].as_str().or_else(|| told["request"].as_str());
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("pushover names no message".to_owned()))
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let text = cut(text, 1000);
+            self.post("/1/messages.json", &[("title", "guard"), ("message", &text)]).await.map(drop)
+        })
+    }
+
+    fn close<'a>(&'a self, message: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+        // A message cannot be edited; one that sounds again and again can be silenced.
+        Box::pin(async move {
+            let plain = message.chars().all(|c| c.is_ascii_alphanumeric());
+            if message.starts_with('r') && plain {
+                let _ = self.post(&format!("/1/receipts/{message}/cancel.json"), &[]).await;
+            }
+            Ok(())
+        })
+    }
+
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        None
+    }
+}

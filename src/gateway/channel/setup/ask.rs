@@ -1,0 +1,231 @@
+//! What a new channel needs, asked for where it was not given.
+//!
+//! What may not enter: the configuration's file.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::TAP;
+use crate::channel::telegram::Telegram;
+use crate::config::Secret;
+use crate::name::secret;
+
+/// What can be set up by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    Telegram,
+    Discord,
+    Slack,
+    Ntfy,
+    Pushover,
+    Twilio,
+    Desktop,
+    Webhook,
+}
+
+impl Kind {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Telegram => "telegram",
+            Self::Discord => "discord",
+            Self::Slack => "slack",
+            Self::Ntfy => "ntfy",
+            Self::Pushover => "pushover",
+            Self::Twilio => "twilio",
+            Self::Desktop => "desktop",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+/// A channel that is to be.
+pub struct New<'a> {
+    pub kind: Kind,
+    pub name: &'a str,
+    /// Where what is typed in is kept.
+    pub folder: &'a Path,
+}
+
+/// What was given with options.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    pub approver: Option<String>,
+    pub secret_file: Option<PathBuf>,
+    pub chat: Option<String>,
+    pub user: Option<String>,
+    pub url: Option<String>,
+}
+
+impl New<'_> {
+    /// Its section of the configuration, asking for what was not given.
+    pub async fn ask(&self, from: &Given) -> Result<String, String> {
+        let Self { kind, name, .. } = *self;
+        let mut table = toml::Table::new();
+        table.insert("name".to_owned(), name.into());
+        table.insert("kind".to_owned(), kind.name().into());
+        if matches!(kind, Kind::Ntfy | Kind::Webhook) {
+            let what = "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
+            table.insert("url".to_owned(), given(&from.url, what)?.into());
+        } else if let Some(url) = &from.url {
+            table.insert("url".to_owned(), url.clone().into());
+        }
+        match kind {
+            Kind::Desktop => {}
+            Kind::Ntfy if from.secret_file.is_none() => {}
+            Kind::Webhook => self.secret(&mut table, "secret", &from.secret_file, "Its secret")?,
+            _ => self.secret(&mut table, "token", &from.secret_file, "Its token")?,
+        }
+        match kind {
+            Kind::Ntfy | Kind::Webhook => return section(table),
+            Kind::Pushover => {
+                self.secret(&mut table, "user", &None, "The key of the user or group")?;
+                return section(table);
+            }
+            Kind::Twilio => {
+                let account = typed("The id of the account (AC...)")?;
+                table.insert("account".to_owned(), account.into());
+                table.insert("from".to_owned(), given(&from.chat, "The number that it comes from (+15550100)")?.into());
+                let to = given(&from.user, "The number of the approver")?;
+                table.insert("to".to_owned(), toml::Value::Array(vec![to.into()]));
+                return section(table);
+            }
+            Kind::Slack => self.secret(&mut table, "app_token", &None, "The app-level token (xapp-...)")?,
+            Kind::Telegram | Kind::Discord | Kind::Desktop => {}
+        }
+        let approver = given(&from.approver, "The name of the approver who answers there")?;
+        if kind == Kind::Desktop {
+            table.insert("approver".to_owned(), approver.into());
+            return section(table);
+        }
+        let mut people = toml::Table::new();
+        match (kind, &from.chat, &from.user) {
+            (Kind::Telegram, Some(chat), Some(user)) => {
+                let number = |text: &str| text.parse::<i64>().map_err(|_| format!("{text} is no id of Telegram's"));
+                table.insert("chat".to_owned(), number(chat)?.into());
+                people.insert(approver, number(user)?.into());
+            }
+            (Kind::Telegram, ..) => {
+                let place = table.get("token").and_then(|token| token.get("file")).and_then(toml::Value::as_str);
+                let token = Secret::File(place.ok_or("there is no token")?.into()).read()?;
+                let url = from.url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
+                let (chat, user) = find(name, &url, &token).await?;
+                table.insert("chat".to_owned(), chat.into());
+                people.insert(approver, user.into());
+            }
+            _ => {
+                let what = if kind == Kind::Slack {
+                    ("The id of the channel (its details, at the end)", "Your member ID (your profile, Copy member ID)")
+                } else {
+                    (
+                        "The id of the channel (developer mode, right click, Copy Channel ID)",
+                        "Your user id (right click on your name, Copy User ID)",
+                    )
+                };
+                table.insert("chat".to_owned(), given(&from.chat, what.0)?.into());
+                people.insert(approver, given(&from.user, what.1)?.into());
+            }
+        }
+        table.insert("approvers".to_owned(), people.into());
+        section(table)
+    }
+
+    /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
+    fn secret(&self, table: &mut toml::Table, key: &str, file: &Option<PathBuf>, what: &str) -> Result<(), String> {
+        let file = self.secret_file(key, file, what)?;
+        let mut place = toml::Table::new();
+        place.insert("file".to_owned(), file.display().to_string().into());
+        table.insert(key.to_owned(), place.into());
+        Ok(())
+    }
+
+    /// Where the secret lies; typed in, it is kept in a file of its own.
+    fn secret_file(&self, key: &str, given: &Option<PathBuf>, what: &str) -> Result<PathBuf, String> {
+        if let Some(path) = given {
+            return std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
+        }
+        let text = typed_hidden(what)?;
+        let path = self.folder.join(match key {
+            "token" | "secret" => format!("{}.secret", self.name),
+            _ => format!("{}-{key}.secret", self.name),
+        });
+        std::fs::create_dir_all(self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))?;
+        let mut options = std::fs::OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        let done = file.and_then(|mut file| writeln!(file, "{text}"));
+        done.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(path)
+    }
+}
+
+fn section(table: toml::Table) -> Result<String, String> {
+    let mut whole = toml::Table::new();
+    whole.insert("channel".to_owned(), toml::Value::Array(vec![table.into()]));
+    toml::to_string(&whole).map_err(|error| error.to_string())
+}
+
+fn given(value: &Option<String>, what: &str) -> Result<String, String> {
+    match value {
+        Some(value) => Ok(value.clone()),
+        None => typed(what),
+    }
+}
+
+fn typed(what: &str) -> Result<String, String> {
+    if !std::io::stdin().is_terminal() {
+        return Err(format!("{what}: nobody is here to ask; see guard channel add --help for the option"));
+    }
+    eprint!("{what}: ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string())?;
+    let line = line.trim();
+    if line.is_empty() { Err(format!("{what}: nothing was typed")) } else { Ok(line.to_owned()) }
+}
+
+/// The same without an echo.
+fn typed_hidden(what: &str) -> Result<String, String> {
+    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file"))?;
+    let mut quiet = before.clone();
+    quiet.local_flags.remove(LocalFlags::ECHO);
+    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
+    let said = typed(what);
+    let _ = tcsetattr(&stdin, SetArg::TCSAFLUSH, &before);
+    eprintln!();
+    said
+}
+
+/// The chat and the user of whoever writes to the bot first, with the code that is shown.
+async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> {
+    let bot = Telegram::new(name.to_owned(), url, token, 0, BTreeMap::new())?;
+    let me = bot.call("getMe", &json!({})).await.map_err(|failed| failed.to_string())?;
+    let code = secret::<4>("")?;
+    let who = me["username"].as_str().unwrap_or("the bot");
+    println!("Write to @{who} in Telegram, from the chat where you want to be asked:  {code}");
+    let until = tokio::time::Instant::now() + TAP;
+    let mut offset = 0;
+    while tokio::time::Instant::now() < until {
+        let wanted = json!({ "offset": offset, "timeout": 5, "allowed_updates": ["message"] });
+        let updates = bot.call("getUpdates", &wanted).await.map_err(|failed| failed.to_string())?;
+        for update in updates.as_array().unwrap_or(&Vec::new()) {
+            offset = offset.max(update["update_id"].as_i64().unwrap_or(0) + 1);
+            let message = &update["message"];
+            let said = message["text"].as_str().is_some_and(|text| text.split_whitespace().any(|word| word == code));
+            if let (true, Some(chat), Some(user)) =
+                (said, message["chat"]["id"].as_i64(), message["from"]["id"].as_i64())
+            {
+                // What was heard is not heard again by the gateway.
+                let _ = bot.call("getUpdates", &json!({ "offset": offset, "timeout": 0 })).await;
+                return Ok((chat, user));
+            }
+        }
+    }
+    Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
+}

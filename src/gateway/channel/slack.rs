@@ -1,0 +1,228 @@
+//! Slack: buttons below a message. What is pressed comes over a WebSocket of socket mode, which Slack closes now and then
+//! and which is opened anew.
+//!
+//! What may not enter: whether a tap counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http};
+
+/// The most characters of a message that are others' words; a section of Slack's takes 3000.
+const MOST: usize = 2400;
+
+/// How long a failing connection rests at most.
+const REST: Duration = Duration::from_secs(60);
+
+/// Slack pings every few seconds: a connection that is silent for so long is open on one side alone.
+const SILENT: Duration = Duration::from_secs(90);
+
+/// What the token cannot do gets no better by itself.
+const FINAL: [&str; 6] =
+    ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "missing_scope", "not_allowed_token_type"];
+
+/// A bot and the channel that it writes to.
+pub struct Slack {
+    name: String,
+    client: reqwest::Client,
+    url: String,
+    /// `xoxb-`: writes messages.
+    token: String,
+    /// `xapp-`: opens the connection.
+    app_token: String,
+    chat: String,
+    approvers: BTreeMap<String, String>,
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+impl Slack {
+    /// A bot by its two tokens.
+    ///
+    /// # Errors
+    /// There is no HTTP client, or the channel's id is none.
+    pub fn new(
+        name: String,
+        url: &str,
+        (token, app_token): (&str, &str),
+        chat: &str,
+        approvers: BTreeMap<String, String>,
+    ) -> Result<Self, String> {
+        if chat.is_empty() || !chat.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return Err("chat: the id of a channel, as in C024BE91L".to_owned());
+        }
+        let (token, app_token, chat) = (token.to_owned(), app_token.to_owned(), chat.to_owned());
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Self { name, client: http::client()?, url, token, app_token, chat, approvers })
+    }
+
+    async fn call(&self, method: &str, token: &str, body: &Value) -> Result<Value, Failed> {
+        let request = self.client.post(format!("{}/{method}", self.url)).bearer_auth(token).json(body);
+        let (status, wait, value) = http::told(request.send().await).await?;
+        if status == 429 {
+            return Err(Failed::Later(wait.unwrap_or(Duration::from_secs(30))));
+        }
+        if status == 200 && value["ok"] == true {
+            return Ok(value);
+        }
+        let why = value["error"].as_str().unwrap_or("no reason");
+        Err(Failed::Broken(format!("slack: {method}: {status}: {}", cut(why, 100))))
+    }
+
+    fn blocks(card: &Card, nonce: Option<&str>, text: &str) -> Value {
+        let section = json!({ "type": "section", "text": { "type": "mrkdwn", "text": text, "verbatim": true } });
+        let Some(nonce) = nonce else { return json!([section]) };
+        let button = |label: &str, style: Option<&str>, press: Press| {
+            let label = json!({ "type": "plain_text", "text": cut(label, 70) });
+            let mut button =
+                json!({ "type": "button", "text": label, "action_id": press.code(), "value": press.with(nonce) });
+            if let Some(style) = style {
+                button["style"] = json!(style);
+            }
+            button
+        };
+        let mut row = Vec::new();
+        if card.bar.is_none() {
+            row.push(button("Approve", Some("primary"), Press::Approve));
+        }
+        row.push(button("Deny", Some("danger"), Press::Deny));
+        for (at, words) in (0..).zip(card.replies.iter().take(3)) {
+            row.push(button(&format!("No: {words}"), None, Press::Reply(at)));
+        }
+        json!([section, { "type": "actions", "elements": row }])
+    }
+
+    /// Connects, again and again, and hears what is pressed.
+    async fn listen(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+        let mut rest = Duration::from_secs(1);
+        loop {
+            match self.connect().await {
+                Ok(socket) => self.talk(socket, &inbox, &*desk, &mut rest).await,
+                Err(failed) => {
+                    desk.status(&self.name, Status::Down { why: failed.to_string() });
+                    match failed {
+                        Failed::Broken(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
+                        Failed::Later(wait) => tokio::time::sleep(wait).await,
+                        Failed::Broken(_) => {}
+                    }
+                }
+            }
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(REST);
+        }
+    }
+
+    async fn connect(&self) -> Result<Socket, Failed> {
+        let told = self.call("apps.connections.open", &self.app_token, &json!({})).await?;
+        let broken = |why: &str| Failed::Broken(format!("slack: the socket: {why}"));
+        let url = told["url"].as_str().ok_or_else(|| broken("no address"))?;
+        let connecting = tokio::time::timeout(http::PATIENCE, connect_async(url)).await;
+        let (socket, _) = connecting.map_err(|_| broken("no answer in time"))?.map_err(|_| broken("no connection"))?;
+        Ok(socket)
+    }
+
+    /// One connection, until it ends.
+    async fn talk(&self, mut socket: Socket, inbox: &Inbox, desk: &dyn Desk, rest: &mut Duration) {
+        loop {
+            let Ok(Some(Ok(message))) = tokio::time::timeout(SILENT, socket.next()).await else { return };
+            let Message::Text(text) = message else { continue };
+            // What is no JSON is passed over.
+            let Ok(event) = serde_json::from_str::<Value>(text.as_str()) else { continue };
+            // Slack wants to hear within three seconds that it arrived, whatever becomes of it.
+            if let Some(id) = event["envelope_id"].as_str() {
+                let taken = Message::text(json!({ "envelope_id": id }).to_string());
+                let sent = tokio::time::timeout(http::PATIENCE, socket.send(taken)).await;
+                if !matches!(sent, Ok(Ok(()))) {
+                    return;
+                }
+            }
+            match event["type"].as_str().unwrap_or_default() {
+                "hello" => {
+                    *rest = Duration::from_secs(1);
+                    desk.status(&self.name, Status::Up);
+                }
+                "disconnect" => {
+                    *rest = Duration::from_millis(100);
+                    return;
+                }
+                "interactive" => self.pressed(&event["payload"], inbox).await,
+                _ => {}
+            }
+        }
+    }
+
+    /// A button.
+    async fn pressed(&self, payload: &Value, inbox: &Inbox) {
+        let (Some(user), Some(chat)) = (payload["user"]["id"].as_str(), payload["channel"]["id"].as_str()) else {
+            return;
+        };
+        if payload["type"] != "block_actions" {
+            return;
+        }
+        let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
+        let approver = known.map(|(name, _)| name.clone());
+        let told = match payload["actions"][0]["value"].as_str().and_then(Press::read) {
+            None => "this button is none of guard's".to_owned(),
+            Some(did) => self.hand_in(approver, user, did, inbox).await,
+        };
+        let body = json!({ "channel": chat, "user": user, "text": Medium::Slack.escape(&cut(&told, 1900)) });
+        let _ = self.call("chat.postEphemeral", &self.token, &body).await;
+    }
+
+    async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
+        let (reply, told) = oneshot::channel();
+        let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
+        let lost = || "guard did not take it: try again".to_owned();
+        if inbox.send(tap).await.is_err() {
+            return lost();
+        }
+        told.await.unwrap_or_else(|_| lost())
+    }
+}
+
+impl Channel for Slack {
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let text = text::card(card, Medium::Slack, MOST);
+            let body = json!({
+                "channel": self.chat, "text": format!("guard asks (tier {})", card.tier), "unfurl_links": false,
+                "unfurl_media": false, "blocks": Self::blocks(card, Some(nonce), &text),
+            });
+            let sent = self.call("chat.postMessage", &self.token, &body).await?;
+            let id = sent["ts"].as_str().filter(|ts| ts.chars().all(|c| c.is_ascii_digit() || c == '.'));
+            id.map(str::to_owned).ok_or_else(|| Failed::Broken("slack names no message".to_owned()))
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let body =
+                json!({ "channel": self.chat, "text": Medium::Slack.escape(&cut(text, 2900)), "unfurl_links": false });
+            self.call("chat.postMessage", &self.token, &body).await.map(drop)
+        })
+    }
+
+    fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move {
+            let ended = Medium::Slack.escape(&cut(text, 200));
+            let card = Card { bar: None, link: None, ..card.clone() };
+            let text = format!("{}\n*{ended}*", text::card(&card, Medium::Slack, MOST - 200));
+            let blocks = Self::blocks(&card, None, &text);
+            let body = json!({ "channel": self.chat, "ts": message, "text": ended, "blocks": blocks });
+            self.call("chat.update", &self.token, &body).await.map(drop)
+        })
+    }
+
+    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.listen(inbox, desk).await }))
+    }
+}

@@ -1,0 +1,102 @@
+//! SMS by Twilio: an alert that points to where it is answered. A sender's number can be made up, so that nothing that
+//! comes back is an answer.
+//!
+//! What may not enter: answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::text::cut;
+use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+
+/// The most of a command that is shown: a message is paid for by its length.
+const MOST: usize = 100;
+
+/// An account, its number, and whom it alerts.
+pub struct Twilio {
+    client: reqwest::Client,
+    url: String,
+    account: String,
+    token: String,
+    from: String,
+    to: Vec<String>,
+}
+
+impl Twilio {
+    /// By the account's id and token.
+    ///
+    /// # Errors
+    /// A number is none, or there is no HTTP client.
+    pub fn new(url: &str, account: &str, token: &str, from: &str, to: &[String]) -> Result<Self, String> {
+        let is_number = |text: &str| {
+            text.strip_prefix('+')
+                .is_some_and(|rest| (6..=15).contains(&rest.len()) && rest.bytes().all(|c| c.is_ascii_digit()))
+        };
+        if let Some(odd) = to.iter().map(String::as_str).chain([from]).find(|number| !is_number(number)) {
+            return Err(format!("{odd}: a number is written as +15550100"));
+        }
+        if to.is_empty() || account.is_empty() || !account.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return Err("it needs the account's id and at least one number in to".to_owned());
+        }
+        let (url, account) = (url.trim_end_matches('/').to_owned(), account.to_owned());
+        let (token, from) = (token.to_owned(), from.to_owned());
+        Ok(Self { client: http::client()?, url, account, token, from, to: to.to_vec() })
+    }
+
+    /// To all numbers; the id of the last message. It counts when one of them was taken.
+    async fn post(&self, text: &str) -> Result<String, Failed> {
+        let mut last = Err(Failed::Broken("it was not tried".to_owned()));
+        for to in &self.to {
+            let sent = self.post_to(to, text).await;
+            if sent.is_ok() || last.is_err() {
+                last = sent;
+            }
+        }
+        last
+    }
+
+    async fn post_to(&self, to: &str, text: &str) -> Result<String, Failed> {
+        let form = [("To", to), ("From", &self.from), ("Body", text)];
+        let body =
+            reqwest::Url::parse_with_params("http://x/", &form).map_err(|error| Failed::Broken(error.to_string()))?;
+        let path = format!("{}/2010-04-01/Accounts/{}/Messages.json", self.url, self.account);
+        let request = self.client.post(path).basic_auth(&self.account, Some(&self.token));
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let sent = request.body(body.query().unwrap_or_default().to_owned()).send().await;
+        let (status, wait, value): (u16, Option<Duration>, Value) = http::told(sent).await?;
+        match (status, value["sid"].as_str()) {
+            (201, Some(sid)) => Ok(sid.to_owned()),
+            (429, _) => Err(Failed::Later(wait.unwrap_or(Duration::from_secs(60)))),
+            _ => {
+                let why = value["message"].as_str().unwrap_or("no reason");
+                Err(Failed::Broken(format!("twilio: {status}: {}", cut(why, 200))))
+            }
+        }
+    }
+}
+
+impl Channel for Twilio {
+    fn send<'a>(&'a self, card: &'a Card, _: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let place = card.link.clone().unwrap_or_else(|| format!("guard approve {}", card.request));
+            let front = if card.decision { "A person decides. " } else { "" };
+            let text = format!("{front}guard, tier {}: {}\nAnswer: {place}", card.tier, cut(&card.command, MOST));
+            self.post(&text).await
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move { self.post(&cut(text, 300)).await.map(drop) })
+    }
+
+    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+        // What was sent stays as it is, and another message would cost more than it tells.
+        Box::pin(async { Ok(()) })
+    }
+
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+        None
+    }
+}

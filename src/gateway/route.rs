@@ -1,0 +1,198 @@
+//! Which channels are asked about a request: by tier, origin, session, folder, rule and time of day.
+//!
+//! What may not enter: the channels themselves.
+
+use jiff::Zoned;
+use jiff::civil::Weekday;
+
+use crate::config::{Config, Hours, Route};
+use crate::judge::risk::Tier;
+use crate::store::queue::Pending;
+
+/// The channels that are asked, in order, and whether all at once.
+#[must_use]
+pub fn route(config: &Config, pending: &Pending, now: &Zoned) -> Route {
+    let found = config.route.iter().find(|route| matches(route, pending) && is_time(route, pending, now)).cloned();
+    let mut route = found.unwrap_or_else(|| Route {
+        channels: config.channel.iter().map(|channel| channel.name.clone()).collect(),
+        ..Route::default()
+    });
+    if is_urgent(pending) {
+        // Everywhere at once, whatever the route leaves out.
+        route.broadcast = true;
+        let others = config.channel.iter().map(|channel| &channel.name).filter(|name| !route.channels.contains(name));
+        let others: Vec<String> = others.cloned().collect();
+        route.channels.extend(others);
+    }
+    route
+}
+
+/// What is told on every channel at once: tier 4, and a person's decision.
+#[must_use]
+pub fn is_urgent(pending: &Pending) -> bool {
+    pending.tier == Tier::Critical || pending.decision
+}
+
+/// Whether a route holds at this time. Its hours begin on the day that it names, and may go on past midnight.
+fn is_time(route: &Route, pending: &Pending, now: &Zoned) -> bool {
+    // Quiet hours are never for what is urgent.
+    if is_urgent(pending) && route.channels.is_empty() {
+        return false;
+    }
+    let on = |day: Weekday| route.days.is_empty() || route.days.iter().any(|known| known.0 == day);
+    let (today, time) = (now.weekday(), now.time());
+    match route.hours {
+        None => on(today),
+        Some(Hours { from, until }) if from <= until => on(today) && from <= time && time < until,
+        Some(Hours { from, until }) => (on(today) && from <= time) || (on(today.previous()) && time < until),
+    }
+}
+
+fn matches(route: &Route, pending: &Pending) -> bool {
+    let below = |folder: &str| {
+        let rest = pending.cwd.strip_prefix(folder.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    (route.tiers.is_empty() || route.tiers.contains(&pending.tier.number()))
+        && (route.origins.is_empty() || route.origins.contains(&pending.origin))
+        && route.session.as_deref().is_none_or(|part| pending.session.contains(part))
+        && route.folder.as_deref().is_none_or(below)
+        && route.rule.as_deref().is_none_or(|rule| pending.why.split(':').next() == Some(rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::tests::{changed, pending};
+    use jiff::civil::date;
+    use jiff::tz::TimeZone;
+
+    fn config() -> Config {
+        let text = "
+            [[channel]]
+            name = \"phone\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[channel]]
+            name = \"team\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[route]]
+            tiers = [3]
+            folder = \"/srv\"
+            channels = [\"team\"]
+            [[route]]
+            rule = \"packages.new\"
+            origins = [\"agent\"]
+            channels = [\"phone\"]
+            broadcast = true
+        ";
+        Config::parse(text).unwrap()
+    }
+
+    /// A Wednesday.
+    fn noon() -> Zoned {
+        at(25, 12)
+    }
+
+    fn at(day: i8, hour: i8) -> Zoned {
+        date(2026, 11, day).at(hour, 0, 0, 0).to_zoned(TimeZone::UTC).unwrap()
+    }
+
+    #[test]
+    fn an_on_call_list_goes_by_weekday_and_hour() {
+        let text = "
+            [[channel]]
+            name = \"phone\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[channel]]
+            name = \"team\"
+            kind = \"program\"
+            command = [\"/bin/true\"]
+            [[route]]
+            days = [\"mon\", \"tue\", \"wed\", \"thu\", \"fri\"]
+            hours = \"09:00-17:00\"
+            channels = [\"team\"]
+            [[route]]
+            days = [\"wed\"]
+            hours = \"22:00-06:00\"
+            channels = []
+            [[route]]
+            channels = [\"phone\"]
+        ";
+        let config = Config::parse(text).unwrap();
+        let to = |now: &Zoned| route(&config, &pending(), now).channels;
+        assert_eq!(to(&at(25, 9)), ["team"]);
+        assert_eq!(to(&at(25, 17)), ["phone"], "the end is not in it");
+        assert_eq!(to(&at(28, 12)), ["phone"], "a Saturday");
+        assert_eq!(to(&at(25, 23)), [""; 0], "quiet");
+        assert_eq!(to(&at(26, 5)), [""; 0], "quiet still, past midnight");
+        assert_eq!(to(&at(25, 5)), ["phone"], "of Tuesday's night");
+        let urgent = changed(pending(), |one| {
+            one.decision = true;
+        });
+        assert_eq!(route(&config, &urgent, &at(25, 23)).channels, ["phone", "team"]);
+        for odd in ["9-17", "09:00", "25:00-03:00", "09:00-09:00"] {
+            assert!(Config::parse(&format!("[[route]]\nhours = \"{odd}\"")).is_err(), "{odd}");
+        }
+        assert!(Config::parse("[[route]]\ndays = [\"moday\"]").unwrap_err().contains("mon"));
+    }
+
+    #[test]
+    fn what_a_person_decides_is_told_everywhere_at_once() {
+        let decision = changed(pending(), |one| {
+            one.decision = true;
+            one.why = "x: y".to_owned();
+            one.cwd = "/srv".to_owned();
+            one.tier = Tier::High;
+        });
+        let route = route(&config(), &decision, &noon());
+        assert!(route.broadcast);
+        assert_eq!(route.channels, ["team", "phone"]);
+    }
+
+    #[test]
+    fn the_first_route_that_matches_counts() {
+        let config = config();
+        let to = |pending: Pending| route(&config, &pending, &noon()).channels;
+        assert_eq!(to(pending()), ["phone"]);
+        assert_eq!(
+            to(changed(pending(), |one| {
+                one.origin = "api".to_owned();
+            })),
+            ["phone", "team"],
+            "else all, in order"
+        );
+        let high = |cwd: &str| {
+            changed(pending(), |one| {
+                one.tier = Tier::High;
+                one.why = "x: y".to_owned();
+                one.cwd = cwd.to_owned();
+            })
+        };
+        assert_eq!(to(high("/srv/www")), ["team"]);
+        assert_eq!(to(high("/srv")), ["team"]);
+        assert_eq!(to(high("/srvx")), ["phone", "team"]);
+    }
+
+    #[test]
+    fn tier_4_is_told_everywhere_at_once() {
+        let critical = changed(pending(), |one| {
+            one.tier = Tier::Critical;
+            one.why = String::new();
+        });
+        assert!(route(&config(), &critical, &noon()).broadcast);
+        assert!(
+            !route(
+                &config(),
+                &changed(pending(), |one| {
+                    one.why = String::new();
+                }),
+                &noon()
+            )
+            .broadcast
+        );
+        assert!(route(&config(), &pending(), &noon()).broadcast, "where the route says so");
+    }
+}

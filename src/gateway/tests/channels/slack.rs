@@ -1,0 +1,213 @@
+//! Slack: its HTTP API and its socket mode as they answer, with dropped connections, strangers and late presses.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::server::{Asked, Server};
+use crate::house::{House, until};
+
+const MEDIUM: &str = "npm install left-pad-of-somebody";
+const CHAT: &str = "C024BE91L";
+const ADA: &str = "U061F7AUR";
+
+struct Bot {
+    server: Server,
+    /// To the newest connection; `None` breaks it off.
+    to: Arc<Mutex<Option<UnboundedSender<Option<Value>>>>>,
+    /// What the client said, and how often it has connected.
+    said: Arc<Mutex<(Vec<Value>, usize)>>,
+}
+
+impl Bot {
+    fn new() -> Self {
+        let to: Arc<Mutex<Option<UnboundedSender<Option<Value>>>>> = Arc::default();
+        let said: Arc<Mutex<(Vec<Value>, usize)>> = Arc::default();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (shared, heard) = (to.clone(), said.clone());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                listener.set_nonblocking(true).unwrap();
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                while let Ok((stream, _)) = listener.accept().await {
+                    talk(stream, &shared, &heard).await;
+                }
+            });
+        });
+        let mut sent = 0;
+        let answer = move |asked: &Asked| {
+            let app = asked.path == "/apps.connections.open";
+            let token = if app { "Bearer xapp-1" } else { "Bearer xoxb-1" };
+            assert!(asked.head.contains(token), "{}", asked.head);
+            sent += 1;
+            let told = if app {
+                json!({ "ok": true, "url": format!("ws://127.0.0.1:{port}/link") })
+            } else {
+                json!({ "ok": true, "channel": CHAT, "ts": format!("1700000000.{sent:06}") })
+            };
+            Some((200, told.to_string()))
+        };
+        Self { server: Server::new(answer), to, said }
+    }
+
+    fn house(&self) -> House {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap().keep();
+        for (name, text) in [("bot", "xoxb-1\n"), ("app", "xapp-1\n")] {
+            std::fs::write(folder.join(name), text).unwrap();
+            std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let (url, folder) = (self.server.url(), folder.display());
+        House::new(&format!(
+            "[[channel]]\nname = \"sl\"\nkind = \"slack\"\nurl = \"{url}\"\nchat = \"{CHAT}\"\n\
+             token = {{ file = \"{folder}/bot\" }}\napp_token = {{ file = \"{folder}/app\" }}\n\
+             approvers = {{ ada = \"{ADA}\" }}\n"
+        ))
+    }
+
+    fn button(&self, code: &str) -> String {
+        let mut found = None;
+        until(|| {
+            found = self.server.asked("/chat.postMessage").last().and_then(|card| {
+                let row = card.body["blocks"][1]["elements"].as_array()?.clone();
+                let mut values = row.into_iter().filter_map(|one| one["value"].as_str().map(str::to_owned));
+                values.find(|value| value.starts_with(&format!("{code}:")))
+            });
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    fn connections(&self) -> usize {
+        self.said.lock().unwrap().1
+    }
+
+    fn tell(&self, what: Option<Value>) {
+        let mut done = false;
+        until(|| {
+            let to = self.to.lock().unwrap();
+            done = to.as_ref().is_some_and(|to| to.send(what.clone()).is_ok());
+            done
+        });
+    }
+
+    /// Somebody presses; what they are told.
+    fn press(&self, envelope: &str, user: &str, value: &str) -> String {
+        let before = self.server.asked("/chat.postEphemeral").len();
+        self.tell(Some(json!({
+            "envelope_id": envelope, "type": "interactive", "accepts_response_payload": true,
+            "payload": {
+                "type": "block_actions", "user": { "id": user }, "channel": { "id": CHAT },
+                "actions": [{ "action_id": "x", "value": value }],
+            },
+        })));
+        until(|| self.server.asked("/chat.postEphemeral").len() > before);
+        // That it arrived is said at once.
+        assert!(self.said.lock().unwrap().0.contains(&json!({ "envelope_id": envelope })));
+        let last = self.server.asked("/chat.postEphemeral").pop().unwrap();
+        assert_eq!(last.body["user"], user);
+        last.body["text"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn talk(
+    stream: tokio::net::TcpStream,
+    shared: &Mutex<Option<UnboundedSender<Option<Value>>>>,
+    heard: &Mutex<(Vec<Value>, usize)>,
+) {
+    let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
+    let (to, mut todo) = unbounded_channel();
+    let text = |value: Value| Message::text(value.to_string());
+    if socket.send(text(json!({ "type": "hello", "num_connections": 1 }))).await.is_err() {
+        return;
+    }
+    heard.lock().unwrap().1 += 1;
+    *shared.lock().unwrap() = Some(to);
+    loop {
+        tokio::select! {
+            said = socket.next() => match said {
+                Some(Ok(Message::Text(said))) => {
+                    heard.lock().unwrap().0.push(serde_json::from_str(said.as_str()).unwrap());
+                }
+                Some(Ok(_)) => {}
+                _ => break,
+            },
+            what = todo.recv() => match what {
+                Some(Some(value)) => {
+                    // What is no JSON in between is passed over.
+                    let _ = socket.send(Message::text("{\"type\":")).await;
+                    if socket.send(text(value)).await.is_err() {
+                        break;
+                    }
+                }
+                _ => break,
+            },
+        }
+    }
+    *shared.lock().unwrap() = None;
+}
+
+#[test]
+fn a_tap_in_slack_lets_it_run_and_the_message_says_so() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    assert_eq!(bot.press("e1", ADA, &yes), "approved");
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    until(|| !bot.server.asked("/chat.update").is_empty());
+    let update = bot.server.asked("/chat.update").pop().unwrap();
+    assert!(
+        update.text.contains("approved") && update.body["blocks"].as_array().unwrap().len() == 1,
+        "{}",
+        update.text
+    );
+    // The same press again, late: it says who decided, and nothing else happens.
+    let again = bot.press("e1", ADA, &yes);
+    assert!(again.contains("approved"), "{again}");
+    assert_eq!(house.ran(), 1);
+}
+
+#[test]
+fn strangers_and_made_up_buttons_answer_nothing_and_a_lost_connection_is_opened_anew() {
+    let bot = Bot::new();
+    let house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    assert!(bot.press("e1", "UEVE", &yes).contains("none of the approvers"));
+    assert!(bot.press("e2", ADA, "a:made-up").contains("none of guard"));
+    assert!(bot.press("e3", ADA, "nonsense").contains("none of guard"));
+    assert_eq!(house.ran(), 0);
+    let log = house.program(crate::house::guard()).args(["log"]).output().unwrap();
+    assert!(!log.stdout.is_empty());
+    let before = bot.connections();
+    bot.tell(Some(json!({ "type": "disconnect", "reason": "refresh_requested" })));
+    until(|| bot.connections() > before);
+    let before = bot.connections();
+    bot.tell(None);
+    until(|| bot.connections() > before);
+    let no = bot.button("d");
+    assert_eq!(bot.press("e4", ADA, &no), "denied");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+}
+
+#[test]
+fn a_channel_that_wants_to_be_left_alone_is_passed_over() {
+    let bot = Bot::new();
+    bot.server.fail("/chat.postMessage", 429, "{\"ok\":false,\"error\":\"ratelimited\"}");
+    let house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    until(|| {
+        let status = house.get("/v1/status", &house.person);
+        status.body["channels"]["sl"]["why"].as_str().is_some_and(|why| why.contains("again in"))
+    });
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+}

@@ -1,0 +1,110 @@
+//! Many requests and many who answer them at once: each is decided once, and none is lost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use guard_gateway::desk::own::Own;
+use guard_gateway::desk::{Desk as _, Given};
+use guard_gateway::judge::Judgment;
+use guard_gateway::judge::approver::Fresh;
+use guard_gateway::judge::bindings::Bindings;
+use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use guard_gateway::judge::risk::{Risk, Tier, Weight};
+use guard_gateway::store::Paths;
+use guard_gateway::store::queue::{Filed, NewRequest, Outcome, Plea, Queue, State};
+use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeSet;
+
+const REQUESTS: usize = 1000;
+const APPROVERS: usize = 8;
+
+fn file(paths: &Paths) {
+    let queue = Queue::open(paths).unwrap();
+    let now = Timestamp::now();
+    let waiter = format!("{}..", std::process::id());
+    let judgment = Judgment::default();
+    let bindings = Bindings::of(&judgment, None);
+    for at in 0..REQUESTS {
+        let invocation = Invocation {
+            request: Request::Argv(vec!["npm".into(), "install".into(), format!("p{at}").into()]),
+            cwd: "/".into(),
+            env: Environment::default(),
+            home: None,
+            uid: 1000,
+            user: "ada".to_owned(),
+            origin: Origin::Agent,
+            session: Session { id: format!("s{}", at % 7), root: format!("r{}", at % 7), agent: None },
+        };
+        let risk = Risk { tier: Tier::Medium, score: Weight(200), ..Risk::default() };
+        let digest = invocation.digest(&BTreeSet::new());
+        let new = NewRequest {
+            invocation: &invocation,
+            digest: &digest,
+            risk: &risk,
+            bindings: &bindings,
+            fresh: Fresh::of([7; 16], &invocation, &risk),
+            waiter: Some(&waiter),
+            above: Vec::new(),
+            expires: now.saturating_add(SignedDuration::from_secs(600)).unwrap(),
+            most: 5000,
+            approvals: 1,
+            decision: false,
+            plea: &Plea::default(),
+        };
+        assert!(matches!(queue.file(&new, &|_| true, now).unwrap(), Filed::Waits { .. }));
+    }
+}
+
+#[test]
+fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = Paths::new(folder.path().join("guard"));
+    drop(Own::open(&paths).unwrap());
+    file(&paths);
+    let won: Arc<Mutex<BTreeMap<String, Vec<String>>>> = Arc::default();
+    let threads: Vec<_> = (0..APPROVERS)
+        .map(|number| {
+            let (paths, won) = (paths.clone(), won.clone());
+            std::thread::spawn(move || {
+                let mut desk = Own::open(&paths).unwrap();
+                let mut all = desk.list(Timestamp::now()).unwrap();
+                assert_eq!(all.len(), REQUESTS);
+                // Each begins elsewhere, and every second one goes backwards.
+                all.rotate_left(number * REQUESTS / APPROVERS);
+                if number % 2 == 1 {
+                    all.reverse();
+                }
+                for shown in all {
+                    let by = format!("a{number}");
+                    let given = Given { yes: number % 3 != 0, by: by.clone(), words: None, signed: None };
+                    loop {
+                        match desk.answer(&shown, &given, Timestamp::now()) {
+                            Ok(Outcome::Done { late: false }) => {
+                                won.lock().unwrap().entry(shown.id.clone()).or_default().push(by);
+                            }
+                            Ok(Outcome::Settled(_)) => {}
+                            Ok(other) => panic!("{other:?}"),
+                            // Somebody else writes: it did not count, and is given again.
+                            Err(why) if why.contains("locked") || why.contains("busy") => continue,
+                            Err(why) => panic!("{why}"),
+                        }
+                        break;
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let won = won.lock().unwrap();
+    assert_eq!(won.len(), REQUESTS, "none is lost");
+    assert!(won.values().all(|by| by.len() == 1), "each is decided once");
+    let queue = Queue::open(&paths).unwrap();
+    for one in queue.list(Timestamp::now()).unwrap() {
+        assert!(matches!(one.state, State::Approved | State::Denied), "{one:?}");
+        assert_eq!(one.decided_by.as_ref(), won[&one.id].first(), "the one who won is the one who is named");
+    }
+    let record = rusqlite::Connection::open(paths.database()).unwrap();
+    let rows: usize =
+        record.query_row("SELECT count(*) FROM record WHERE kind = 'answered'", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, REQUESTS);
+}

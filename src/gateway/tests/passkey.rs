@@ -1,0 +1,229 @@
+//! A passkey from its code on a terminal to the command that it lets run, in a real browser with an authenticator of its
+//! own; and each part of what it signs, forged.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::browser::chromium::Browser;
+use crate::house::{Answer, House, guard, until};
+
+const FLAGGED: &str = "git push --force origin main";
+
+/// guard on a terminal that `script` makes.
+struct Terminal {
+    child: Child,
+    stdin: ChildStdin,
+    screen: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn new(house: &House, line: &str) -> Self {
+        let mut script = house.program(Path::new("script"));
+        script.args(["-qec", &format!("{} {line}", guard().display()), "/dev/null"]);
+        script.env("TERM", "xterm").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
+        let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let screen = Arc::new(Mutex::new(String::new()));
+        let shared = screen.clone();
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(read @ 1..) = stdout.read(&mut part) {
+                shared.lock().unwrap().push_str(&String::from_utf8_lossy(&part[..read]));
+            }
+        });
+        Self { child, stdin, screen }
+    }
+
+    fn screen(&self) -> String {
+        self.screen.lock().unwrap().clone()
+    }
+
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        let begun = std::time::Instant::now();
+        while !self.screen().contains(text) {
+            assert!(begun.elapsed() < Duration::from_secs(30), "{text} never came: {}", self.screen());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn type_yes(&mut self) {
+        // What is typed before a question stands there is thrown away.
+        std::thread::sleep(Duration::from_millis(700));
+        self.stdin.write_all(b"y\r").unwrap();
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().unwrap().code();
+        std::thread::sleep(Duration::from_millis(50));
+        (code, self.screen())
+    }
+}
+
+fn authenticator(browser: &mut Browser) -> Value {
+    browser.call("WebAuthn.enable", json!({ "enableUI": false }));
+    let options = json!({
+        "protocol": "ctap2", "ctap2Version": "ctap2_1", "transport": "internal", "hasResidentKey": true,
+        "hasUserVerification": true, "isUserVerified": true, "automaticPresenceSimulation": true,
+    });
+    browser.call("WebAuthn.addVirtualAuthenticator", json!({ "options": options }))["authenticatorId"].clone()
+}
+
+/// Enrols ada with a passkey; the browser that holds it.
+fn enrolled(house: &House) -> (Browser, Value) {
+    let mut terminal = Terminal::new(house, "approver add ada --passkey");
+    terminal.wait_for("within two minutes");
+    terminal.wait_for("/enrol#");
+    until(|| terminal.screen().split("/enrol#").nth(1).is_some_and(|rest| rest.contains('\n')));
+    let screen = terminal.screen();
+    let url = screen.split_whitespace().find(|word| word.contains("/enrol#")).unwrap().to_owned();
+    assert!(screen.contains('█') || screen.contains('▀'), "a code to be read by a camera: {screen}");
+    let mut page = Browser::open("about:blank");
+    let key = authenticator(&mut page);
+    page.call("Page.navigate", json!({ "url": url }));
+    page.until("document.querySelector('#make') && !document.querySelector('#make').hidden");
+    assert_eq!(page.run("location.hash"), json!(""), "the secret is gone from the address");
+    page.run("document.querySelector('#make').click()");
+    page.until("document.querySelector('#digits').textContent.length === 6");
+    let digits = page.run("document.querySelector('#digits').textContent").as_str().unwrap().to_owned();
+    page.picture("enrol");
+    terminal.wait_for(&format!("Are they {digits}?"));
+    terminal.type_yes();
+    terminal.wait_for("is that right?");
+    terminal.type_yes();
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("ada is enrolled (passkey)"), "{screen}");
+    // The code was good once.
+    let again = house.send("POST", "/v1/enrol", &[], &json!({ "secret": url.split('#').nth(1) }).to_string());
+    assert_eq!(again.status, 410, "{}", again.text);
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    (page, key)
+}
+
+fn log_in(page: &mut Browser, house: &House) {
+    page.call("Page.navigate", json!({ "url": format!("http://localhost:{}/", house.port) }));
+    page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
+    page.run(&format!(
+        "document.querySelector('#secret').value = {}; document.querySelector('#login').requestSubmit()",
+        json!(house.person)
+    ));
+    page.until("!document.querySelector('#queue').hidden && document.querySelector('#login').hidden");
+}
+
+#[test]
+fn a_passkey_approves_from_its_code_on_a_terminal_to_the_run() {
+    let house = House::new("");
+    let (mut page, _) = enrolled(&house);
+    log_in(&mut page, &house);
+    let mut agent = house.agent(FLAGGED);
+    page.until("document.querySelectorAll('[data-do=sign]').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('[data-do=approve]').length"), 0);
+    page.picture("passkey");
+    page.run("document.querySelector('[data-do=sign]').click()");
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    let log = house.program(guard()).args(["log", "show"]).output().unwrap();
+    let text = String::from_utf8_lossy(&log.stdout);
+    assert!(text.contains("ada (passkey)") && text.contains("signed by ada"), "{text}");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+    // What is of tier 4 is not signed from afar.
+    let mut agent = house.agent("rm -rf ~/");
+    page.until("document.querySelectorAll('article').length === 1");
+    assert_eq!(page.run("document.querySelectorAll('[data-do=sign]').length"), 0);
+    page.run("document.querySelector('[data-do=deny]').click()");
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+}
+
+/// What the passkey in this browser gives for a request.
+fn assertion(page: &mut Browser, id: &str) -> Value {
+    page.run(&format!(
+        "(async () => {{ const {{ sign }} = await import('/passkey.js');
+           const response = await fetch('/v1/requests/{id}/challenge', {{ headers: {{ 'x-guard': '1' }} }});
+           return sign(await response.json()); }})()"
+    ))
+}
+
+fn approve(house: &House, id: &str, assertion: &Value) -> Answer {
+    house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({ "assertion": assertion }))
+}
+
+#[test]
+fn what_is_forged_replayed_or_swapped_approves_nothing() {
+    let house = House::new("");
+    let (mut page, key) = enrolled(&house);
+    log_in(&mut page, &house);
+    let mut first = house.agent(FLAGGED);
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let good = assertion(&mut page, &id);
+    let refused = |what: &str, told: Answer| {
+        assert!([403, 404, 409, 422].contains(&told.status), "{what}: {} {}", told.status, told.text);
+    };
+    refused("nothing", house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})));
+    for part in ["id", "authenticatorData", "clientDataJSON", "signature"] {
+        let mut forged = good.clone();
+        let text = good[part].as_str().unwrap();
+        let last = if text.starts_with('A') { "B" } else { "A" };
+        forged[part] = json!(format!("{last}{}", &text[1..]));
+        let told = approve(&house, &id, &forged);
+        assert_eq!(
+            (told.status, &told.body["type"]),
+            (422, &json!("urn:guard:problem:bad-assertion")),
+            "{part}: {}",
+            told.text
+        );
+    }
+    page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key, "isBadUV": true }));
+    let unverified = assertion(&mut page, &id);
+    let told = approve(&house, &id, &unverified);
+    assert!(told.status == 422 && told.text.contains("user verification"), "{}", told.text);
+    page.call("WebAuthn.setResponseOverrideBits", json!({ "authenticatorId": key }));
+    // What was signed for one request is none for another.
+    let mut second = house.agent("git push --force origin other");
+    let mut other = String::new();
+    until(|| {
+        let list = house.get("/v1/requests?status=pending", &house.person);
+        let all = list.body["requests"].as_array().cloned().unwrap_or_default();
+        let found = all.iter().find(|one| one["action_id"] != json!(id));
+        other = found.map_or(String::new(), |one| one["action_id"].as_str().unwrap().to_owned());
+        !other.is_empty()
+    });
+    let told = approve(&house, &other, &good);
+    assert!(told.status == 422 && told.text.contains("another request"), "{}", told.text);
+    assert_eq!(house.ran(), 0);
+    let told = approve(&house, &id, &good);
+    assert_eq!(told.status, 200, "{}", told.text);
+    assert!(first.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    // Again: it is used.
+    let again = house.agent(FLAGGED);
+    until(|| {
+        let list = house.get("/v1/requests?status=pending", &house.person);
+        list.body["requests"].as_array().is_some_and(|all| all.len() == 2)
+    });
+    let list = house.get("/v1/requests?status=pending", &house.person);
+    for one in list.body["requests"].as_array().unwrap() {
+        refused("replayed", approve(&house, one["action_id"].as_str().unwrap(), &good));
+    }
+    // A copy of the key counts from where it was copied.
+    let all = page.call("WebAuthn.getCredentials", json!({ "authenticatorId": key }));
+    let mut copied = all["credentials"][0].clone();
+    copied["signCount"] = json!(0);
+    page.call("WebAuthn.removeCredential", json!({ "authenticatorId": key, "credentialId": copied["credentialId"] }));
+    page.call("WebAuthn.addCredential", json!({ "authenticatorId": key, "credential": copied }));
+    let by_copy = assertion(&mut page, &other);
+    let told = approve(&house, &other, &by_copy);
+    assert!(told.status == 422 && told.text.contains("copied"), "{}", told.text);
+    assert_eq!(house.ran(), 1);
+    for one in list.body["requests"].as_array().unwrap() {
+        let id = one["action_id"].as_str().unwrap();
+        assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+    }
+    assert_eq!(second.wait().unwrap().code(), Some(126));
+    assert_eq!(again.wait_with_output().unwrap().status.code(), Some(126));
+}

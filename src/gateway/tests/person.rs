@@ -1,0 +1,71 @@
+//! Only a person at a terminal of their own changes who answers: an agent makes itself no approver.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::house::{House, guard};
+
+/// Runs a verb of guard's on a terminal that `script` makes.
+fn on_a_terminal(house: &House, line: &str, env: &[(&str, &str)]) -> Output {
+    let mut script = house.program(Path::new("script"));
+    let guard = guard().display();
+    script.args(["-qec", &format!("{guard} {line}"), "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/sh");
+    script.envs(env.iter().copied()).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn tokens(house: &House) -> String {
+    said(&house.gateway(&["token", "list"]).output().unwrap())
+}
+
+#[test]
+fn an_agent_makes_itself_no_token_and_no_channel() {
+    let house = House::new("");
+    let config = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let verbs = [
+        "token add me --scope decide",
+        "channel add ntfy --url https://example.org/x --no-test",
+        "channel remove ntfy",
+    ];
+    for verb in verbs {
+        let words: Vec<&str> = verb.split(' ').collect();
+        // Through pipes, by either program.
+        let piped = house.gateway(&words).output().unwrap();
+        assert_eq!(piped.status.code(), Some(126), "{}", said(&piped));
+        let by_guard = house.program(guard()).args(&words).output().unwrap();
+        assert_eq!(by_guard.status.code(), Some(126), "{}", said(&by_guard));
+        // On a terminal that an agent made.
+        let below = on_a_terminal(&house, verb, &[("CLAUDECODE", "1")]);
+        assert_eq!(below.status.code(), Some(126), "{}", said(&below));
+        assert!(said(&below).contains("refused"), "{}", said(&below));
+        // Where the agent takes back what marks it.
+        let wiped = on_a_terminal(&house, &format!("{verb}; true"), &[("CLAUDECODE", "1")]);
+        assert!(said(&wiped).contains("refused"), "{}", said(&wiped));
+        let unmarked = format!("true; env -u CLAUDECODE {} {verb}", guard().display());
+        let unmarked = on_a_terminal(&house, &format!("--version; {unmarked}"), &[("CLAUDECODE", "1")]);
+        assert!(said(&unmarked).contains("refused"), "{}", said(&unmarked));
+    }
+    assert!(!tokens(&house).contains("me "), "{}", tokens(&house));
+    assert_eq!(std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap(), config);
+    let log = house.program(guard()).args(["log"]).output().unwrap();
+    assert!(said(&log).contains("guard token add"), "{}", said(&log));
+}
+
+#[test]
+fn a_person_makes_a_token_which_works() {
+    let house = House::new("");
+    let output = on_a_terminal(&house, "token add phone --scope read,decide", &[]);
+    let text = said(&output);
+    let token = text.split_whitespace().find(|word| word.starts_with("gt_")).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(house.get("/v1/requests", token).status, 200);
+    assert!(tokens(&house).contains("phone"));
+}
+
+/// Whether there is a `script` to make a terminal with.
+#[test]
+fn there_is_a_terminal_to_try_it_on() {
+    assert!(Command::new("script").arg("--version").output().is_ok_and(|output| output.status.success()));
+}

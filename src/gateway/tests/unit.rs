@@ -1,0 +1,54 @@
+//! The unit that runs it takes away what the gateway does not need.
+
+use std::process::{Command, Stdio};
+
+use crate::house::House;
+
+#[test]
+fn the_unit_is_exposed_to_less_than_two_of_ten() {
+    let house = House::new("");
+    let unit = house.gateway(&["serve", "--unit"]).output().unwrap();
+    assert!(unit.status.success());
+    let path = house.path("guard-gateway.service");
+    std::fs::write(&path, &unit.stdout).unwrap();
+    let judged = Command::new("systemd-analyze")
+        .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .output();
+    let Ok(judged) = judged else {
+        eprintln!("left out: there is no systemd-analyze");
+        return;
+    };
+    assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
+}
+
+#[test]
+fn what_systemd_listens_at_is_served() {
+    let house = House::new("");
+    let socket = house.gateway(&["serve", "--unit", "socket"]).output().unwrap();
+    let text = String::from_utf8(socket.stdout).unwrap();
+    assert!(text.contains("ListenStream=127.0.0.1:6180"), "{text}");
+    // As systemd hands it over: descriptor 3, and variables that name this very process.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut house = house;
+    house.end("-TERM");
+    let mut shell = house.program(std::path::Path::new("sh"));
+    let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$0\" serve";
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_guard-gateway")]);
+    shell.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener))).stdout(Stdio::null());
+    let mut gateway = shell.spawn().unwrap();
+    let mut answer = String::new();
+    crate::house::until(|| {
+        use std::io::{Read as _, Write as _};
+        let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
+        let _ = stream.set_read_timeout(Some(std::time::Duration::from_secs(5)));
+        let asked = format!("GET /healthz HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n");
+        answer.clear();
+        stream.write_all(asked.as_bytes()).is_ok() && stream.read_to_string(&mut answer).is_ok() && !answer.is_empty()
+    });
+    gateway.kill().unwrap();
+    gateway.wait().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}

@@ -1,0 +1,358 @@
+//! Passkeys: what a browser hands over when one is made, and what it hands over when its owner says yes (WebAuthn level 3).
+//!
+//! A browser shows its user the name of a site and never a command: what is signed is a challenge, which here is the digest
+//! of what an approver signs. Whoever shows the page can therefore show one request and pass on another; that the
+//! assertion holds says that the owner touched their key for this very request, and no more. What may not enter: what is
+//! kept of a key's counter, which the queue remembers.
+
+use base64ct::{Base64, Base64UrlUnpadded, Encoding as _};
+use ed25519_dalek::VerifyingKey;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use p256::ecdsa::signature::Verifier as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// The longest assertion, clientDataJSON and authenticatorData that are looked at, in bytes.
+const MAX_ASSERTION: usize = 8 << 10;
+const MAX_CLIENT_DATA: usize = 2 << 10;
+const MAX_AUTHENTICATOR_DATA: usize = 1 << 10;
+
+/// Bits of the flags of authenticatorData.
+const PRESENT: u8 = 1;
+const VERIFIED: u8 = 4;
+const MAY_BE_COPIED: u8 = 8;
+const IS_COPIED: u8 = 16;
+const HAS_KEY: u8 = 64;
+const HAS_EXTENSIONS: u8 = 128;
+
+/// What stands in front of the coordinates of a key, in the canonical order of CTAP2.
+const ES256_X: [u8; 10] = [0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 0x20];
+const ES256_Y: [u8; 3] = [0x22, 0x58, 0x20];
+const EDDSA: [u8; 10] = [0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 0x20];
+/// How a key for RS256 begins: old Windows Hello makes such.
+const RS256: [u8; 7] = [0xa4, 1, 3, 3, 0x39, 1, 0];
+
+/// What of an attestationObject stands before authData, where nothing is attested.
+const NOTHING_ATTESTED: &[u8] = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData";
+
+/// A passkey, as it was enrolled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Passkey {
+    /// The name that its page is reached by.
+    pub rp_id: String,
+    /// The addresses of pages that may ask for it, scheme and port included.
+    pub origins: Vec<String>,
+    /// Its id, in base64url.
+    pub credential: String,
+    /// The public half as COSE has it, in base64.
+    pub public: String,
+    /// Whether its owner's devices may share it: said when it is made, and the same for ever.
+    pub shared: bool,
+}
+
+/// Why an assertion or a registration does not hold, in words that may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BadPasskey {
+    #[error("it is longer than any that a browser makes")]
+    Long,
+    #[error("it is not written as a browser writes it")]
+    Form,
+    #[error("it is by another passkey")]
+    Credential,
+    #[error("it is for something else (clientDataJSON.type)")]
+    Type,
+    #[error("it answers another challenge: another request, or another asking")]
+    Challenge,
+    #[error("it was made on a page that is not among those enrolled (origin)")]
+    Origin,
+    #[error("it was made in a frame of another site")]
+    Frame,
+    #[error("it is for another site (rpIdHash)")]
+    Site,
+    #[error("nobody touched the key")]
+    Presence,
+    #[error("the key did not make sure who touched it (user verification)")]
+    Verification,
+    #[error("its flags are none that this key can have")]
+    Flags,
+    #[error("the signature does not hold")]
+    Signature,
+    #[error("the key is for RS256: guard takes ES256 and EdDSA")]
+    Rs256,
+    #[error("the key is none of ES256 or EdDSA")]
+    Key,
+    #[error("what made the key attests itself, which was not asked for")]
+    Attested,
+}
+
+/// What a browser hands over for a yes. Each part is in base64url.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assertion {
+    pub id: String,
+    #[serde(rename = "authenticatorData")]
+    pub authenticator_data: String,
+    #[serde(rename = "clientDataJSON")]
+    pub client_data: String,
+    pub signature: String,
+}
+
+impl Assertion {
+    /// As the text of a signature.
+    #[must_use]
+    pub fn written(&self) -> String {
+        Base64::encode_string(&serde_json::to_vec(self).unwrap_or_default())
+    }
+
+    /// The reverse of it.
+    fn read(text: &str) -> Result<Self, BadPasskey> {
+        if text.len() > MAX_ASSERTION {
+            return Err(BadPasskey::Long);
+        }
+        let bytes = Base64::decode_vec(text).map_err(|_| BadPasskey::Form)?;
+        serde_json::from_slice(&bytes).map_err(|_| BadPasskey::Form)
+    }
+}
+
+/// The key that an assertion names and how often it has signed, where this text is one at all. That it holds is not said.
+#[must_use]
+pub fn counted(signature: &str) -> Option<(String, u32)> {
+    let assertion = Assertion::read(signature).ok()?;
+    let data = part(&assertion.authenticator_data, MAX_AUTHENTICATOR_DATA).ok()?;
+    let count = data.get(33..37)?.try_into().ok()?;
+    Some((assertion.id, u32::from_be_bytes(count)))
+}
+
+#[derive(Deserialize)]
+struct ClientData {
+    #[serde(rename = "type")]
+    kind: String,
+    challenge: String,
+    origin: String,
+    #[serde(rename = "crossOrigin", default)]
+    cross_origin: bool,
+    #[serde(rename = "topOrigin", default)]
+    top_origin: Option<serde_json::Value>,
+}
+
+impl ClientData {
+    fn check(bytes: &[u8], kind: &str, challenge: &[u8; 32], origins: &[String]) -> Result<(), BadPasskey> {
+        let data: Self = serde_json::from_slice(bytes).map_err(|_| BadPasskey::Form)?;
+        if data.kind != kind {
+            return Err(BadPasskey::Type);
+        }
+        if data.challenge != Base64UrlUnpadded::encode_string(challenge) {
+            return Err(BadPasskey::Challenge);
+        }
+        if data.cross_origin || data.top_origin.is_some() {
+            return Err(BadPasskey::Frame);
+        }
+        if origins.contains(&data.origin) { Ok(()) } else { Err(BadPasskey::Origin) }
+    }
+}
+
+fn part(text: &str, most: usize) -> Result<Vec<u8>, BadPasskey> {
+    if text.len() > most * 2 {
+        return Err(BadPasskey::Long);
+    }
+    let bytes = Base64UrlUnpadded::decode_vec(text).map_err(|_| BadPasskey::Form)?;
+    if bytes.len() > most { Err(BadPasskey::Long) } else { Ok(bytes) }
+}
+
+/// The challenge for what an approver signs.
+#[must_use]
+pub fn challenge(message: &[u8]) -> [u8; 32] {
+    Sha256::digest(message).into()
+}
+
+/// The flags of authenticatorData, once its site, its owner's touch and that somebody made sure of them are as they must be.
+fn flags(data: &[u8], rp_id: &str) -> Result<u8, BadPasskey> {
+    let (Some(site), Some(flags)) = (data.get(..32), data.get(32)) else { return Err(BadPasskey::Form) };
+    if site != Sha256::digest(rp_id.as_bytes()).as_slice() {
+        return Err(BadPasskey::Site);
+    }
+    if flags & PRESENT == 0 {
+        return Err(BadPasskey::Presence);
+    }
+    if flags & VERIFIED == 0 {
+        return Err(BadPasskey::Verification);
+    }
+    // What is copied may be.
+    if flags & IS_COPIED != 0 && flags & MAY_BE_COPIED == 0 {
+        return Err(BadPasskey::Flags);
+    }
+    Ok(*flags)
+}
+
+impl Passkey {
+    /// Whether an assertion holds for a message.
+    ///
+    /// # Errors
+    /// Which part of it does not.
+    pub fn verify(&self, message: &[u8], signature: &str) -> Result<(), BadPasskey> {
+        let assertion = Assertion::read(signature)?;
+        if assertion.id != self.credential {
+            return Err(BadPasskey::Credential);
+        }
+        let client_data = part(&assertion.client_data, MAX_CLIENT_DATA)?;
+        ClientData::check(&client_data, "webauthn.get", &challenge(message), &self.origins)?;
+        let data = part(&assertion.authenticator_data, MAX_AUTHENTICATOR_DATA)?;
+        let flags = flags(&data, &self.rp_id)?;
+        let plain = data.len() == 37;
+        if flags & HAS_KEY != 0
+            || (flags & MAY_BE_COPIED != 0) != self.shared
+            || (flags & HAS_EXTENSIONS != 0) == plain
+            || data.len() < 37
+        {
+            return Err(BadPasskey::Flags);
+        }
+        let signature = part(&assertion.signature, MAX_AUTHENTICATOR_DATA)?;
+        let signed = [data.as_slice(), &Sha256::digest(&client_data)].concat();
+        let public = Base64::decode_vec(&self.public).map_err(|_| BadPasskey::Key)?;
+        PublicKey::read(&public)?.0.verify(&signed, &signature)
+    }
+
+    /// That its public half can be read.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check(&self) -> Result<(), BadPasskey> {
+        let public = Base64::decode_vec(&self.public).map_err(|_| BadPasskey::Key)?;
+        let (_, rest) = PublicKey::read(&public)?;
+        let named = !self.rp_id.is_empty() && !self.origins.is_empty() && !self.credential.is_empty();
+        if rest.is_empty() && named { Ok(()) } else { Err(BadPasskey::Key) }
+    }
+
+    /// Whether two are one key.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.public == other.public || Base64::decode_vec(&self.public) == Base64::decode_vec(&other.public)
+    }
+}
+
+/// A key of COSE.
+enum PublicKey {
+    // Behind a box: it is far larger than the other.
+    Es256(Box<p256::ecdsa::VerifyingKey>),
+    EdDsa(VerifyingKey),
+}
+
+impl PublicKey {
+    /// The key at the beginning of these bytes, and what stands behind it.
+    fn read(bytes: &[u8]) -> Result<(Self, &[u8]), BadPasskey> {
+        let coordinate = |at: usize| -> Result<[u8; 32], BadPasskey> {
+            bytes.get(at..at + 32).and_then(|bytes| bytes.try_into().ok()).ok_or(BadPasskey::Key)
+        };
+        if bytes.starts_with(&ES256_X) {
+            if bytes.get(42..45) != Some(&ES256_Y) {
+                return Err(BadPasskey::Key);
+            }
+            let point = [&[4][..], &coordinate(10)?, &coordinate(45)?].concat();
+            let key = p256::ecdsa::VerifyingKey::from_sec1_bytes(&point).map_err(|_| BadPasskey::Key)?;
+            return Ok((Self::Es256(Box::new(key)), bytes.get(77..).unwrap_or_default()));
+        }
+        if bytes.starts_with(&EDDSA) {
+            let key = VerifyingKey::from_bytes(&coordinate(10)?).map_err(|_| BadPasskey::Key)?;
+            return Ok((Self::EdDsa(key), bytes.get(42..).unwrap_or_default()));
+        }
+        Err(if bytes.starts_with(&RS256) { BadPasskey::Rs256 } else { BadPasskey::Key })
+    }
+
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), BadPasskey> {
+        let holds = match self {
+            // Half of all keys sign with an s in the upper half: that is no fault here.
+            Self::Es256(key) => p256::ecdsa::Signature::from_der(signature)
+                .is_ok_and(|signature| key.verify(message, &signature).is_ok()),
+            Self::EdDsa(key) => ed25519_dalek::Signature::from_slice(signature)
+                .is_ok_and(|signature| key.verify_strict(message, &signature).is_ok()),
+        };
+        if holds { Ok(()) } else { Err(BadPasskey::Signature) }
+    }
+}
+
+/// A pairing of a passkey: what the terminal that began it knows.
+#[derive(Clone, Debug)]
+pub struct Pairing {
+    /// Known to that terminal and to whoever reads its code.
+    pub secret: [u8; 32],
+    /// The approver's name.
+    pub name: String,
+}
+
+/// What a browser hands over when it has made a passkey. Each part is in base64url.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    #[serde(rename = "clientDataJSON")]
+    pub client_data: String,
+    #[serde(rename = "attestationObject")]
+    pub attestation: String,
+}
+
+impl Pairing {
+    /// The challenge that the new key answers.
+    #[must_use]
+    pub fn challenge(&self, rp_id: &str) -> [u8; 32] {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.secret) else {
+            unreachable!("HMAC takes keys of any length");
+        };
+        mac.update(self.name.as_bytes());
+        let mac = mac.finalize().into_bytes();
+        Sha256::digest([b"guard passkey 1\n", rp_id.as_bytes(), b"\n", mac.as_slice()].concat()).into()
+    }
+
+    /// The passkey that was made on a page at `origin`, reached by the name `rp_id`.
+    ///
+    /// # Errors
+    /// Which part of it is not as it must be.
+    pub fn passkey(&self, rp_id: &str, origin: &str, made: &Registration) -> Result<Passkey, BadPasskey> {
+        let origins = vec![origin.to_owned()];
+        let client_data = part(&made.client_data, MAX_CLIENT_DATA)?;
+        ClientData::check(&client_data, "webauthn.create", &self.challenge(rp_id), &origins)?;
+        let attestation = part(&made.attestation, MAX_AUTHENTICATOR_DATA)?;
+        let rest = attestation.strip_prefix(NOTHING_ATTESTED).ok_or(BadPasskey::Attested)?;
+        let (length, data) = match rest {
+            [0x58, length, data @ ..] => (usize::from(*length), data),
+            [0x59, high, low, data @ ..] => (usize::from(u16::from_be_bytes([*high, *low])), data),
+            _ => return Err(BadPasskey::Form),
+        };
+        if data.len() != length {
+            return Err(BadPasskey::Form);
+        }
+        let flags = flags(data, rp_id)?;
+        if flags & HAS_KEY == 0 {
+            return Err(BadPasskey::Flags);
+        }
+        let [high, low] = data.get(53..55).and_then(|length| length.try_into().ok()).ok_or(BadPasskey::Form)?;
+        let end = 55 + usize::from(u16::from_be_bytes([high, low]));
+        let (id, key) = (data.get(55..end).ok_or(BadPasskey::Form)?, data.get(end..).unwrap_or_default());
+        if id.is_empty() {
+            return Err(BadPasskey::Form);
+        }
+        let (_, behind) = PublicKey::read(key)?;
+        if (flags & HAS_EXTENSIONS == 0) != behind.is_empty() {
+            return Err(BadPasskey::Flags);
+        }
+        let public = key.get(..key.len() - behind.len()).unwrap_or_default();
+        Ok(Passkey {
+            rp_id: rp_id.to_owned(),
+            origins,
+            credential: Base64UrlUnpadded::encode_string(id),
+            public: Base64::encode_string(public),
+            shared: flags & MAY_BE_COPIED != 0,
+        })
+    }
+}
+
+/// Six digits of a key, which whoever pairs compares: they stop mix-ups, and no page that lies.
+#[must_use]
+pub fn digits(passkey: &Passkey) -> String {
+    let digest = Sha256::digest([passkey.credential.as_bytes(), b"\0", passkey.public.as_bytes()].concat());
+    let mut four = [0; 4];
+    four.copy_from_slice(&digest[..4]);
+    format!("{:06}", u32::from_be_bytes(four) % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests;
