@@ -85,6 +85,9 @@ _guard() {
             guard,pending)
                 cmd="guard__subcmd__pending"
                 ;;
+            guard,person)
+                cmd="guard__subcmd__person"
+                ;;
             guard,replay)
                 cmd="guard__subcmd__replay"
                 ;;
@@ -280,6 +283,9 @@ _guard() {
             guard__subcmd__help,pending)
                 cmd="guard__subcmd__help__subcmd__pending"
                 ;;
+            guard__subcmd__help,person)
+                cmd="guard__subcmd__help__subcmd__person"
+                ;;
             guard__subcmd__help,replay)
                 cmd="guard__subcmd__help__subcmd__replay"
                 ;;
@@ -473,7 +479,7 @@ _guard() {
 
     case "${cmd}" in
         guard)
-            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit demo completions man help"
+            opts="-c -h -V --yes --no-wait --help --version check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit person demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -657,7 +663,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__approver__subcmd__add)
-            opts="-h --passphrase --ssh --totp --help"
+            opts="-h --passphrase --ssh --totp --passkey --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1159,7 +1165,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help)
-            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit demo completions man help"
+            opts="check explain config log pending approve review deny session trust learn wait status stats simulate export verify approver allow patterns install init line hook mcp replay doctor serve token channel submit person demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1761,6 +1767,20 @@ _guard() {
             return 0
             ;;
         guard__subcmd__help__subcmd__pending)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__help__subcmd__person)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2482,6 +2502,20 @@ _guard() {
             ;;
         guard__subcmd__pending)
             opts="-h --all --watch --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        guard__subcmd__person)
+            opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -163,8 +163,7 @@ impl Asking<'_> {
             decision: judgment.risk.is_decision(),
             plea: &wait.plea,
         };
-        let mut answered_before = false;
-        let id = match queue.file(&request, now).map_err(told)? {
+        let (id, signing) = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
             Filed::Answered { id } => {
                 // What has changed since is told before the answer is looked at, which would not fit any more.
@@ -173,12 +172,15 @@ impl Asking<'_> {
                     queue.void(&id, &what).map_err(told)?;
                     return Ok(Asked::No(Refusal::Changed { what }));
                 }
-                answered_before = true;
-                id
+                // The answer is bound to the asking of then.
+                let signing = Signing::of(&queue, &id, fresh, true).map_err(told)?;
+                (id, signing)
             }
             Filed::Waits { id, twins } => {
+                // What others have signed already is bound to the asking of then. It is looked up before anybody is told, from
+                // when on the one who keeps the queue may go away for a while.
+                let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(told)?;
                 if signed_here {
-                    let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(told)?;
                     if let Err(refusal) = self.sign(&queue, &id, &signing, (&digest, &bindings))? {
                         return Ok(Asked::No(refusal));
                     }
@@ -212,12 +214,10 @@ impl Asking<'_> {
                     let text = format!("guard: request {id} waits for {whom}, {} s at most\n", wait.time.as_secs());
                     let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
                 }
-                id
+                (id, signing)
             }
         };
         let tier = judgment.risk.tier;
-        // An answer that was there before, or what others have signed already, is bound to the asking of then.
-        let signing = Signing::of(&queue, &id, fresh, answered_before || approvals > 1).map_err(told)?;
         let (digest, bindings) = (&digest, &bindings);
         let waiting = Waiting { road, queue: &queue, id: &id, tier, approvals, signing, digest, bindings };
         let mut bell = match bell {
