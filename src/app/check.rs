@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use super::exit;
 use super::failure::{Failure, unless_unread};
 use super::road::Road;
 use super::tool::{Servers, Told, ToolArgs};
-use crate::judge::invocation::{Invocation, Request};
+use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Decision;
 use crate::ui::json::Verdict;
 use crate::ui::style::{self, Look};
@@ -34,6 +35,9 @@ pub struct CheckArgs {
     /// for each, in order
     #[arg(long, conflicts_with = "tool")]
     batch: bool,
+    /// Judge as if the command came from here; its thresholds are used
+    #[arg(long, value_name = "ORIGIN", value_parser = origins())]
+    origin: Option<Origin>,
     /// A program and its arguments, judged as they are
     #[arg(last = true, conflicts_with_all = ["command", "batch"])]
     argv: Vec<OsString>,
@@ -64,7 +68,7 @@ struct Row {
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     if args.batch {
-        return batch(&road);
+        return batch(&road, args.origin);
     }
     let request = match &args.command {
         Some(command) if command == "-" => {
@@ -78,7 +82,8 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
             None => Request::Argv(args.argv.clone()),
         },
     };
-    let invocation = road.caller.invocation(request);
+    let mut invocation = road.caller.invocation(request);
+    invocation.origin = args.origin.unwrap_or(invocation.origin);
     let judged = road.judge(&invocation);
     let command = invocation.display();
     let threshold = road.policy().thresholds.of(invocation.origin);
@@ -106,16 +111,23 @@ pub(super) const fn code(decision: &Decision) -> u8 {
 }
 
 /// Judges every line. The exit code says whether all lines could be read, not how they were judged.
-fn batch(road: &Road) -> Result<u8, Failure> {
-    unless_unread(judge_lines(road))
+fn batch(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
+    unless_unread(judge_lines(road, origin))
 }
 
-fn judge_lines(road: &Road) -> Result<u8, Failure> {
+/// The origins by name.
+fn origins() -> impl TypedValueParser<Value = Origin> {
+    let names = [Origin::Cli, Origin::Agent, Origin::Api, Origin::Discord, Origin::Telegram].map(Origin::name);
+    PossibleValuesParser::new(names).try_map(|name| Origin::named(&name).ok_or("no origin is called so"))
+}
+
+fn judge_lines(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
     // The policy must not change between one line and the next.
     let _ = road.broken();
     let mut base: Invocation = road.caller.invocation(Request::Argv(Vec::new()));
+    base.origin = origin.unwrap_or(base.origin);
     let cwd = base.cwd.clone();
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
         let line = line?;

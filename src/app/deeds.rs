@@ -28,7 +28,8 @@ pub fn of(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Deeds {
         match aim {
             Aim::Make { path } if is_guarded => deeds.done.extend(made(&world, &path)),
             Aim::Take { path } if is_guarded => deeds.done.extend(gone(&world, &path)),
-            Aim::Make { .. } | Aim::Take { .. } => {}
+            Aim::Name(named) if is_guarded => deeds.named.push(named),
+            Aim::Make { .. } | Aim::Take { .. } | Aim::Name(_) => {}
             Aim::Bring { from, to, moved, thrown_away } => {
                 let Some((from, to)) = ends(&world, &from, &to) else { continue };
                 let was = look(&world, &from).map(|look| look.stat);

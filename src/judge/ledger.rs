@@ -102,6 +102,30 @@ pub struct Brought {
     pub moved: bool,
 }
 
+/// What a command made or began that is known by its name alone: a container, a branch, a terminal; or what it typed
+/// into such a terminal. As the command was given, in canonical names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    #[serde(rename = "p")]
+    pub program: String,
+    #[serde(rename = "s", default, skip_serializing_if = "Vec::is_empty")]
+    pub sub: Vec<String>,
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<(String, Option<String>)>,
+    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<String>,
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+impl Named {
+    /// Everything in it that a person wrote.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let values = self.flags.iter().filter_map(|(_, value)| value.as_deref());
+        values.chain(self.operands.iter().map(String::as_str))
+    }
+}
+
 /// What one command of a session did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deeds {
@@ -112,13 +136,15 @@ pub struct Deeds {
     pub ran: bool,
     #[serde(rename = "b", default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<Brought>,
+    #[serde(rename = "n", default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<Named>,
 }
 
 impl Deeds {
     /// Whether there is nothing to remember.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.done.is_empty() && !self.ran && self.brought.is_empty()
+        self.done.is_empty() && !self.ran && self.brought.is_empty() && self.named.is_empty()
     }
 }
 
@@ -189,6 +215,17 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// What this session made by name and typed into it, in the order of time.
+    pub fn named(&self) -> impl Iterator<Item = &Named> {
+        self.entries.iter().flat_map(|entry| &entry.deeds.named)
+    }
+
+    /// Whether this session made a file at the path where nothing was, whatever lies there now.
+    #[must_use]
+    pub fn has_made(&self, path: &str) -> bool {
+        Books::of(self).whose(path) == Whose::Own
+    }
+
     /// Whether what lies at a path is still what this session made of it: of a directory, with all that it holds.
     #[must_use]
     pub fn owns(&self, path: &str, look: &Look) -> Option<Own> {

@@ -52,7 +52,7 @@ pub struct IntentRow<'a> {
 }
 
 /// A command that does nothing to files.
-static NO_DEEDS: Deeds = Deeds { done: Vec::new(), ran: false, brought: Vec::new() };
+static NO_DEEDS: Deeds = Deeds { done: Vec::new(), ran: false, brought: Vec::new(), named: Vec::new() };
 
 impl<'a> IntentRow<'a> {
     /// A decision, and nothing that may go with one.

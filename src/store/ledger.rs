@@ -46,6 +46,8 @@ pub(super) fn part(row: &IntentRow<'_>, key: &Key) -> Option<(String, bool)> {
         done: row.deeds.done.iter().filter(|deed| may_show(deed)).cloned().collect(),
         ran: row.deeds.ran,
         brought: row.deeds.brought.clone(),
+        // A name that must not be shown is left out with what it was given to.
+        named: row.deeds.named.iter().filter(|named| named.texts().all(shown)).cloned().collect(),
     };
     let text = serde_json::to_string(&deeds).ok()?;
     let invocation = row.invocation;

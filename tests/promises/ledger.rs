@@ -259,3 +259,62 @@ fn an_agents_notes_are_its_own_and_its_settings_are_not() {
     symlink("../settings.json", scene.home.path("home/.claude/plans/b.md")).unwrap();
     assert!(!write(".claude/plans/b.md"));
 }
+
+#[test]
+fn what_is_typed_into_its_own_terminal_is_read_as_a_command_line_of_it() {
+    let scene = Scene::new();
+    let types = |session: &str, words: &str| scene.runs(session, &format!("tmux send-keys -t {words}"));
+    assert!(!types("a", "w ls Enter"));
+    assert!(scene.runs("a", "tmux new-session -d -s w"));
+    assert!(types("a", "w ls Enter"));
+    assert!(scene.runs("a", "tmux new-session -d -s v && tmux send-keys -t v 'python3 kept.py' Enter"));
+    // Another session's, another server's, one that is only named alike, and what is not known.
+    assert!(!types("b", "w ls Enter"));
+    assert!(!scene.runs("a", "tmux -L other send-keys -t w ls Enter"));
+    assert!(!types("a", "work ls Enter"));
+    assert!(!types("a", "w \"$TEXT\" Enter"));
+    assert!(!types("a", "w Up Enter"));
+    assert!(!types("a", "w 'rm -rf .git' Enter"));
+    // In parts, until it is taken back.
+    assert!(types("a", "w 'rm -rf '"));
+    assert!(!types("a", "w .git Enter"));
+    assert!(types("a", "w C-c"));
+    assert!(types("a", "w 'ls .git' Enter"));
+    // Where the shell stands there.
+    assert!(types("a", "w:0.1 'cd .git' Enter"));
+    assert!(!types("a", "w:0.1 'rm -rf objects' Enter"));
+    // One that may have been there before, and one that is there no more.
+    assert!(scene.runs("a", "tmux new-session -A -d -s theirs"));
+    assert!(!types("a", "theirs ls Enter"));
+    assert!(scene.runs("a", "tmux kill-session -t w"));
+    assert!(!types("a", "w ls Enter"));
+}
+
+#[test]
+fn what_a_program_in_its_own_terminal_reads_is_read_as_that() {
+    let scene = Scene::new();
+    let types = |words: &str| scene.runs("a", &format!("tmux send-keys -t {words}"));
+    assert!(scene.runs("a", "tmux new-session -d -s w"));
+    assert!(types("w:0.0 'vim kept.py' Enter"));
+    assert!(types("w:0.0 ':13' Enter"));
+    assert!(types("w:0.0 'f=' 'i' '.strip()' Escape"));
+    assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
+    assert!(types("w:0.0 ':wq' Enter"));
+    // It may read them still, and the shell may stand there whatever was started.
+    assert!(!types("w:0.0 ':!rm -rf .git' Enter"));
+    assert!(!types("w:0.0 'rm -rf .git' Enter"));
+    assert!(types("w:0.1 python3 Enter"));
+    assert!(types("w:0.1 'import shutil' Enter"));
+    assert!(!types("w:0.1 'shutil.rmtree(\".git\")' Enter"));
+    assert!(types("w:0.1 'print(len(\"a\"))' Enter"));
+}
+
+#[test]
+fn what_a_session_made_by_name_it_takes_away_unasked() {
+    let scene = Scene::new();
+    assert!(!scene.runs("a", "docker network rm near"));
+    assert!(scene.runs("a", "docker network create near"));
+    assert!(scene.runs("a", "docker network rm near"));
+    assert!(!scene.runs("a", "docker network rm near far"));
+    assert!(!scene.runs("b", "docker network rm near"));
+}

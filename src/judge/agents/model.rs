@@ -27,6 +27,9 @@ pub struct Agent {
     /// It lives in an editor too, and need not have a program.
     #[serde(default)]
     pub in_editor: bool,
+    /// Where it keeps plans, to-do lists and memory for itself, as globs; what it is told and may do lies elsewhere.
+    #[serde(default)]
+    pub notes: Vec<String>,
     #[serde(default)]
     pub process: Process,
     /// What it says to a hook and understands; `None` where it has none.

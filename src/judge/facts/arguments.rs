@@ -285,7 +285,7 @@ fn place(place: &Place, flags: &[Flag], operands: &[Operand], here: Span) -> Vec
         Place::Last => operands.last().cloned().into_iter().collect(),
         Place::Init => operands.split_last().map(|(_, init)| init.to_vec()).unwrap_or_default(),
         Place::Rest => operands.split_first().map(|(_, rest)| rest.to_vec()).unwrap_or_default(),
-        Place::Flag(names) => {
+        Place::Flag(names) | Place::Data(names) => {
             values(flags, names).map(|(value, span)| Operand { value: value.clone(), span }).collect()
         }
         Place::Names => operands.iter().filter_map(last_name).collect(),

@@ -4,17 +4,19 @@
 
 use std::rc::Rc;
 
-use super::act::{Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value};
+use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
 use super::code;
 use super::command::Lookup;
 use super::expand::Field;
 use super::frame::{Frame, Spans};
+use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::streams::Stream;
 use super::value::is_hole;
 use super::walk::{Walker, depth};
+use crate::judge::ledger::Own;
 use crate::judge::rules::model::{OutputTaint, Rule};
 use crate::judge::syntax::tree::Span;
 
@@ -114,6 +116,10 @@ impl Walker<'_> {
             let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
             state.cwd.as_deref().is_some_and(below) || below(home)
         };
+        let own = |path: String| self.is_deleted(&path) || self.is_own_file(&path);
+        if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
+            return true;
+        }
         let path = value.spelled().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
         path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
             .is_some_and(|path| {
@@ -124,6 +130,27 @@ impl Walker<'_> {
                 let there = self.inquiry.path(&path);
                 there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(&path))
             })
+    }
+
+    /// Whether the line took away what was there before: what is there then is its own.
+    fn is_deleted(&self, path: &str) -> bool {
+        let names = |cwd: &Option<String>, operand: &Operand| {
+            let named = operand.value.known()?;
+            let whole = if named.starts_with('/') { named.into_owned() } else { format!("{}/{named}", cwd.as_ref()?) };
+            Some(NormalPath::absolute(&whole)?.text() == path)
+        };
+        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
+        self.facts
+            .acts
+            .iter()
+            .filter(deletes)
+            .any(|act| act.operands.iter().any(|operand| names(&act.cwd, operand).unwrap_or_default()))
+    }
+
+    /// Whether the session made the file, and it is still what the session made of it.
+    fn is_own_file(&self, path: &str) -> bool {
+        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
+        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
     }
 
     /// A script of the world in another language: the calls in it whose arguments are written out. What a script works

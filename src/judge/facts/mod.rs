@@ -53,6 +53,7 @@ mod split;
 mod state;
 mod streams;
 mod substitution;
+pub mod terminals;
 #[cfg(test)]
 mod testing;
 mod tool;

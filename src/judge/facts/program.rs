@@ -106,6 +106,9 @@ impl Walker<'_> {
             if !reading.inner.is_empty() {
                 self.inner(state, frame, name, &reading, env, span);
             }
+            if let Some(program) = described.filter(|_| !elsewhere) {
+                self.typed(frame, id, name, program, &reading, span);
+            }
             for source in &reading.code {
                 self.code_source(state, frame, id, (name, path.as_deref()), source, env, span);
             }

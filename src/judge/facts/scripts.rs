@@ -291,6 +291,7 @@ impl Walker<'_> {
             && matches!(file, Some(FileFacts::Missing))
             && self.is_temporary(&value)
             && !self.is_spoken_of(state, act, &path)
+            && !self.has_made(&path)
         {
             self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
             return;
@@ -305,6 +306,12 @@ impl Walker<'_> {
             Some(FileFacts::TooLarge) => self.unread_script(&frame, &path, span),
             Some(FileFacts::Missing | FileFacts::Unreadable) | None => {}
         }
+    }
+
+    /// Whether this session made something at the path where nothing was.
+    fn has_made(&self, path: &str) -> bool {
+        let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
+        both().is_some_and(|(facts, ledger)| ledger.has_made(&facts.canonical))
     }
 
     /// A script that is longer than what is read: worse as root.

@@ -359,13 +359,13 @@ impl<'a> Walker<'a> {
         self.leave(depth::TEXT);
     }
 
-    /// Walks what the shell ran before: its state stays, what it did is past. What keeps that state from being known is
-    /// still on record.
+    /// Walks what the shell ran before: its state stays, what it did is past, and handed back. What keeps that state from
+    /// being known is still on record.
     #[inline(never)]
-    fn what_came_before(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+    pub fn what_came_before(&mut self, state: &mut State, frame: &Frame, text: &[u8]) -> Vec<Act> {
         let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
         self.bytes(state, &frame.elsewhere(Span::default()), text);
-        self.facts.acts.truncate(acts);
+        let past = self.facts.acts.split_off(acts);
         self.builder.take();
         let unknown = self.facts.opaque.split_off(opaque);
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
@@ -379,6 +379,7 @@ impl<'a> Walker<'a> {
                 *sink = Sink::default();
             }
         }
+        past
     }
 
     #[inline(never)]

@@ -192,6 +192,13 @@ fn what_is_kept_reads_back_as_it_was() {
         ],
         ran: true,
         brought: vec![Brought { to: "/x".into(), from: "/y".into(), moved: false }],
+        named: vec![Named {
+            program: "tmux".into(),
+            sub: vec!["new-session".into()],
+            flags: vec![("-s".into(), Some("w".into())), ("-d".into(), None)],
+            operands: vec!["top".into()],
+            cwd: Some("/p".into()),
+        }],
     };
     let text = serde_json::to_string(&deeds).unwrap();
     assert_eq!(serde_json::from_str::<Deeds>(&text).unwrap(), deeds);

@@ -8,6 +8,7 @@ mod deeds;
 mod history;
 mod lowering;
 mod scene;
+mod sent;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use std::collections::HashMap;
 use super::catalog::Catalog;
 use super::model::{Note, Rule};
 use crate::judge::facts::TOO_LARGE;
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Verb};
+use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Operand, Verb};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::question::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
@@ -157,6 +158,11 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             if reasons == [lowering::OWN_NOTE] {
                 finding.notes.retain(|note| !matches!(note, Note::OwnInstructions | Note::OtherAgent));
             }
+            // What made it grave is what does not hold here.
+            if let Some((plain, _)) = finding.reason.split_once(", and ") {
+                finding.reason = format!("{plain}.");
+            }
+            finding.instead = None;
             finding.lowered = Some(reasons.join("; "));
             finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
         }
@@ -169,7 +175,19 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.touches = touched.iter().filter(counts).map(|operand| shown(&operand.operand.value)).collect();
         }
     }
+    if let Some(changed) = changed_instead(view, &touched) {
+        finding.touches = changed;
+    }
     Some(finding)
+}
+
+/// What a program changes, where the operands that a rule looked at only say how.
+fn changed_instead(view: &View<'_>, touched: &[&scene::Seen<'_>]) -> Option<Vec<String>> {
+    let effects = view.scene.effects_of(view.id).filter(|(_, effect)| effect.changes());
+    let changed: Vec<&Operand> = effects.flat_map(|(act, _)| &act.operands).collect();
+    let is_how = |seen: &&scene::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.operand.span);
+    let all = !touched.is_empty() && !changed.is_empty() && touched.iter().all(is_how);
+    all.then(|| changed.iter().map(|operand| shown(&operand.value)).collect())
 }
 
 /// What is to be said of packages with a name that is nearly a well-known one's.

@@ -10,7 +10,7 @@ mod tool;
 
 pub use self::program::{
     Added, EffectSpec, Files, Inner, Load, OptionSpec, OutputTaint, Place, Printed, Prints, Program, RemoteName, Runs,
-    Style, Sub, Target, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
+    Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;

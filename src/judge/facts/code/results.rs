@@ -170,8 +170,19 @@ impl Reader<'_> {
     /// What a variable of the environment holds, by the name of its place in code; the home alone is known.
     pub fn environment(&self, name: &str) -> Option<String> {
         const PLACES: [&str; 7] = ["os.environ", "environ", "process.env", "ENV", "$ENV", "$_ENV", "os"];
+        /// The program that runs the code, by language and by the name under which the language gives it.
+        const OWN: [(&str, &str, &str); 5] = [
+            ("python", "sys.executable", "python3"),
+            ("js", "process.execPath", "node"),
+            ("js", "process.argv0", "node"),
+            ("ruby", "RbConfig.ruby", "ruby"),
+            ("ruby", "Gem.ruby", "ruby"),
+        ];
         if name == "Dir.home" {
             return Some(self.world.home.to_owned());
+        }
+        if let Some((.., own)) = OWN.iter().find(|(language, known, _)| (*language, *known) == (self.language, name)) {
+            return Some((*own).to_owned());
         }
         let (place, key) = name.rsplit_once('.')?;
         let known = PLACES.contains(&place) || place == "$_SERVER";

@@ -10,13 +10,17 @@ fn call(callee: &str, args: Vec<Value>) -> Call {
 /// sed: the `e` and `w` commands and flags.
 pub fn sed(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();
+    // What `a`, `i` and `c` put in goes on for as long as its lines end in a backslash.
+    let mut inside = false;
     for line in text.lines() {
-        sed_line(line, &mut calls);
+        let goes_on = || line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        inside = if inside { goes_on() } else { sed_line(line, &mut calls) && goes_on() };
     }
     calls
 }
 
-fn sed_line(line: &str, calls: &mut Vec<Call>) {
+/// Whether the line ends in text that is put in.
+fn sed_line(line: &str, calls: &mut Vec<Call>) -> bool {
     let chars: Vec<char> = line.chars().collect();
     let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
     let rest =
@@ -38,7 +42,7 @@ fn sed_line(line: &str, calls: &mut Vec<Call>) {
                 _ => break,
             }
             if at >= chars.len() {
-                return;
+                return false;
             }
         }
         match peek(at) {
@@ -46,15 +50,15 @@ fn sed_line(line: &str, calls: &mut Vec<Call>) {
                 let command = rest(at + 1);
                 let argument = if command.is_empty() { unknown() } else { value(&command) };
                 calls.push(call("exec", vec![argument]));
-                return;
+                return false;
             }
             'w' | 'W' => {
                 calls.push(call("write", vec![value(&rest(at + 1))]));
-                return;
+                return false;
             }
             'r' | 'R' => {
                 calls.push(call("read", vec![value(&rest(at + 1))]));
-                return;
+                return false;
             }
             's' => {
                 let mark = peek(at + 1);
@@ -64,7 +68,7 @@ fn sed_line(line: &str, calls: &mut Vec<Call>) {
                         'e' => calls.push(call("exec", vec![unknown()])),
                         'w' => {
                             calls.push(call("write", vec![value(&rest(at + 1))]));
-                            return;
+                            return false;
                         }
                         _ => {}
                     }
@@ -76,10 +80,12 @@ fn sed_line(line: &str, calls: &mut Vec<Call>) {
                 at = past(&chars, past(&chars, at + 2, mark), mark);
             }
             // Text and labels go on to the end of the line.
-            'a' | 'i' | 'c' | ':' | 'b' | 't' | 'T' | '#' => return,
+            'a' | 'i' | 'c' => return true,
+            ':' | 'b' | 't' | 'T' | '#' => return false,
             _ => at += 1,
         }
     }
+    false
 }
 
 /// The place behind the next unescaped `mark`.

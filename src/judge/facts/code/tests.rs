@@ -113,6 +113,11 @@ fn awk_and_sed_show_what_they_run_and_write() {
     has("sed", "1e rm -rf /", "exec(rm -rf /)");
     has("sed", "s/a/b/w out.txt", "write(out.txt)");
     assert_eq!(seen("sed", "s/execute/write/g"), [""; 0]);
+    // What is put in is text until a line does not end in a backslash, however many do in pairs.
+    assert_eq!(seen("sed", "2a\\\n\\\n    def f(self):\\\n        w x"), [""; 0]);
+    has("sed", "2a\\\nx\\\\\ne rm -rf /", "exec(rm -rf /)");
+    has("sed", "2a x\ne rm -rf /", "exec(rm -rf /)");
+    has("sed", "2d\\\ne rm -rf /", "exec(rm -rf /)");
 }
 
 #[test]
@@ -286,6 +291,10 @@ fn texts_and_lists_that_double_are_followed_only_so_far() {
 #[test]
 fn a_call_of_a_function_that_is_worked_out_is_told_from_one_of_an_own_object() {
     has("python", "import os;getattr(os, name)('x')", "computed(os)");
+    has("python", "import sys, subprocess\nsubprocess.run([sys.executable, 'x.py'])", "subprocess.run(python3, x.py)");
+    has("js", "require('child_process').spawn(process.execPath, ['x.js'])", "child_process.spawn(node, x.js)");
+    has("python", "().__class__.__mro__[1]", "function-value(__globals__)");
+    assert_eq!(seen("python", "for c in self.__class__.__mro__:\n    c.__dict__[n].__get__(self)"), ["__get__(?)"]);
     has("js", "require('child_process')[name]('x')", "computed(child_process)");
     assert_eq!(seen("python", "getattr(obj, name)"), [""; 0]);
     assert_eq!(seen("js", "/(x)/.exec(text)[1]"), ["value.exec(?)"]);

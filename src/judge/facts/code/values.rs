@@ -18,7 +18,7 @@ const LIBRARY: [&str; 12] = [
 const LOADERS: [&str; 8] = ["CDLL", "cdll", "LoadLibrary", "FFI", "ffi.C", "ffi.cdef", "Fiddle", "koffi"];
 
 /// Names by which code gets at what no import gives it.
-const INSIDES: [&str; 3] = ["__globals__", "__subclasses__", "__mro__"];
+const INSIDES: [&str; 2] = ["__globals__", "__subclasses__"];
 
 impl Reader<'_> {
     /// Whether an expression is a function that runs programs or deletes, and is not called.
@@ -52,7 +52,9 @@ impl Reader<'_> {
         names.sort();
         names.dedup();
         let inside = |token: &Token| matches!(token, Token::Name(name) if INSIDES.contains(&name.as_str()));
-        if self.language == "python" && self.tokens.iter().any(inside) {
+        // To go through the classes of an object is to look; to take one of them by its place is on the way out.
+        let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
+        if self.language == "python" && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
             names.push("__globals__".to_owned());
         }
         let built = |token: &&Token| matches!(token, Token::Text(text) if text == "constructor");

@@ -337,7 +337,7 @@ impl Walker<'_> {
                     && !taint.has(Taint::FETCHED)
                     && sink.text.known().is_some()
                 {
-                    written.push((language, sink.text.clone()));
+                    written.push((language, format!("code of {path}"), sink.text.clone()));
                 }
             }
             // A copy of what lies elsewhere, under a name that is run.
@@ -352,8 +352,14 @@ impl Walker<'_> {
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }
-        for (language, text) in written.into_iter().filter(|(language, _)| *language != "shell") {
-            self.foreign(state, &frame.perhaps(), None, language, &text, span);
+        for (language, call, text) in written.into_iter().filter(|(language, ..)| *language != "shell") {
+            // What it runs may be code of the project in turn.
+            if frame.is_called(&call) {
+                continue;
+            }
+            let mut inner = frame.perhaps();
+            inner.called(&call);
+            self.foreign(state, &inner, None, language, &text, span);
         }
         for (language, origin) in copies {
             let origin = Operand { value: Value::text(origin), span };

@@ -278,7 +278,7 @@ fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
         match place {
             Place::Operands | Place::First | Place::Last | Place::Init | Place::Rest => true,
             Place::All(places) => places.iter().any(on_operands),
-            Place::Flag(_) | Place::Names | Place::Here | Place::Stdin => false,
+            Place::Flag(_) | Place::Data(_) | Place::Names | Place::Here | Place::Stdin => false,
         }
     }
     let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();

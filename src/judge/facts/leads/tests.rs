@@ -386,3 +386,11 @@ fn a_copy_says_what_it_is_a_copy_of() {
     does_not_lead("cp s/x.sh t/; sh u/x.sh", &files, "rm x");
     does_not_lead("cp s/y.sh d; sh d/x.sh", &files, "rm x");
 }
+
+#[test]
+fn code_of_the_line_that_runs_more_code_is_read_once() {
+    let command = "cat > t.py <<'E'\nimport os\nos.system('python3 x.py')\nos.system('rm y')\nE\npython3 t.py";
+    leads(command, &[], "rm y");
+    let facts = facts_with(&line(command), &[]);
+    assert!(facts.opaque.is_empty(), "{}", dump(&facts));
+}

@@ -9,8 +9,9 @@ use super::scene::Scene;
 use crate::judge::facts::act::{Act, ActId, Effect, Facts, Operand, Verb};
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::question::{Answers, Inquiry};
+use crate::judge::facts::terminals;
 use crate::judge::invocation::Invocation;
-use crate::judge::ledger::MAX_DEEDS;
+use crate::judge::ledger::{MAX_DEEDS, Named};
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::Catalog;
@@ -31,6 +32,8 @@ pub enum Aim {
         /// What lies there is made again or thrown away.
         thrown_away: bool,
     },
+    /// Made, begun or typed into under a name that is no path.
+    Name(Named),
 }
 
 /// All that a command may do to files.
@@ -94,6 +97,10 @@ fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, aims: &mut Aims) {
         Verb::Effect(Effect::Execute) => aims.ran = true,
         Verb::Effect(_) => {}
         Verb::Program { name, .. } => {
+            let told = scene.program(act).is_some_and(|program| terminals::is_told(program, act));
+            if told || super::lowering::is_maker(scene, act) {
+                aims.named.extend(terminals::named(act, name).map(Aim::Name));
+            }
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
             }

@@ -11,10 +11,11 @@ use before::{
     untouched,
 };
 pub(super) use before::{is_quiet, makes};
-pub(super) use made::made;
+pub(super) use made::{is_maker, made};
 
 use super::history::History;
 use super::scene::{Scene, Seen, View};
+use crate::judge::agents;
 use crate::judge::facts::act::{Act, Effect, Flag, RemoteKind, Verb};
 use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::facts::class::PathClass;
@@ -241,8 +242,10 @@ pub(super) const OWN_NOTE: &str = "it is a note that the agent keeps for itself"
 /// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
 fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
     let scene = view.scene;
-    let known = || scene.catalog.program(scene.invocation.session.agent.as_deref()?).map(|agent| &agent.notes);
-    let (Some(text), Some(notes)) = (place(path), known()) else { return false };
+    let (Some(text), Some(agent)) = (place(path), scene.invocation.session.agent.as_deref()) else { return false };
+    let of_program = scene.catalog.program(agent).into_iter().flat_map(|program| &program.notes);
+    let notes: Vec<&String> =
+        agents::named(agent).into_iter().flat_map(|agent| &agent.notes).chain(of_program).collect();
     if notes.is_empty() || view.act.recursive || path.globbed || path.everything {
         return false;
     }

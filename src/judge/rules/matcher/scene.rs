@@ -270,6 +270,9 @@ impl<'a> Seen<'a> {
     fn host(&self, view: &View<'_>) -> HostClass {
         *self.host.get_or_init(|| {
             let scene = view.scene;
+            if view.is_data(self.operand) {
+                return HostClass::None;
+            }
             hosts::class(&self.operand.value, view.is_network(), scene.catalog, &scene.policy.known_hosts)
         })
     }

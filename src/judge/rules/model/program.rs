@@ -120,6 +120,19 @@ pub struct Sub {
     pub makes: bool,
     /// As of the program, where it is otherwise.
     pub files: Option<Files>,
+    /// What it does to terminals that have names.
+    pub terminal: Option<Terminal>,
+}
+
+/// What a subcommand does to a terminal that has a name, which an option gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Terminal {
+    /// It begins one; its operands are the command that runs there in place of a shell.
+    Opens(String),
+    /// It types its operands into one.
+    Types(String),
+    /// It ends one.
+    Closes(String),
 }
 
 impl Sub {
@@ -208,6 +221,8 @@ pub enum Place {
     Rest,
     /// The value of one of these flags.
     Flag(Vec<String>),
+    /// The same, where it is what is sent and never the host.
+    Data(Vec<String>),
     /// Files in the working directory, by the last names of the operands: what a download of them is saved as.
     Names,
     /// Nothing named: the working directory.

@@ -51,6 +51,7 @@ impl Body<'_> {
             runs: shape.runs.as_ref().map(|runs| self.runs(runs.get_ref(), &scope)),
             output: shape.output.as_ref().map(|output| *output.get_ref()),
             makes: shape.makes,
+            terminal: shape.terminal.as_ref().and_then(|terminal| terminal.get_ref().clone()),
             files: shape.files.as_ref().map(|files| *files.get_ref()),
         };
         self.owner = outer;
@@ -126,12 +127,15 @@ impl Body<'_> {
         if let Some(names) = text.strip_prefix("flag:") {
             return Some(Where::Flag(all_spellings(names.split('|'), scope)));
         }
+        if let Some(names) = text.strip_prefix("data:") {
+            return Some(Where::Data(all_spellings(names.split('|'), scope)));
+        }
         let place = PLACES.into_iter().find(|(name, _)| *name == text).map(|(_, place)| place);
         if place.is_none() {
             let names = PLACES.map(|(name, _)| name);
             let remedy = match nearest(text, names) {
                 Some(name) => format!("did you mean `{name}`?"),
-                None => format!("use {} or flag:-o|--output, joined by ` + `", names.join(", ")),
+                None => format!("use {}, flag:-o|--output or data:-d|--data, joined by ` + `", names.join(", ")),
             };
             self.fault(span, "effects: to", &format!("`{text}` is no place"), &remedy);
         }

@@ -274,4 +274,5 @@ fn merge(known: &mut Sub, more: Sub) {
     known.output = more.output.or(known.output);
     known.makes |= more.makes;
     known.files = more.files.or(known.files);
+    known.terminal = more.terminal.or(known.terminal.take());
 }

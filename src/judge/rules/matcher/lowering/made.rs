@@ -4,13 +4,16 @@
 
 use super::{earlier, is_opaque, place};
 use crate::judge::context::names_production;
-use crate::judge::facts::act::{Act, ActId, Flag, Value, Verb};
+use crate::judge::facts::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
+use crate::judge::facts::env::EnvView;
 use crate::judge::facts::paths::{NormalPath, Start};
 use crate::judge::facts::question::PathKind;
 use crate::judge::facts::value::HOLE;
+use crate::judge::ledger::Named;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::scene::{Scene, Seen, View};
 use crate::judge::rules::text::given;
+use crate::judge::syntax::tree::Span;
 
 /// Why what is taken away does not count: an earlier act of the line made it, by the same name; or it began what is now
 /// broken off. From tier 3 on it must be sure that nothing was there before: a place where nothing is, or a maker that
@@ -60,7 +63,81 @@ pub(in crate::judge::rules::matcher) fn made(
         operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
             && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)))
     };
-    (holds && view.scene.spend(0)).then_some("this command itself makes it")
+    if holds {
+        return view.scene.spend(0).then_some("this command itself makes it");
+    }
+    // Whether an earlier command succeeded is not known: from tier 3 on it counts for nothing.
+    let known = tier < Tier::High && act.remote.is_none();
+    let ledger = view.scene.inquiry.ledger().filter(|_| known)?;
+    let here = view.scene.program(act).is_some_and(|program| program.works_in.is_some());
+    let past: Vec<Act> =
+        ledger.named().filter(|named| !here || named.cwd == act.cwd).take(MOST).map(remembered).collect();
+    let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
+        past.iter().any(|other| {
+            view.scene.spend(8)
+                && !resumes(view.scene, other)
+                && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other))
+        })
+    };
+    if operands.is_empty() && flags.is_empty() {
+        let begun = any(&|maker, other| other.sub == act.sub || maker.names_nothing(other));
+        return (begun && view.scene.spend(0)).then_some("this session began it");
+    }
+    let made =
+        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
+            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)));
+    (made && view.scene.spend(0)).then_some("this session made it")
+}
+
+/// The most of what a session made by name that is looked at.
+const MOST: usize = 256;
+
+/// Whether an act makes something that a rule about the same program lets it take away again.
+pub(in crate::judge::rules::matcher) fn is_maker(scene: &Scene<'_>, act: &Act) -> bool {
+    let Verb::Program { name, .. } = &act.verb else { return false };
+    let fits = |words: &Vec<String>| {
+        let maker = Maker::new(words);
+        maker.is_program(scene, name)
+            && act.sub.starts_with(&maker.sub.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+            && !any_of(scene, act, &maker.never, |_| true)
+    };
+    !act.dry_run && act.remote.is_none() && scene.catalog.rules(name).any(|rule| rule.made_by.iter().any(fits))
+}
+
+/// An act of an earlier command, as far as it was remembered.
+fn remembered(named: &Named) -> Act {
+    let span = Span::default();
+    let flag = |(name, value): &(String, Option<String>)| Flag {
+        name: name.clone(),
+        value: value.as_ref().map(Value::text),
+        span,
+    };
+    Act {
+        verb: Verb::Program { name: named.program.clone(), path: None },
+        tier: Tier::Low,
+        sub: named.sub.clone(),
+        flags: named.flags.iter().map(flag).collect(),
+        operands: named.operands.iter().map(|text| Operand { value: Value::text(text), span }).collect(),
+        args: Vec::new(),
+        env: EnvView::default(),
+        code: None,
+        dry_run: false,
+        recursive: false,
+        input: Input::default(),
+        feeds: Vec::new(),
+        output: Output::default(),
+        taint: Taint::default(),
+        root: false,
+        remote: None,
+        cwd: named.cwd.clone(),
+        targets: Vec::new(),
+        wrappers: [].into(),
+        disguise: None,
+        parent: None,
+        conditional: false,
+        source: Source::Command,
+        span,
+    }
 }
 
 /// The name that a value spells. A number in it is the same number where it is told apart.

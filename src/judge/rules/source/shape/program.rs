@@ -2,7 +2,7 @@
 
 use crate::judge::document::{At, Fields};
 use crate::judge::facts::effect::Effect;
-use crate::judge::rules::model::{Added, Files, Inner, OutputTaint, Printed, RemoteName, Style};
+use crate::judge::rules::model::{Added, Files, Inner, OutputTaint, Printed, RemoteName, Style, Terminal};
 use crate::judge::tier::Tier;
 
 /// `[[program]]`
@@ -77,6 +77,7 @@ pub struct SubShape {
     pub runs: Option<At<RunsShape>>,
     pub output: Option<At<OutputTaint>>,
     pub makes: bool,
+    pub terminal: Option<At<Option<Terminal>>>,
     pub files: Option<At<Files>>,
 }
 
@@ -92,9 +93,19 @@ impl SubShape {
             runs: from.table("runs", RunsShape::read),
             output: from.word("output"),
             makes: from.flag("makes"),
+            terminal: from.table("terminal", terminal),
             files: from.word("files"),
         }
     }
+}
+
+/// `{ opens = "-s" }`
+fn terminal(from: &mut Fields<'_>) -> Option<Terminal> {
+    let option = |text: At<String>| text.into_inner();
+    let opens = from.text("opens").map(|text| Terminal::Opens(option(text)));
+    let types = from.text("types").map(|text| Terminal::Types(option(text)));
+    let closes = from.text("closes").map(|text| Terminal::Closes(option(text)));
+    opens.or(types).or(closes)
 }
 
 /// `{ does = "delete", to = "operands" }`
