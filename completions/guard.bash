@@ -793,7 +793,7 @@ _guard() {
             return 0
             ;;
         guard__subcmd__check)
-            opts="-h --tool --input --server --described --json --batch --help"
+            opts="-h --tool --input --server --described --json --batch --origin --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -813,6 +813,10 @@ _guard() {
                     ;;
                 --described)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --origin)
+                    COMPREPLY=($(compgen -W "cli agent api discord telegram" -- "${cur}"))
                     return 0
                     ;;
                 *)

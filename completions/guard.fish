@@ -69,6 +69,11 @@ complete -c guard -n "__fish_guard_using_subcommand check" -l tool -d 'Judge a c
 complete -c guard -n "__fish_guard_using_subcommand check" -l input -d 'The input of the tool, as JSON; read from standard input when it is `-`' -r
 complete -c guard -n "__fish_guard_using_subcommand check" -l server -d 'The name of the server that offers the tool' -r
 complete -c guard -n "__fish_guard_using_subcommand check" -l described -d 'What the tool says of itself: {"description": …, "inputSchema": {…}, "annotations": {…}}, as a server lists it' -r
+complete -c guard -n "__fish_guard_using_subcommand check" -l origin -d 'Judge as if the command came from here; its thresholds are used' -r -f -a "cli\t''
+agent\t''
+api\t''
+discord\t''
+telegram\t''"
 complete -c guard -n "__fish_guard_using_subcommand check" -l json -d 'Print the verdict as one JSON object'
 complete -c guard -n "__fish_guard_using_subcommand check" -l batch -d 'Read JSON Lines ({"command": …}, {"argv": […]} or {"tool": …, "input": {…}}, optional "cwd") and print a verdict for each, in order'
 complete -c guard -n "__fish_guard_using_subcommand check" -s h -l help -d 'Print help'

@@ -1,7 +1,7 @@
 //! Verdicts and refusals in one line.
 
 use super::style::{Line, Style};
-use super::visible;
+use super::{visible, why};
 use crate::judge::policy::{Decision, Refusal};
 use crate::judge::risk::{Finding, Risk};
 
@@ -16,7 +16,9 @@ pub fn refusal(refusal: &Refusal) -> Line {
 #[must_use]
 pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
     let mut line = format!("guard: refused: {refusal}");
-    if let Some(finding) = worst(risk) {
+    if let Some(reason) = why::circumstance(risk) {
+        line.push_str(&format!(" [tier {}: {reason}]", risk.tier.number()));
+    } else if let Some(finding) = worst(risk) {
         if !matches!(refusal, Refusal::Rule { .. }) {
             line.push_str(&format!(" [{}, tier {}: {}]", finding.rule, finding.tier.number(), finding.reason));
         }
@@ -31,7 +33,9 @@ pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
 #[must_use]
 pub fn question(risk: &Risk) -> String {
     let mut line = format!("guard asks: {} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score);
-    if let Some(finding) = worst(risk) {
+    if let Some(reason) = why::circumstance(risk) {
+        line.push_str(&format!(": {reason}"));
+    } else if let Some(finding) = worst(risk) {
         line.push_str(&format!(": {} [{}]", finding.reason, finding.rule));
         if !finding.touches.is_empty() {
             let label = if finding.rule.starts_with("opaque.") { "Here:" } else { "Touches" };
@@ -55,8 +59,10 @@ pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
         Style::Tier(risk.tier),
         format!("{} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score),
     );
-    let worst = super::why::groups(&risk.findings).into_iter().next();
+    let worst = why::groups(&risk.findings).into_iter().next();
+    let circumstance = why::circumstance(risk).filter(|_| matches!(decision, Decision::Ask(_)));
     match (decision, worst) {
+        _ if circumstance.is_some() => line.with(Style::Plain, format!("  {}", circumstance.unwrap_or_default())),
         (Decision::Refuse(why), _) => line.with(Style::Plain, format!("  {why}")),
         (_, Some(worst)) => line
             .with(Style::Plain, format!("  {}", worst.first.reason))
@@ -81,4 +87,20 @@ pub fn settled(what: &str, command: &[u8], columns: usize) -> Line {
         text.push_str(&glyph.shown.to_string());
     }
     line.with(Style::Plain, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::risk::{Circumstance, CircumstanceFact, Tier, Weight};
+
+    #[test]
+    fn what_a_circumstance_alone_makes_grave_has_a_reason() {
+        let fact = CircumstanceFact::Production;
+        let there = Circumstance { fact, weight: Weight::of_tier(Tier::Low), detail: Some("prod".to_owned()) };
+        let risk = Risk::join(Tier::Low, Vec::new(), vec![there.clone()]);
+        assert!(question(&risk).contains("production (prod)"), "{}", question(&risk));
+        let safe = Risk::join(Tier::Low, Vec::new(), vec![Circumstance { fact: CircumstanceFact::Root, ..there }]);
+        assert!(!question(&safe).contains("production"));
+    }
 }

@@ -50,11 +50,24 @@ pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
+/// Why a command is asked about that no rule finds bad enough: a circumstance makes it so.
+pub(super) fn circumstance(risk: &Risk) -> Option<String> {
+    if risk.findings.iter().any(|finding| finding.tier >= risk.tier) {
+        return None;
+    }
+    let production = risk.context.iter().find(|circumstance| circumstance.fact == CircumstanceFact::Production)?;
+    let name = production.detail.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    Some(format!("It acts on production{name}, where every change is asked about."))
+}
+
 /// Everything on a card between the command and the keys, what matters most first.
 pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: usize, look: &Look) -> Vec<Line> {
     let label = |text: &str| Line::of(Style::Dim, text);
     let mut lines = command.oddities(columns);
     lines.extend(place(view, columns, look));
+    if let Some(reason) = circumstance(&view.risk) {
+        lines.extend(wrap::labelled(&Line::of(Style::Tier(view.risk.tier), "• "), Style::Plain, &reason, columns));
+    }
     for group in groups(&view.risk.findings) {
         let first = group.first;
         let mark = Line::of(Style::Tier(first.tier), "• ");

@@ -318,3 +318,18 @@ fn what_a_session_made_by_name_it_takes_away_unasked() {
     assert!(!scene.runs("a", "docker network rm near far"));
     assert!(!scene.runs("b", "docker network rm near"));
 }
+
+#[test]
+fn a_pattern_is_its_own_where_all_that_it_stands_for_is() {
+    let scene = Scene::new();
+    assert!(scene.runs("a", "rm -f *.tmp"));
+    scene.does("a", "echo 1 > one.tmp");
+    scene.does("a", "echo 2 > two.tmp");
+    assert!(scene.runs("a", "rm -f *.tmp"));
+    assert!(!scene.runs("b", "rm -f *.tmp"));
+    scene.write("notes.tmp", "a person's");
+    assert!(!scene.runs("a", "rm -f *.tmp"));
+    assert!(scene.runs("a", "rm -f t*.tmp"));
+    assert!(scene.runs("a", "d=out$$; mkdir $d && rm -rf $d"));
+    assert!(!scene.runs("a", "d=out$$; rm -rf $d"));
+}

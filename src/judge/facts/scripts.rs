@@ -9,6 +9,7 @@ use super::frame::Frame;
 use super::leads::fetched::UNNAMED;
 use super::leads::unpacked::is_unread;
 use super::naming::is_secret_name;
+use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
 use super::shells::dialect;
@@ -311,7 +312,8 @@ impl Walker<'_> {
     /// Whether this session made something at the path where nothing was.
     fn has_made(&self, path: &str) -> bool {
         let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
-        both().is_some_and(|(facts, ledger)| ledger.has_made(&facts.canonical))
+        let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.text());
+        both().is_some_and(|(facts, ledger)| ledger.has_made(&plain(&facts.canonical)))
     }
 
     /// A script that is longer than what is read: worse as root.

@@ -5,7 +5,7 @@
 //! of others, of which nothing is known.
 
 use super::act::{Act, Flag, Verb};
-use super::arguments::{GLOBAL, Reading};
+use super::arguments::Reading;
 use super::builtins::within;
 use super::frame::Frame;
 use super::state::State;
@@ -253,7 +253,10 @@ fn place<'n>(described: &Program, named: &'n Named) -> Option<Place<'n>> {
         terminal(described, &named.sub)?;
     let is_it = |flag: &&(String, Option<String>)| same_flag(option, &flag.0);
     let target = named.flags.iter().find(is_it)?.1.as_deref()?;
-    let global = named.flags.iter().filter(|flag| flag.0.starts_with(GLOBAL));
+    // What stands in front of the subcommand says whose terminals they are.
+    let options = described.subs.exact(&named.sub).map(|sub| sub.options.as_slice()).unwrap_or_default();
+    let is_own = |name: &String| options.iter().any(|option| option.names.contains(name));
+    let global = named.flags.iter().filter(|(name, value)| value.is_some() && !is_own(name));
     let (session, part) = target.split_once([':', '.']).unwrap_or((target, ""));
     let session = session.strip_prefix('=').unwrap_or(session);
     (!session.is_empty() && !session.contains(['%', '@', '$', '*', '?', '[', '{'])).then(|| Place {
@@ -322,11 +325,11 @@ fn key(word: &str) -> Key {
     ];
     let folded = |known: &&str| known.eq_ignore_ascii_case(word);
     match word {
-        _ if ["Enter", "C-m", "C-j", "^M", "^J", "KPEnter"].iter().any(|known| folded(&known)) => Key::Enter,
-        _ if ["C-c", "C-u", "^C", "^U", "C-d", "^D"].iter().any(|known| folded(&known)) => Key::Clear,
-        _ if ["Escape", "C-[", "^["].iter().any(|known| folded(&known)) => Key::Escape,
+        _ if ["Enter", "C-m", "C-j", "^M", "^J", "KPEnter"].iter().any(folded) => Key::Enter,
+        _ if ["C-c", "C-u", "^C", "^U", "C-d", "^D"].iter().any(folded) => Key::Clear,
+        _ if ["Escape", "C-[", "^["].iter().any(folded) => Key::Escape,
         _ if folded(&"Space") => Key::Text(" ".to_owned()),
-        _ if EDITING.iter().any(|known| folded(&known)) => Key::Edit,
+        _ if EDITING.iter().any(folded) => Key::Edit,
         _ => {
             let front = word.get(..2).unwrap_or_default();
             let modified = ["C-", "M-", "S-", "KP"].contains(&front) && word.len() < 12 && !word.contains(' ');

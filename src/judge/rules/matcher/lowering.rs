@@ -16,12 +16,12 @@ pub(super) use made::{is_maker, made};
 use super::history::History;
 use super::scene::{Scene, Seen, View};
 use crate::judge::agents;
-use crate::judge::facts::act::{Act, Effect, Flag, RemoteKind, Verb};
+use crate::judge::facts::act::{Act, Effect, Flag, RemoteKind, Value, Verb};
 use crate::judge::facts::arguments::GLOBAL;
 use crate::judge::facts::class::PathClass;
 use crate::judge::facts::paths::{NormalPath, Relation, Start};
 use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
-use crate::judge::ledger::Own;
+use crate::judge::ledger::{Look, Own, Stat};
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
@@ -216,6 +216,9 @@ fn stays_in_repository(text: &str, facts: &PathFacts, git: &GitFacts) -> bool {
 /// Only inside the project: elsewhere others make things too, and a place that is empty now need not be when the command
 /// runs.
 fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
+    if path.components.last().is_some_and(|last| last.glob.is_some()) {
+        return matches_nothing(view, path);
+    }
     let Some(text) = place(path) else { return false };
     let Some(project) = view.scene.placer.project(view.scene.inquiry) else { return false };
     if !path.relation(&project).within() {
@@ -225,7 +228,68 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
     missing && untouched(view, path)
 }
 
+/// What lies in a directory of the project under names that a pattern stands for: with its kind and times.
+fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String, Stat)>> {
+    let (scene, (last, above)) = (view.scene, path.components.split_last()?);
+    let plain = above.iter().all(|component| component.glob.is_none() && !component.unknown);
+    let marked = path.dynamic || path.found || path.everything || path.slash || last.unknown;
+    if !plain || marked || path.start != Start::Root {
+        return None;
+    }
+    let dir = NormalPath { components: above.to_vec(), globbed: false, ..path.clone() };
+    let text = dir.text();
+    if !dir.relation(&scene.placer.project(scene.inquiry)?).within() {
+        return None;
+    }
+    let (facts, look) = (scene.inquiry.path(&text), scene.inquiry.look(&text));
+    let below = look?.below.as_ref().filter(|_| facts.is_some_and(|facts| facts.canonical == text))?;
+    let front = format!("{}/", text.trim_end_matches('/'));
+    let is_match = |(path, _): &&(String, Stat)| {
+        path.strip_prefix(&front).is_some_and(|name| !name.contains('/') && last.may_be(name))
+    };
+    view.scene.spend(below.len() as u64 / 4);
+    Some(below.iter().filter(is_match).collect())
+}
+
+/// Whether nothing in its directory has a name that a pattern stands for: what the line makes there since is its own.
+fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
+    matched(view, path).is_some_and(|found| found.is_empty())
+        && !is_opaque(view)
+        && !moved_into(view, path)
+        && !linked(view, path)
+}
+
+/// Whether all files that a pattern stands for are this session's own work.
+fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
+    let (found, ledger) = (matched(view, path), view.scene.inquiry.ledger());
+    let (found, ledger) = (found.filter(|_| !view.act.recursive)?, ledger?);
+    let own = |(path, stat): &&(String, Stat)| ledger.owns(path, &Look { stat: *stat, below: None }) == Some(Own::Made);
+    let all = found.len() <= MAX_MATCHED && found.iter().all(own);
+    (all && !moved_into(view, path) && !linked(view, path)).then_some("this session made all of it")
+}
+
+/// The most files behind one pattern whose makers are looked up.
+const MAX_MATCHED: usize = 64;
+
+/// Whether the line made a directory of just this name, in which a number stands that only it knows.
+fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
+    let places = |act: &Act, value: &Value| view.scene.placer.path(value, act.cwd.as_deref());
+    let same = |act: &Act| {
+        act.operands.iter().filter_map(|operand| places(act, &operand.value)).any(|other| {
+            (other.start, &other.components) == (path.start, &path.components) && !other.dynamic && !other.globbed
+        })
+    };
+    let is_known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything;
+    is_known
+        && near(view, path).any(|(_, act)| act.remote.is_none() && makes(view.scene, act) && same(act))
+        && !moved_into(view, path)
+        && !linked(view, path)
+}
+
 fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
+    if path.components.iter().any(|component| component.unknown) {
+        return is_numbered(view, path);
+    }
     if !created(view, path) {
         return false;
     }
@@ -271,8 +335,11 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
         PathClass::Device,
     ];
     let (inquiry, recursive) = (view.scene.inquiry, view.act.recursive);
-    if path.globbed || seen.classes(view).has_any(&NEVER) {
+    if seen.classes(view).has_any(&NEVER) {
         return None;
+    }
+    if path.globbed {
+        return own_matches(view, path);
     }
     let facts = inquiry.path(&place(path)?)?;
     if facts.symlink || !matches!(facts.kind, PathKind::File | PathKind::Directory) {

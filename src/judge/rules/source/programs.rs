@@ -38,9 +38,11 @@ pub fn describe(
         let says = !shape.dry_run.is_empty() || !shape.prints_code.is_empty() || outputs.any(clean);
         let makes = shape.makes == Some(true) || shape.sub.iter().any(|sub| sub.get_ref().makes);
         let files = shape.files.is_some() || shape.sub.iter().any(|sub| sub.get_ref().files.is_some());
-        if says || makes || files || !shape.prints.is_empty() || shape.works_in.is_some() {
+        let terminals = shape.sub.iter().any(|sub| sub.get_ref().terminal.is_some());
+        if says || makes || files || terminals || !shape.prints.is_empty() || shape.works_in.is_some() {
             let what = "a project's pattern file may only tighten; \
-                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `files` and `works_in` loosen";
+                        `dry_run`, `prints`, `prints_code`, `output`, `makes`, `files`, `terminal` and `works_in` \
+                        loosen";
             fault("dry_run or output", what, "move the description to your own pattern files");
         }
     }
