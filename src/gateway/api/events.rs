@@ -178,7 +178,7 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         Err(problem) => return ack("not_found", problem.detail),
     };
     let Some(shown) = known.shown else { return ack("settled", "it was settled without a person".to_owned()) };
-    match give(app, &shown, &caller.answerer(), yes, said.reason).await {
+    match give(app, &shown, &caller.answerer(), yes, said.reason, None).await {
         Ok(axum::Json(value)) => {
             ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())
         }
