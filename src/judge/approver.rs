@@ -383,6 +383,7 @@ fn seal(secret: &[u8], message: &[u8]) -> Hmac<sha2::Sha256> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::invocation::Origin;
 
     const CHEAP: Cost = Cost { memory: 64, passes: 1 };
 
@@ -407,7 +408,7 @@ mod tests {
 
     #[test]
     fn each_part_of_what_is_signed_tells_it_from_others() {
-        let invocation = crate::judge::facts::testing::invocation("rm x");
+        let invocation = crate::judge::testing::argv(Origin::Cli, &["rm", "x"]);
         let fresh = Fresh::of([7; 16], &invocation, &Risk::default());
         let (digest, bindings) = (Digest([1; 32]), Bindings::of(&crate::judge::Judgment::default(), None));
         let one =
@@ -415,7 +416,7 @@ mod tests {
         let text = String::from_utf8(one.message()).unwrap();
         assert!(text.starts_with("guard approval 2\nrequest r1\nfiled 5\nnonce 07070707"), "{text}");
         let elsewhere = Bindings::of(&crate::judge::Judgment::default(), Some((1, 2)));
-        let other_card = Fresh::of([7; 16], &crate::judge::facts::testing::invocation("rm y"), &Risk::default());
+        let other_card = Fresh::of([7; 16], &crate::judge::testing::argv(Origin::Cli, &["rm", "y"]), &Risk::default());
         let other_nonce = Fresh { nonce: [8; 16], ..fresh };
         for other in [
             Approval { request: "r2", ..one },
