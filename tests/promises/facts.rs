@@ -206,6 +206,7 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
         "cat tool.py > y.py; python3 y.py",
         "cat tool.sql | docker exec -i db psql",
         "cp tool.sh d/ && sh d/tool.sh",
+        "python3 -m pytest tool.py",
     ] {
         let seen = facts_with(line, &files);
         assert!(acts_of(&seen, "rm").contains(&vec!["x".to_owned()]), "{line}: {:?}", essence(&seen));
@@ -214,7 +215,6 @@ fn code_in_a_file_is_judged_by_what_it_says_however_it_is_handed_over() {
         "python3 < plain.py",
         "python3 -m plain",
         "python3 -m code",
-        "python3 -m pytest tool.py",
         "python3 -m json.tool tool.js",
         "cat tool.py",
         "node -r dotenv/config app.js",

@@ -30,6 +30,13 @@ fn above(home: &Home) -> Vec<(String, Option<i64>)> {
     entries(home).into_iter().map(|entry| (entry.command.unwrap_or_default(), entry.about)).collect()
 }
 
+/// A stand-in whose commands guard cannot know before it runs.
+fn opaque_stand_in(home: &Home, name: &str, commands: &str) {
+    std::fs::write(home.path("home").join(name), format!(".{commands}\n")).unwrap();
+    let made = format!("\"$HOME/{name}.made\"");
+    home.stand_in(name, &format!("awk '{{ print substr($0, 2) }}' \"$HOME/{name}\" > {made}; . {made}"));
+}
+
 fn guard() -> &'static str {
     env!("CARGO_BIN_EXE_guard")
 }
@@ -91,7 +98,6 @@ fn a_row_that_claims_another_process_is_no_parent() {
 }
 
 #[test]
-#[ignore = "the stand-in for git is read as the script that it is, so its own commands are on the card"]
 fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
     let home = Home::new();
     let codes = home.path("codes");
@@ -101,7 +107,7 @@ fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
     };
     home.stand_in("npm", ":");
     home.stand_in("mkfs.ext4", "touch \"$HOME/made\"");
-    home.stand_in("git", &format!("{}; {}", alone("npm publish"), alone("mkfs.ext4 /dev/sda1")));
+    opaque_stand_in(&home, "git", &format!("{}; {}", alone("npm publish"), alone("mkfs.ext4 /dev/sda1")));
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     assert_eq!(std::fs::read_to_string(&codes).unwrap(), "0\n126\n");
     assert!(!home.path("made").exists());
@@ -115,18 +121,17 @@ fn what_runs_below_an_approved_command_is_asked_only_above_its_tier() {
 }
 
 #[test]
-#[ignore = "the stand-in for git is read as the script that it is, so its own commands are on the card"]
 fn a_yes_to_starting_an_agent_is_none_to_what_the_agent_then_runs() {
     let home = Home::new();
     let mark = home.path("went-through");
     home.stand_in("terraform", &format!("echo ran >> '{}'", mark.display()));
     let inner = format!("GUARD_WAIT=0 '{}' -- terraform apply -auto-approve; exit 0", guard());
     // Without an agent in between, what was approved covers it.
-    home.stand_in("git", &inner);
+    opaque_stand_in(&home, "git", &inner);
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     assert!(mark.exists());
     std::fs::remove_file(&mark).unwrap();
-    home.stand_in("claude", &inner);
+    opaque_stand_in(&home, "claude", &inner);
     home.stand_in("git", "claude; exit 0");
     assert_eq!(approve(home.guard(&[&["--"], &FLAGGED[..]].concat())), "exit 0");
     assert!(!mark.exists());

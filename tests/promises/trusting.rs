@@ -133,7 +133,6 @@ fn allow(home: &Home, words: &[&str]) {
 }
 
 #[test]
-#[ignore = "the stand-in for git is read as the script that it is, so the offer names its commands too"]
 fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_given() {
     let home = stage::home();
     home.stand_in("git", "exit 0");

@@ -7,7 +7,7 @@
 
 use super::Walker;
 use crate::judge::facts::act::{Effect, Operand, Taint, Value};
-use crate::judge::facts::arguments::{Arg, CodeFrom, Reading};
+use crate::judge::facts::arguments::{Arg, CodeFrom, CodeSource, Reading};
 use crate::judge::facts::class::{PathClass, PathClasses};
 use crate::judge::facts::frame::Frame;
 use crate::judge::facts::paths::is_remote;
@@ -159,7 +159,11 @@ impl Walker<'_> {
             let operand_of_reader = reader && named.option.is_empty();
             // Settings that an option names to a program which uses them are read.
             let used_setting = reading.files == Files::Used && !named.option.is_empty();
-            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader && !used_setting {
+            // A script is read, and judged by what it says.
+            let script =
+                |source: &CodeSource| matches!(&source.from, CodeFrom::Script(script) if script.value == operand.value);
+            let is_script = reading.code.iter().any(script);
+            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader && !used_setting && !is_script {
                 touched.push(operand);
             }
         }
