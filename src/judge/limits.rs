@@ -103,7 +103,8 @@ fn judged_to_the_end(line: &str) -> (bool, u64) {
 
 #[test]
 fn hundreds_of_plain_commands_in_a_line_are_not_too_much() {
-    let parts: [(usize, fn(usize) -> String); 6] = [
+    type Part = fn(usize) -> String;
+    let parts: [(usize, Part); 6] = [
         (630, |i| format!("cp a{i} b{i}")),
         (630, |i| format!("mv a{i} b{i}")),
         (630, |i| format!("mkdir -p d{i}/e")),

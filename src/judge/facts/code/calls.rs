@@ -373,10 +373,8 @@ impl Reader<'_> {
 
     /// A module that may lie beside the code.
     pub fn imported(&mut self, module: &str) {
-        if !module.is_empty() && !module.contains(['.', '/', HOLE]) {
-            if self.modules.insert(module.to_owned()) {
-                self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
-            }
+        if !module.is_empty() && !module.contains(['.', '/', HOLE]) && self.modules.insert(module.to_owned()) {
+            self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
         }
     }
 
