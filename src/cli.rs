@@ -12,11 +12,12 @@ use crate::app::settle::Manner;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
-    allow, answer, approver, check, completions, config, doctor, explain, export, gateway, hook, init, install, learn,
-    line, log, man, mcp, patterns, pending, person, replay, serve, session, simulate, stats, status, submit, trust,
-    verify, wait,
+    allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
+    install, learn, line, log, man, mcp, patterns, pending, person, replay, serve, session, setup, simulate, stats,
+    status, submit, trust, verify, wait,
 };
 
+mod help;
 mod slip;
 
 /// What guard is asked to do.
@@ -30,6 +31,8 @@ pub enum Call {
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
     ShortHelp,
+    /// `guard --help`, and `guard help TOPIC`: this text.
+    Help(String),
     /// The arguments are wrong: what clap or the shell's option reader says of them.
     Wrong(Wrong),
 }
@@ -123,6 +126,8 @@ pub enum Verb {
     Allow(allow::AllowArgs),
     /// List, show and test the rules, or begin a pattern file of your own
     Patterns(patterns::PatternsArgs),
+    /// Set everything up by asking: agents, shells, how strict; change it later, or take it back (--remove)
+    Setup(setup::SetupArgs),
     /// Change an agent's configuration so that it asks guard before each command
     Install(install::InstallArgs),
     /// Print what makes an interactive shell ask guard before each line
@@ -150,8 +155,11 @@ pub enum Verb {
     /// Whether a person stands here who may change who answers
     #[command(hide = true)]
     Person(person::PersonArgs),
-    /// Show the main job on real commands, in a scratch project that is made for it
-    Demo,
+    /// Show the main job on real commands, step by step, in a scratch project that is made for it
+    Demo(demo::DemoArgs),
+    /// Say what may stand where the cursor is
+    #[command(hide = true)]
+    Complete(complete::CompleteArgs),
     /// Print the completions of a shell
     Completions(completions::CompletionsArgs),
     /// Print a manual page, or the list of them
@@ -163,6 +171,7 @@ pub const SHORT_HELP: &str = "\
 guard understands each command before it runs, asks a person when it should,
 and records every decision.
 
+  guard setup                      wire agents and shells, by asking
   guard -- rm -rf build            run one command, arguments as given
   guard -c 'make clean && ls'      run a command string with your shell
   guard check 'git push --force'   judge without running
@@ -225,6 +234,9 @@ fn is_shell_option(word: &OsStr) -> bool {
 /// Reads a verb. Only the verb that is named is built; anything else gets the whole command, for its help and errors.
 fn with_clap(arguments: &[OsString]) -> Call {
     let named = arguments.first().and_then(|name| name.to_str());
+    if let Some(text) = asked_for_help(arguments) {
+        return Call::Help(text);
+    }
     let rest = arguments.get(1..).unwrap_or_default();
     let verb = match named {
         Some("check") => one("guard check", rest, Verb::Check),
@@ -248,6 +260,16 @@ fn with_clap(arguments: &[OsString]) -> Call {
     match verb {
         Ok(verb) => Call::Verb(Box::new(verb)),
         Err(error) => Call::Wrong(Wrong::Clap(error)),
+    }
+}
+
+/// The help that is asked for, where that is no verb's own.
+fn asked_for_help(arguments: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    match words.as_slice() {
+        ["--help" | "-h" | "help"] => Some(help::whole()),
+        ["help", topic] => help::topic(topic).map(ToOwned::to_owned),
+        _ => None,
     }
 }
 

@@ -14,9 +14,9 @@ use guard::app::failure::unless_unread;
 use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
-    allow, answer, approver, check, completions, config, demo, doctor, exit, explain, export, gateway, hook, init,
-    install, learn, line, log, man, mcp, patterns, pending, person, replay, review, run, serve, session, simulate,
-    stats, status, submit, trust, verify, wait,
+    allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
+    init, install, learn, line, log, man, mcp, patterns, pending, person, replay, review, run, serve, session, setup,
+    simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -54,7 +54,9 @@ fn begin() -> u8 {
                 Some(Ok(words)) => match cli::read("guard".as_ref(), words, None, None) {
                     Call::Verb(verb) => do_verb(&verb),
                     Call::Wrong(wrong) => explain_wrong(&wrong),
-                    Call::Run { .. } | Call::Shell { .. } | Call::ShortHelp => run::failed("that is no verb"),
+                    Call::Run { .. } | Call::Shell { .. } | Call::ShortHelp | Call::Help(_) => {
+                        run::failed("that is no verb")
+                    }
                 },
             },
             verb @ (Verb::Log(_) | Verb::Stats(_) | Verb::Verify(_) | Verb::Export(_)) => {
@@ -64,6 +66,7 @@ fn begin() -> u8 {
             verb => do_verb(&verb),
         },
         Call::ShortHelp => printed(cli::SHORT_HELP),
+        Call::Help(text) => printed(&text),
         Call::Wrong(wrong) => explain_wrong(&wrong),
     }
 }
@@ -103,6 +106,7 @@ fn do_verb(verb: &Verb) -> u8 {
             let shelf = patterns::Shelf { catalog: &road.catalog, broken: road.broken(), own: own.as_deref() };
             patterns::run(args, &shelf).map_err(|error| error.to_string())
         }),
+        Verb::Setup(args) => setup::run(args).map_err(|error| error.to_string()),
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Mcp(args) => mcp::run(args),
@@ -112,9 +116,10 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Channel(words) => gateway::run("channel", words),
         Verb::Replay(args) => replay::run(args),
         Verb::Doctor(args) => doctor::run(args).map_err(|error| error.to_string()),
+        Verb::Complete(args) => unless_unread(complete::run(args)).map_err(|error| error.to_string()),
         Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),
         Verb::Man(args) => unless_unread(man::run(args)).map_err(|error| error.to_string()),
-        Verb::Demo => demo::run().map_err(|error| error.to_string()),
+        Verb::Demo(args) => demo::run(args).map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))
 }
@@ -122,6 +127,8 @@ fn do_verb(verb: &Verb) -> u8 {
 fn printed(text: &str) -> u8 {
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) => exit::ALLOW,
+        // Whoever reads it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::ALLOW,
         Err(error) => run::failed(&error.to_string()),
     }
 }

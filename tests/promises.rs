@@ -4,6 +4,8 @@ mod answering;
 mod approvers;
 #[path = "promises/asking.rs"]
 mod asking;
+#[path = "promises/completing.rs"]
+mod completing;
 #[path = "promises/config.rs"]
 mod config;
 #[path = "promises/corpus.rs"]
@@ -74,6 +76,8 @@ mod review;
 mod scene;
 #[path = "promises/service.rs"]
 mod service;
+#[path = "promises/setup.rs"]
+mod setup;
 #[path = "promises/shells.rs"]
 mod shells;
 #[path = "promises/showing.rs"]

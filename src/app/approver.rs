@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use base64ct::{Base64, Encoding as _};
 use clap::{ArgGroup, Args, Subcommand};
+use fast_qr::QRBuilder;
 use thiserror::Error;
 
 mod passkey;
@@ -184,13 +185,19 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
 
 fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
     let text = "A passphrase that only you know; whoever can read the approver's file can try out guesses.\n";
-    let passphrase = line::ask_hidden(text, &format!("Passphrase of {name}:"))?;
-    if passphrase.trim().chars().count() < MIN_PASSPHRASE {
-        return Err(ApproverError::Key(format!("a passphrase has at least {MIN_PASSPHRASE} characters")));
-    }
-    if line::ask_hidden("", "Once more:")?.trim() != passphrase.trim() {
-        return Err(ApproverError::Key("the two are not the same".to_owned()));
-    }
+    let question = format!("Passphrase of {name}:");
+    let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc gives up.\n");
+    let mut lead = text;
+    let passphrase = loop {
+        let passphrase = line::ask_hidden(lead, &question)?;
+        if passphrase.trim().chars().count() < MIN_PASSPHRASE {
+            lead = &short;
+        } else if line::ask_hidden("", "Once more:")?.trim() == passphrase.trim() {
+            break passphrase;
+        } else {
+            lead = "The two are not the same.\n";
+        }
+    };
     let mut salt = [0; 16];
     getrandom::fill(&mut salt).map_err(io::Error::other)?;
     Approver::with_passphrase(name, &passphrase, salt, Cost::default())
@@ -210,13 +217,17 @@ fn with_totp(name: &str) -> Result<Approver, ApproverError> {
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let approver = Approver { name: name.to_owned(), key: Key::Totp { secret: Base64::encode_string(&secret) } };
     let shown = base32(&secret);
-    let text = format!(
-        "Give this to your authenticator:\n  {shown}\n  otpauth://totp/guard:{name}?secret={shown}&issuer=guard\n"
-    );
+    let address = format!("otpauth://totp/guard:{name}?secret={shown}&issuer=guard");
+    let text = format!("{}Give this to your authenticator:\n  {shown}\n  {address}\n", squares(&address));
     let code = line::ask(&text, "The code that it shows now:")?;
     let now = u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or(0);
     approver.sign_with_code(&code, b"", now).map_err(|error| ApproverError::Key(error.to_string()))?;
     Ok(approver)
+}
+
+/// An address as the squares that a phone reads. Nothing where it is too long.
+fn squares(address: &str) -> String {
+    QRBuilder::new(address.as_bytes()).build().map_or_else(|_| String::new(), |code| code.to_str() + "\n")
 }
 
 /// RFC 4648, for a length that needs no padding.

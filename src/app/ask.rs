@@ -79,7 +79,6 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
             Ok(Asked::Yes { .. }) if prompt.approvals > 1 => {
                 return queue::ask_another(road, invocation, judgment, prompt, &wait(ANOTHER));
             }
-            Ok(Asked::Yes { grant, .. }) => return signed(road, invocation, judgment, grant),
             Ok(asked) => return asked,
         }
     } else {
@@ -92,12 +91,14 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
 const ANOTHER: &str = "several approvers are wanted, and nothing may wait here for another";
 
-/// A yes on the card, with the signature that it wants where approvers are enrolled.
-fn signed(road: &Road, invocation: &Invocation, judgment: &Judgment, grant: Option<Offer>) -> Asked {
+/// A yes on the card, with the signature that it wants. Only then is it said.
+fn signed(
+    road: &Road,
+    (invocation, judgment): (&Invocation, &Judgment),
+    grant: Option<Offer>,
+    said: impl FnOnce(),
+) -> Asked {
     let (enrolled, tier) = (road.approvers(), judgment.risk.tier);
-    if !sign::is_wanted(&enrolled, tier, 1) {
-        return Asked::Yes { grant, by: None };
-    }
     let digest = invocation.digest(&judgment.facts.expanded);
     let mut nonce = [0; 16];
     if let Err(error) = getrandom::fill(&mut nonce) {
@@ -111,7 +112,10 @@ fn signed(road: &Road, invocation: &Invocation, judgment: &Judgment, grant: Opti
     let message = approval.message();
     let signed = sign::sign(&enrolled, "To run this", &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
-        Ok(names) => Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) },
+        Ok(names) => {
+            said();
+            Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) }
+        }
         Err(why) => Asked::No(Refusal::Unsigned { why }),
     }
 }
@@ -125,8 +129,17 @@ fn at_the_terminal(
 ) -> Result<Asked, Closed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let Card { view, explained, look, runtime, session, always } = card(road, invocation, judgment, prompt);
-    let yes = |grant| Asked::Yes { grant, by: None };
-    Ok(match terminal::ask(&view, prompt, &explained, look, runtime) {
+    let is_signed = prompt.approvals < 2 && sign::is_wanted(&road.approvers(), judgment.risk.tier, 1);
+    let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
+    let answer = asked(&view, prompt, &explained, look, runtime);
+    let yes = |grant: Option<Offer>| {
+        if is_signed {
+            signed(road, (invocation, judgment), grant, || terminal::say_yes(&answer, &view.command, &look))
+        } else {
+            Asked::Yes { grant, by: None }
+        }
+    };
+    Ok(match answer.clone() {
         Answer::Once => yes(None),
         Answer::Session => yes(session.filter(|_| may_grant)),
         Answer::Always => yes(always.filter(|_| may_grant)),

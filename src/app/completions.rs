@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit;
 use super::failure::Failure;
+use super::init::Interactive;
 
 /// The arguments of `guard completions`.
 #[derive(Debug, Args)]
@@ -20,14 +21,26 @@ pub struct CompletionsArgs {
 
 /// A shell with completions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shell {
+pub enum Shell {
     Bash,
     Zsh,
     Fish,
 }
 
 impl Shell {
-    const fn script(self) -> &'static str {
+    /// Of a shell that lines are typed to.
+    #[must_use]
+    pub const fn of(shell: Interactive) -> Self {
+        match shell {
+            Interactive::Bash => Self::Bash,
+            Interactive::Zsh => Self::Zsh,
+            Interactive::Fish => Self::Fish,
+        }
+    }
+
+    /// What the shell reads.
+    #[must_use]
+    pub const fn script(self) -> &'static str {
         match self {
             Self::Bash => include_str!("../../completions/guard.bash"),
             Self::Zsh => include_str!("../../completions/_guard"),

@@ -19,7 +19,7 @@ use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
 
-mod edit;
+pub(super) mod edit;
 
 /// The arguments of `guard config`.
 #[derive(Debug, Args)]

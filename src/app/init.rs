@@ -30,6 +30,21 @@ pub enum Interactive {
     Fish,
 }
 
+impl Interactive {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
+
+    /// The name of its program.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+}
+
 /// Prints the lines.
 ///
 /// # Errors

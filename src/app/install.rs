@@ -11,6 +11,7 @@ pub mod manual;
 pub mod places;
 pub mod shims;
 mod toml;
+pub mod wirer;
 mod yaml;
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -19,15 +20,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use self::change::{State, Wiring};
-use self::file::{Keeper, Kept};
-use self::hosts::{HOSTS, Host, Wire};
-use self::json::Trouble;
+use self::file::Keeper;
+use self::hosts::{HOSTS, Host};
 use self::places::Places;
+use self::wirer::Wirer;
 use super::{exit, road};
 use crate::channel::confirm::confirm;
-use crate::ui::diff::diff;
-use crate::ui::style::{self, Look};
+use crate::ui::style::Look;
 use crate::world::identity::{Caller, IdentityError};
 
 /// The arguments of `guard install`.
@@ -81,23 +80,15 @@ enum Done {
     Declined,
 }
 
-/// One file and what becomes of it.
-struct Change {
-    path: PathBuf,
-    wire: &'static Wire,
-    old: Option<String>,
-    /// `None`: the file goes.
-    new: Option<String>,
-    kept: Option<Kept>,
-}
-
 /// Wires agents, or takes guard out, and returns the exit code: 126 when it is refused or a person says no.
 ///
 /// # Errors
 /// A configuration is broken or cannot be written; nothing of that agent is changed then.
 pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
     let caller = Caller::of_this_process()?;
-    if let Some(why) = refusal(&caller, args) {
+    if !args.dry_run
+        && let Some(why) = refusal(&caller, args.uninstall, args.yes)
+    {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         return Ok(exit::REFUSED);
     }
@@ -114,7 +105,8 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
         return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir FOLDER".to_owned()));
     }
     let shims = data.join("shims");
-    let session = Session { args, caller: &caller, places, keeper: Keeper::new(&data), shims, look: look() };
+    let wirer = Wirer { places, keeper: Keeper::new(&data), uninstall: args.uninstall, project: args.project };
+    let session = Session { args, caller: &caller, wirer, shims, look: look() };
     if args.all { session.all() } else { session.one() }
 }
 
@@ -123,10 +115,7 @@ fn look() -> Look {
 }
 
 /// Why nothing may be changed from here.
-fn refusal(caller: &Caller, args: &InstallArgs) -> Option<String> {
-    if args.dry_run {
-        return None;
-    }
+pub(super) fn refusal(caller: &Caller, uninstall: bool, yes: bool) -> Option<String> {
     let behind = || Caller::agent_among(&caller.behind_the_terminal());
     if let Some(agent) = caller.session.agent.as_deref().or_else(behind) {
         return Some(format!(
@@ -136,12 +125,12 @@ fn refusal(caller: &Caller, args: &InstallArgs) -> Option<String> {
     if caller.terminal.is_person_here() {
         return None;
     }
-    if args.uninstall {
+    if uninstall {
         return Some(
             "guard is taken out by a person at their own terminal; --dry-run shows what would change".to_owned(),
         );
     }
-    (!args.yes).then(|| {
+    (!yes).then(|| {
         format!("{}: give --yes to change without being asked, or --dry-run to see what would", caller.terminal)
     })
 }
@@ -149,8 +138,7 @@ fn refusal(caller: &Caller, args: &InstallArgs) -> Option<String> {
 struct Session<'a> {
     args: &'a InstallArgs,
     caller: &'a Caller,
-    places: Places<'a>,
-    keeper: Keeper,
+    wirer: Wirer<'a>,
     /// The folder of the links that stand for shells.
     shims: PathBuf,
     look: Look,
@@ -174,7 +162,7 @@ impl Session<'_> {
         let mut code = exit::ALLOW;
         let mut found = 0;
         for host in HOSTS.iter() {
-            if !self.places.is_there(host) || (self.args.project && host.project.is_empty()) {
+            if !self.wirer.places.is_there(host) || (self.args.project && host.project.is_empty()) {
                 continue;
             }
             found += 1;
@@ -201,38 +189,20 @@ impl Session<'_> {
 
     /// One agent: shows what changes, asks, changes it, and says what is left to do.
     fn host(&self, host: &'static Host) -> Result<Done, InstallError> {
-        let guard = self.places.guard().map_err(InstallError::Wrong)?;
-        let version = self.places.version(host);
-        let major = version.as_deref().and_then(|version| version.split('.').next()?.parse().ok());
-        let wiring = Wiring { host, guard: &guard, major };
+        let wirer = &self.wirer;
+        let version = wirer.places.version(host);
         if let Some(from) = host.by_shell_before(version.as_deref()).filter(|_| !self.args.uninstall) {
-            return self.by_shell(host, version.as_deref().unwrap_or_default(), from, Path::new(&guard));
+            return self.by_shell(host, version.as_deref().unwrap_or_default(), from);
         }
-        let files = self.places.files(host, self.args.project);
-        if files.is_empty() {
-            let what = format!("{} has no configuration of a project: leave --project out", host.title);
-            return Err(InstallError::Wrong(what));
-        }
-        let mut changes = Vec::new();
-        for (path, wire) in files {
-            let old = file::read(&path).map_err(|why| InstallError::Wrong(format!("{}: {why}", path.display())))?;
-            let kept = old.as_deref().and_then(|text| self.keeper.kept(&path, text));
-            let change = if self.args.uninstall {
-                self.taken_out(&wiring, path, wire, old, kept)?
-            } else {
-                let new = wiring.installed(wire, old.as_deref());
-                let new = new.map_err(|trouble| broken(&path, old.as_deref(), &trouble, &wiring, wire))?;
-                (old.as_deref() != Some(new.as_str())).then_some(Change { path, wire, old, new: Some(new), kept })
-            };
-            changes.extend(change);
-        }
+        let planned = wirer.planned(host, version.as_deref())?;
+        let changes = &planned.changes;
         let mut out = io::stdout().lock();
         if changes.is_empty() {
             let what = if self.args.uninstall { "not installed" } else { "already installed" };
             writeln!(out, "{}: {what}", host.title)?;
             return Ok(Done::Nothing);
         }
-        let shown = self.shown(host, &changes);
+        let shown = planned.shown(&self.look);
         if self.args.dry_run {
             write!(out, "{shown}")?;
             writeln!(out, "{}: nothing was changed (--dry-run)", host.title)?;
@@ -246,33 +216,32 @@ impl Session<'_> {
                 return Ok(Done::Declined);
             }
         }
-        if self.args.uninstall {
-            // What was made last goes first, so that folders are empty when their turn comes.
-            changes.reverse();
-        }
-        for change in &changes {
-            self.carry_out(&wiring, change)
-                .map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))?;
-        }
+        wirer.carry_out(&planned)?;
         if self.args.uninstall {
             writeln!(out, "{}: guard is taken out", host.title)?;
         } else {
             writeln!(out, "{}: installed. {}", host.title, host.config.next)?;
-            if !self.places.is_here(host) {
+            if !self.wirer.places.is_here(host) {
                 writeln!(out, "  No program of {} is on the PATH: it takes effect once there is one.", host.title)?;
             }
             for change in changes.iter().filter(|change| change.old.is_some()) {
-                writeln!(out, "  {} as it was: {}", change.path.display(), self.keeper.copy(&change.path).display())?;
+                writeln!(
+                    out,
+                    "  {} as it was: {}",
+                    change.path.display(),
+                    self.wirer.keeper.copy(&change.path).display()
+                )?;
             }
         }
         Ok(Done::Changed)
     }
 
     /// An agent whose hook cannot refuse anything in this version: guard stands in for its shell, which it can.
-    fn by_shell(&self, host: &Host, version: &str, from: &str, guard: &Path) -> Result<Done, InstallError> {
+    fn by_shell(&self, host: &Host, version: &str, from: &str) -> Result<Done, InstallError> {
         let title = host.title;
         let folder = self.shims.as_path();
-        let shims = shims::Shims { caller: self.caller, folder, guard };
+        let guard = self.wirer.places.guard().map_err(InstallError::Wrong)?;
+        let shims = shims::Shims { caller: self.caller, folder, guard: Path::new(&guard) };
         let mut out = io::stdout().lock();
         writeln!(
             out,
@@ -293,103 +262,4 @@ impl Session<'_> {
         )?;
         Ok(if made.changed.is_empty() || self.args.dry_run { Done::Nothing } else { Done::Changed })
     }
-
-    /// What becomes of a file when guard is taken out; `None` when guard is not in it.
-    fn taken_out(
-        &self,
-        wiring: &Wiring,
-        path: PathBuf,
-        wire: &'static Wire,
-        old: Option<String>,
-        kept: Option<Kept>,
-    ) -> Result<Option<Change>, InstallError> {
-        let Some(text) = old else { return Ok(None) };
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.untouched) {
-            let new = kept.before.clone();
-            let same = new.as_ref() == Some(&text);
-            return Ok((!same).then_some(Change { path, wire, new, old: Some(text), kept: None }));
-        }
-        let trouble = |trouble: Trouble| broken(&path, Some(&text), &trouble, wiring, wire);
-        if let hosts::Form::Own { .. } | hosts::Form::Plugin(_) = wire.form {
-            if wiring.installed(wire, Some(&text)).is_err() {
-                return Ok(None);
-            }
-        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == State::Absent {
-            return Ok(None);
-        }
-        let before = kept.as_ref().map(|kept| kept.before.as_deref());
-        let new = wiring.uninstalled(wire, &text, before).map_err(trouble)?;
-        let same = new.as_ref() == Some(&text);
-        Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
-    }
-
-    fn shown(&self, host: &Host, changes: &[Change]) -> String {
-        let mut text = String::new();
-        for change in changes {
-            let what = match (&change.old, &change.new) {
-                (None, _) => " (new)",
-                (_, None) => " (removed)",
-                _ => "",
-            };
-            text.push_str(&format!("{}: {}{what}\n", host.title, change.path.display()));
-            let (old, new) = (change.old.as_deref().unwrap_or_default(), change.new.as_deref().unwrap_or_default());
-            text.push_str(&style::render(&diff(old, new), &self.look));
-        }
-        text
-    }
-
-    fn carry_out(&self, wiring: &Wiring, change: &Change) -> Result<(), String> {
-        let Change { path, wire, old, new, kept } = change;
-        let Some(new) = new else {
-            std::fs::remove_file(path).map_err(|error| format!("cannot be removed: {error}"))?;
-            return self.forget(path, old.as_deref());
-        };
-        if self.args.uninstall {
-            file::replace(path, old.as_deref(), new, false)?;
-            return self.forget(path, old.as_deref());
-        }
-        let folders = file::make_folders(path)?;
-        // What the file was before guard: the copy where only guard changed it since, else what it is now without guard.
-        let (before, folders) = match (kept, old) {
-            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
-            (_, Some(text)) => {
-                let before = kept.as_ref().map(|kept| kept.before.as_deref());
-                let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
-                let without = match wiring.state(wire, Some(text)) {
-                    Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
-                    Ok(State::Outdated) => None,
-                    _ => Some(text.clone()),
-                };
-                (without, folders)
-            }
-            (_, None) => (None, folders),
-        };
-        self.keeper.keep(path, before.as_deref(), new, &folders)?;
-        let executable = matches!(wire.form, hosts::Form::Own { executable: true, .. });
-        file::replace(path, old.as_deref(), new, executable)
-    }
-
-    /// Forgets a file that guard is out of, and the folders that were made for it.
-    fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
-        if !path.exists() {
-            let folders = self.keeper.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
-            for folder in folders.iter().rev() {
-                // Only an empty one goes.
-                let _ = std::fs::remove_dir(folder);
-            }
-        }
-        self.keeper.forget(path);
-        Ok(())
-    }
-}
-
-/// A file that guard does not touch, where it is wrong, and how to do it by hand.
-fn broken(path: &Path, text: Option<&str>, trouble: &Trouble, wiring: &Wiring, wire: &Wire) -> InstallError {
-    let line = file::line_of(text.unwrap_or_default(), trouble.at);
-    let by_hand = wiring.by_hand(wire);
-    InstallError::Wrong(format!(
-        "{}:{line}: {}; nothing was changed. Put it right, or write this by hand:\n{by_hand}",
-        path.display(),
-        trouble.what
-    ))
 }

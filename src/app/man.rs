@@ -18,13 +18,12 @@ pub struct ManArgs {
 }
 
 /// A manual page: its file name, what it is about, its source.
-const PAGES: &[(&str, &str, &str)] = &[
+pub const PAGES: &[(&str, &str, &str)] = &[
     ("guard.1", "every verb and option, every key of the configuration, exit codes", include_str!("../../man/guard.1")),
     ("guard-agents.7", "each agent, and what it does when guard fails", include_str!("../../man/guard-agents.7")),
     ("guard-approvals.7", "the queue, who may answer, approver keys", include_str!("../../man/guard-approvals.7")),
     ("guard-gateway.8", "answers from afar: the API, the page, messengers", include_str!("../../man/guard-gateway.8")),
     ("guard-record.7", "the record: what it shows, how long it is kept", include_str!("../../man/guard-record.7")),
-    ("guard-gateway.8", "answering from a page, a phone or a chat", include_str!("../../man/guard-gateway.8")),
     ("guard-patterns.5", "rules of your own", include_str!("../../man/guard-patterns.5")),
 ];
 

@@ -129,12 +129,16 @@ pub fn run(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> 
 fn print(args: &PatternsArgs, shelf: &Shelf<'_>) -> Result<u8, PatternsError> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     let mut out = Out { to: io::BufWriter::new(io::stdout().lock()), look };
-    let code = match &args.what {
+    let mut code = match &args.what {
         What::List(args) => list::list(args, shelf.catalog, &mut out),
         What::Show(args) => list::show(args, shelf.catalog, &mut out),
         What::Test(args) => test::run(args, shelf, &mut out),
         What::New(args) => new::run(args, shelf, &mut out),
     }?;
+    // Without a file of their own choice, all that holds is tested: what cannot be read does not hold.
+    if matches!(&args.what, What::Test(test) if test.file.is_none()) && !shelf.broken.is_empty() {
+        code = code.max(exit::ASK);
+    }
     for problem in shelf.broken {
         writeln!(io::stderr(), "guard: {problem}")?;
     }

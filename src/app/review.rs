@@ -21,7 +21,7 @@ use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, State};
 use crate::ui::card::{self, CardView};
 use crate::ui::pending::approvals;
-use crate::ui::review::{ReviewView, Row, batch, review};
+use crate::ui::review::{ReviewView, Row, batch, help, review};
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::visible;
 
@@ -119,6 +119,8 @@ struct Sitting<'a> {
     /// What a request would do, or why it cannot be shown.
     cards: HashMap<Name, Result<CardView, String>>,
     status: String,
+    /// What the keys do is shown in place of the card.
+    help: bool,
     /// Words that go with a no.
     entry: Option<String>,
     /// What that no is for.
@@ -135,6 +137,7 @@ impl<'a> Sitting<'a> {
             looked: None,
             cards: HashMap::new(),
             status: String::new(),
+            help: false,
             entry: None,
             refused: Vec::new(),
             results: Vec::new(),
@@ -170,7 +173,10 @@ impl<'a> Sitting<'a> {
             };
             self.status.clear();
             match key {
-                Key::Char('q' | 'Q') | Key::Escape | Key::EndOfFile => return Ok(()),
+                Key::Char('q' | 'Q') | Key::EndOfFile => return Ok(()),
+                Key::Char('?') => self.help = !self.help,
+                Key::Escape if std::mem::take(&mut self.help) || self.list.step_back() => {}
+                Key::Escape => return Ok(()),
                 Key::Char('j') | Key::Down => self.list.step(1),
                 Key::Char('k') | Key::Up => self.list.step(-1),
                 Key::PageDown => self.list.step(10),
@@ -218,6 +224,7 @@ impl<'a> Sitting<'a> {
         let look = self.look;
         self.list.hold();
         let card = match self.list.here() {
+            _ if self.help => help(),
             None => Vec::new(),
             Some(one) => match self.card(&one)? {
                 Ok(view) => card::plain(view, false, columns, &look),
@@ -333,6 +340,10 @@ impl<'a> Sitting<'a> {
             return Ok(());
         }
         let yes = self.ask_batch(&chosen, screen)?;
+        if yes {
+            let done: Vec<String> = chosen.iter().map(|shown| shown.id().to_owned()).collect();
+            self.list.unmark(&done);
+        }
         let desk = self.desk;
         // An approver may have to sign, on the same terminal.
         screen.meanwhile(|| {

@@ -83,12 +83,26 @@ fn sessions(road: &Road, most: usize) -> Result<Vec<Stands>, StoreError> {
         },
     };
     let breaker = road.policy().breaker_after;
+    // A person's own terminal is never stopped: its root is the one that this process would have without an agent.
+    let own = |root: &str| root == road.caller.session.root && !road.caller.origin.is_guarded();
     let stands = known.into_iter().map(|message::Stands { root, id, last, standing, edited }| {
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
-        let stopped = (denials >= breaker && !standing.resumed) || edited.is_some();
+        let stopped = !own(&root) && ((denials >= breaker && !standing.resumed) || edited.is_some());
         Stands { root, id, last, denials, prompts, edited, stopped }
     });
     Ok(stands.collect())
+}
+
+/// The sessions that something happened in last, each with how it stands.
+///
+/// # Errors
+/// The record cannot be read.
+pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
+    let road = Road::open()?;
+    let all = sessions(&road, SHOWN)?.into_iter().take(SHOWN);
+    Ok(all
+        .map(|one| (one.id, format!("{} asked in the last hour, {} denied in a row", one.prompts, one.denials)))
+        .collect())
 }
 
 fn show() -> Result<u8, Failure> {

@@ -19,7 +19,7 @@ use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
 use crate::judge::approved::{Advance, Approved, Receipt};
-use crate::judge::invocation::{Invocation, Request};
+use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
 use crate::judge::risk::{Risk, Tier};
@@ -191,7 +191,10 @@ fn refuse(
     answer: Option<Duration>,
 ) -> u8 {
     let digest = invocation.digest(&judgment.facts.expanded);
-    let code = say(refusal, &judgment.risk);
+    // Who has just said no on the card knows the rest.
+    let own_no = invocation.origin == Origin::Cli && matches!(refusal, Refusal::Person { .. });
+    let nothing = Risk::default();
+    let code = say(refusal, if own_no { &nothing } else { &judgment.risk });
     for problem in road.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }

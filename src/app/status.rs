@@ -9,12 +9,14 @@ use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
 use super::failure::{Failure, unless_unread};
+use super::init::Interactive;
 use super::install::change::{State as Wired, Wiring};
 use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::pending::collapsed;
 use super::road::Road;
+use super::setup::edits::{loads, start_up};
 use super::{exit, moment};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
@@ -25,7 +27,7 @@ use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
 
 /// The arguments of `guard status`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct StatusArgs {
     /// Print one JSON object
     #[arg(long, conflicts_with = "prompt")]
@@ -70,9 +72,6 @@ struct Refused {
 
 /// Refusals that are named.
 const MOST: u32 = 3;
-
-/// The start-up files in which a shell loads guard.
-const START_UP: [(&str, &str); 3] = [("bash", ".bashrc"), ("zsh", ".zshrc"), ("fish", ".config/fish/config.fish")];
 
 /// Shows how it stands, and returns the exit code.
 ///
@@ -119,12 +118,10 @@ fn status(road: &Road) -> Result<Status, Failure> {
     let (agents, without): (Vec<&Host>, Vec<&Host>) =
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
     let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();
-    let shells = START_UP.iter().filter_map(|(shell, name)| {
-        let path = places.home().join(name);
+    let shells = Interactive::ALL.into_iter().filter_map(|shell| {
+        let path = start_up(shell, &places, &road.caller.env);
         let text = std::fs::read_to_string(&path).ok()?;
-        let loads =
-            text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(&format!("init {shell}")));
-        loads.then(|| (*shell, path.display().to_string()))
+        loads(shell, &text).then(|| (shell.name(), path.display().to_string()))
     });
     let store = road.existing()?;
     let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
@@ -155,7 +152,7 @@ fn status(road: &Road) -> Result<Status, Failure> {
 }
 
 /// Whether an agent's configuration names guard.
-fn asks(places: &Places<'_>, host: &'static Host) -> bool {
+pub(super) fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     let guard = places.guard().unwrap_or_default();
     let wiring = Wiring { host, guard: &guard, major: None };
     [false, true].into_iter().flat_map(|project| places.files(host, project)).any(|(path, wire)| {

@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::failure::Failure;
-use super::{exit, road};
+use super::{desk, exit, road};
 use crate::channel::bell::{Bell, Heard};
 use crate::store::queue::State;
 use crate::ui::pending::approvals;
@@ -31,8 +31,14 @@ pub struct WaitArgs {
 pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
     let unknown = || Failure::Said(format!("there is no request {}: guard pending shows them", args.id));
     let queue = road::requests()?.ok_or_else(unknown)?;
-    let id = args.id.to_ascii_lowercase();
-    let first = queue.find(&id)?.ok_or_else(unknown)?;
+    let typed = args.id.to_ascii_lowercase();
+    let first = match queue.find(&typed)? {
+        Some(first) => first,
+        None => desk::meant(&queue.list(Timestamp::now())?, &typed)
+            .cloned()
+            .map_err(|why| Failure::Said(format!("{typed}: {why}")))?,
+    };
+    let id = first.id.clone();
     let left = first.expires.duration_since(Timestamp::now());
     let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
     let time = args.timeout.map_or(left, |seconds| Duration::from_secs(seconds.into()));

@@ -16,7 +16,7 @@ use crate::judge::policy::Prompt;
 use crate::ui::card::{self, CardState, CardView, Entry, Size};
 use crate::ui::explain::{ExplainView, explain};
 use crate::ui::style::{Line, Look, Style};
-use crate::ui::verdict;
+use crate::ui::{verdict, wrap};
 
 /// After a yes, for so long nothing else may arrive: if something does, a machine typed it.
 const ALONE: Duration = Duration::from_millis(50);
@@ -34,6 +34,8 @@ pub(super) struct Question<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) explained: &'a ExplainView,
     pub(super) look: Look,
+    /// A yes is said when the card is gone; false where it counts only once it is signed.
+    pub(super) said: bool,
 }
 
 /// One question being asked.
@@ -45,6 +47,7 @@ pub(super) struct Asking<'a> {
     prompt: &'a Prompt,
     explained: &'a ExplainView,
     look: Look,
+    said: bool,
     /// The cursor cannot be moved, or there is no room to.
     line_by_line: bool,
     dialog: Dialog,
@@ -68,7 +71,7 @@ impl<'a> Asking<'a> {
         watch: &'a Watch,
         lock: &'a Lock,
     ) -> Self {
-        let Question { view, prompt, explained, look } = question;
+        let Question { view, prompt, explained, look, said } = question;
         let offered = |grant: &Option<String>| prompt.may_grant && grant.is_some();
         Self {
             tty,
@@ -78,6 +81,7 @@ impl<'a> Asking<'a> {
             prompt,
             explained,
             look,
+            said,
             line_by_line: look.dumb || !tty.size().is_enough(),
             dialog: Dialog::new(word, offered(&view.session_grant), offered(&view.standing_grant)),
             screen: Screen::default(),
@@ -242,7 +246,7 @@ impl<'a> Asking<'a> {
             None => card::card(self.view, &self.state(), size, &self.look),
         };
         let first = self.shown.is_none();
-        let bytes = self.screen.draw(&lines, &self.look, size.columns);
+        let bytes = self.screen.draw(&lines, &self.look, size);
         self.write(&bytes)?;
         if first {
             self.now_shown()?;
@@ -272,18 +276,21 @@ impl<'a> Asking<'a> {
     /// A page of the explanation, and the time that goes on.
     fn page(&mut self, top: usize, size: Size) -> Vec<Line> {
         let all = explain(self.explained, size.columns, &self.look);
-        let room = size.rows.saturating_sub(3).max(1);
-        self.dialog.page_lines = room;
-        self.dialog.all_lines = all.len();
         let count = all.len();
-        let end = (top + room).min(count);
+        let foot = |room: usize| {
+            let hint = self.dialog.hint.unwrap_or("space: on, b: back, q: to the card");
+            let line = Line::of(Style::Strong, format!("{} s", self.left()));
+            let where_ = format!(" · lines {}–{} of {count} · {hint}", top + 1, (top + room).min(count));
+            // A line that the terminal wraps by itself would put the next drawing in the wrong place.
+            wrap::styled(&line.with(Style::Dim, where_), size.columns.saturating_sub(1))
+        };
+        let room = size.rows.saturating_sub(2 + foot(count).len()).max(1);
+        let foot = foot(room);
+        self.dialog.page_lines = room;
+        self.dialog.all_lines = count;
         let mut lines: Vec<Line> = all.into_iter().skip(top).take(room).collect();
         lines.push(Line::new());
-        let hint = self.dialog.hint.unwrap_or("space: on, b: back, q: to the card");
-        lines.push(
-            Line::of(Style::Strong, format!("{} s", self.left()))
-                .with(Style::Dim, format!(" · lines {}–{end} of {count} · {hint}", top + 1)),
-        );
+        lines.extend(foot);
         lines
     }
 
@@ -389,11 +396,9 @@ impl<'a> Asking<'a> {
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
     fn settle(&mut self, answer: Result<&Answer, &Closed>) {
         let what = match answer {
+            Ok(_) if !self.said => None,
             Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
-            Ok(Answer::Once) => Some("allowed once by you"),
-            Ok(Answer::Session) => Some("allowed for this session by you"),
-            Ok(Answer::Always) => Some("allowed always by you"),
-            Ok(Answer::No { .. } | Answer::TimedOut { .. } | Answer::Closed(_)) => None,
+            Ok(answer) => answer.words(),
             // Somebody else has the terminal, or nobody has it.
             Err(Closed::Background | Closed::HungUp) => return,
             Err(_) => None,

@@ -33,6 +33,14 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     line
 }
 
+/// Says a line on the terminal, between two questions.
+///
+/// # Errors
+/// There is no terminal, or it hung up.
+pub fn tell(text: &str) -> io::Result<()> {
+    (&open()?).write_all(format!("{text}\n").as_bytes())
+}
+
 /// The keys of a line, up to Enter.
 fn keys(mut terminal: &File) -> io::Result<String> {
     const GIVEN_UP: [u8; 3] = [0x03, 0x04, 0x1b];

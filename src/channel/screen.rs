@@ -2,6 +2,7 @@
 //!
 //! No alternate screen, and nothing above the first line is touched.
 
+use crate::ui::card::Size;
 use crate::ui::style::{Line, Look};
 
 /// Asks the terminal to put brackets around what is pasted, so that it cannot be taken for typing.
@@ -14,17 +15,25 @@ const PASTES_UNTOLD: &str = "\x1b[?2004l";
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     lines: Vec<String>,
+    /// Of the window they were drawn in.
+    size: Option<Size>,
 }
 
 impl Screen {
-    /// The bytes that make the screen show these lines. The cursor stays at the end of the last.
-    pub(super) fn draw(&mut self, lines: &[Line], look: &Look, columns: usize) -> String {
+    /// The bytes that make a window of this size show these lines. The cursor stays at the end of the last.
+    pub(super) fn draw(&mut self, lines: &[Line], look: &Look, size: Size) -> String {
         let lines: Vec<String> = lines.iter().map(|line| line.render(look)).collect();
         let mut out = String::new();
         let old = std::mem::take(&mut self.lines);
+        let before = self.size.replace(size);
+        let resized = before.is_some_and(|before| before != size);
         if old.is_empty() {
-            begin(columns, &mut out);
+            begin(size.columns, &mut out);
             out.push_str(PASTES_TOLD);
+        } else if resized {
+            up(old.len() - 1, &mut out);
+            out.push_str("\r\x1b[J");
+            scroll_away(size.rows, &mut out);
         } else if old.len() == lines.len() {
             // Only what changed, bottom up or top down costs the same: go up once, and down line by line.
             if old == lines {
@@ -78,6 +87,12 @@ fn begin(columns: usize, out: &mut String) {
     out.push_str("\r\x1b[K");
 }
 
+/// Moves what the window shows up and out of it, into what can be scrolled back to, and the cursor to its top. In a window
+/// of another size nobody knows where the first line is: some terminals wrap anew what they show, some cut it off.
+fn scroll_away(rows: usize, out: &mut String) {
+    out.push_str(&format!("\x1b[{rows};1H{}\x1b[H\x1b[J", "\n".repeat(rows)));
+}
+
 /// Moves the cursor up.
 fn up(lines: usize, out: &mut String) {
     if lines > 0 {
@@ -90,6 +105,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     use super::Screen;
+    use crate::ui::card::Size;
     use crate::ui::style::{Line, Look, Style};
 
     fn lines(texts: &[&str]) -> Vec<Line> {
@@ -102,7 +118,7 @@ mod tests {
         let mut screen = Screen::default();
         terminal.process(before.as_bytes());
         for drawing in drawings {
-            terminal.process(screen.draw(&lines(drawing), &Look::PLAIN, 20).as_bytes());
+            terminal.process(screen.draw(&lines(drawing), &Look::PLAIN, Size { columns: 20, rows: 6 }).as_bytes());
         }
         if erase {
             terminal.process(screen.erase().as_bytes());
@@ -130,6 +146,23 @@ mod tests {
         let before = "1\r\n2\r\n3\r\n4\r\n5\r\n";
         assert_eq!(shown(before, &[&["a", "b", "c"], &["a", "b", "C"]], false), "3\n4\n5\na\nb\nC");
         assert_eq!(shown(before, &[&["a", "b", "c"]], true), "3\n4\n5");
+    }
+
+    #[test]
+    fn in_a_window_that_became_smaller_the_drawing_stands_alone_wherever_the_old_one_went() {
+        for columns in [20, 12] {
+            let cells = |number| NonZeroU16::new(number).unwrap();
+            let mut terminal = vt100::Parser::new(cells(6), cells(20), 10);
+            let mut screen = Screen::default();
+            terminal.process(b"above\r\nme\r\n");
+            let size = |columns, rows| Size { columns, rows };
+            terminal.process(screen.draw(&lines(&["one", "two", "three"]), &Look::PLAIN, size(20, 6)).as_bytes());
+            terminal.screen_mut().set_size(cells(3), cells(12));
+            // Where a terminal wraps anew, what was drawn takes more lines than it had, and the cursor is elsewhere.
+            terminal.process(b"one\r\none\r\none\r\none");
+            terminal.process(screen.draw(&lines(&["1", "2"]), &Look::PLAIN, size(columns, 3)).as_bytes());
+            assert_eq!(terminal.screen().contents(), "1\n2");
+        }
     }
 
     #[test]

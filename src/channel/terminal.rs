@@ -24,6 +24,7 @@ use crate::judge::policy::Prompt;
 use crate::ui::card::CardView;
 use crate::ui::explain::ExplainView;
 use crate::ui::style::Look;
+use crate::ui::verdict;
 
 /// For so long after a question appears no key answers it: nobody has read it yet.
 pub const READING: Duration = Duration::from_millis(300);
@@ -44,6 +45,19 @@ pub enum Answer {
     TimedOut { seconds: u32 },
     /// Nobody could be asked, or the question ended without an answer.
     Closed(Closed),
+}
+
+impl Answer {
+    /// A yes in words.
+    #[must_use]
+    pub const fn words(&self) -> Option<&'static str> {
+        match self {
+            Self::Once => Some("allowed once by you"),
+            Self::Session => Some("allowed for this session by you"),
+            Self::Always => Some("allowed always by you"),
+            Self::No { .. } | Self::TimedOut { .. } | Self::Closed(_) => None,
+        }
+    }
 }
 
 /// No, and nothing more.
@@ -84,10 +98,28 @@ pub enum Closed {
 /// One card is shown per terminal at a time; waiting for another to be answered costs no time of this one. `runtime` is
 /// `XDG_RUNTIME_DIR`, where the lock lies.
 pub fn ask(view: &CardView, prompt: &Prompt, explained: &ExplainView, look: Look, runtime: Option<PathBuf>) -> Answer {
-    match try_ask(view, prompt, explained, look, runtime) {
-        Ok(answer) => answer,
-        Err(closed) => Answer::Closed(closed),
-    }
+    let question = Question { view, prompt, explained, look, said: true };
+    try_ask(question, runtime).unwrap_or_else(Answer::Closed)
+}
+
+/// The same where a yes counts only once it is signed: it is not said. [`say_yes`] says it.
+pub fn ask_before_a_signature(
+    view: &CardView,
+    prompt: &Prompt,
+    explained: &ExplainView,
+    look: Look,
+    runtime: Option<PathBuf>,
+) -> Answer {
+    let question = Question { view, prompt, explained, look, said: false };
+    try_ask(question, runtime).unwrap_or_else(Answer::Closed)
+}
+
+/// Says on the terminal that a command was allowed.
+pub fn say_yes(answer: &Answer, command: &[u8], look: &Look) {
+    let (Some(words), Ok(tty)) = (answer.words(), Tty::open()) else { return };
+    let line = verdict::settled(words, command, tty.size().columns);
+    // If the terminal takes nothing now, the answer holds all the same.
+    let _ = tty.write(format!("{}\r\n", line.render(look)).as_bytes());
 }
 
 /// Whether somebody could be asked right now, without asking.
@@ -126,20 +158,14 @@ pub(super) fn failed(error: impl std::fmt::Display) -> Closed {
     Closed::Failed(error.to_string())
 }
 
-fn try_ask(
-    view: &CardView,
-    prompt: &Prompt,
-    explained: &ExplainView,
-    look: Look,
-    runtime: Option<PathBuf>,
-) -> Result<Answer, Closed> {
+fn try_ask(question: Question<'_>, runtime: Option<PathBuf>) -> Result<Answer, Closed> {
     let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
     check(&tty).or_else(|why| if why == Closed::Busy { Ok(()) } else { Err(why) })?;
     let lock = Lock::open(tty.number(), runtime.as_deref()).map_err(failed)?;
     lock.take(|| false).map_err(failed)?;
     // Whoever held the lock had the terminal in its own modes: whose it is now counts.
     check(&tty)?;
-    let word = if prompt.word { Some(word::random().map_err(failed)?) } else { None };
+    let word = if question.prompt.word { Some(word::random().map_err(failed)?) } else { None };
     let watch = Watch::begin(1).map_err(failed)?;
-    Asking::new(Question { view, prompt, explained, look }, word, &tty, &watch, &lock).ask()
+    Asking::new(question, word, &tty, &watch, &lock).ask()
 }

@@ -38,9 +38,10 @@ pub struct ReviewView {
 }
 
 /// The keys, from the most wanted to the least.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 10] = [
     ("Enter", "open and answer"),
     ("q", "quit"),
+    ("?", "help"),
     ("j/k", "move"),
     ("space", "mark"),
     ("A", "approve marked"),
@@ -49,6 +50,24 @@ const KEYS: [(&str, &str); 9] = [
     ("s", "session"),
     ("t", "tier"),
 ];
+
+/// What the keys do, in sentences.
+#[must_use]
+pub fn help() -> Vec<Line> {
+    [
+        ("Enter", "opens a command; the answer is given on its card: y, s, a, n"),
+        ("j k", "move, as the arrows do"),
+        ("space *", "mark one, or all; tier 4 is in no batch"),
+        ("A", "asks once about all that is marked, after showing each in full"),
+        ("d", "refuses what is marked, or the one here, with words that the agent reads"),
+        ("s t", "show one session, one tier, the next, all"),
+        ("Esc", "goes back: closes this, takes filters and then marks away, leaves"),
+        ("q", "leaves; what waits goes on waiting"),
+    ]
+    .into_iter()
+    .map(|(keys, what)| Line::of(Style::Key, format!("{keys:8}")).with(Style::Plain, what))
+    .collect()
+}
 
 /// The list takes at most half of the screen, and the rest is the card's.
 #[must_use]

@@ -6,6 +6,8 @@ mod ends;
 mod keys;
 #[path = "asking/places.rs"]
 mod places;
+#[path = "asking/screens.rs"]
+mod screens;
 #[path = "asking/stage.rs"]
 mod stage;
 #[path = "asking/time.rs"]

@@ -520,13 +520,19 @@ fn one_check_can_be_made_alone() {
 fn a_person_reads_it_in_colours_with_a_sum_below() {
     let home = home();
     home.stand_in("qwen", "exit 1");
-    let mut command = home.guard(&["doctor"]);
-    command.env("TERM", "xterm");
-    let mut terminal = Terminal::spawn_with(command, 200, 50, crate::harness::pty::OnTerminal::ALL);
-    assert_eq!(ended(terminal.wait_exit()), "exit 0");
-    let screen = terminal.screen();
-    assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
-    assert!(screen.contains("→ guard install qwen") && screen.contains("All that is set up works;"), "{screen}");
-    assert!(screen.contains("ok    person: somebody can be asked at this terminal"), "{screen}");
-    assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
+    for (start_up, sum) in [
+        ("", "Nothing is set up yet: no agent and no shell"),
+        ("eval \"$(guard init bash)\"\n", "All that is set up works;"),
+    ] {
+        std::fs::write(home.path("home/.bashrc"), start_up).unwrap();
+        let mut command = home.guard(&["doctor"]);
+        command.env("TERM", "xterm");
+        let mut terminal = Terminal::spawn_with(command, 200, 50, crate::harness::pty::OnTerminal::ALL);
+        assert_eq!(ended(terminal.wait_exit()), "exit 0");
+        let screen = terminal.screen();
+        assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
+        assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
+        assert!(screen.contains("ok    person: somebody can be asked at this terminal"), "{screen}");
+        assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
+    }
 }

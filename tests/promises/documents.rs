@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::CommandFactory;
-use clap_complete::Shell;
 use guard::cli::Cli;
 use guard::config::manual;
 
@@ -103,15 +102,6 @@ fn the_man_page_is_made_from_the_command_line() {
 #[test]
 fn the_page_about_agents_is_made_from_the_table_that_the_installer_uses() {
     is_current("man/guard-agents.7", &guard::app::install::manual::page());
-}
-
-#[test]
-fn the_completions_are_made_from_the_command_line() {
-    for (shell, name) in [(Shell::Bash, "guard.bash"), (Shell::Zsh, "_guard"), (Shell::Fish, "guard.fish")] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "guard", &mut script);
-        is_current(&format!("completions/{name}"), &String::from_utf8(script).unwrap());
-    }
 }
 
 /// The documents that are written by hand.
@@ -230,7 +220,7 @@ fn the_readme_names_the_test_command() {
 
 #[test]
 fn every_link_to_a_file_leads_to_one() {
-    let mut pages = files(&root().join("docs"));
+    let mut pages = all_files(&root().join("docs"));
     pages.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(|page| root().join(page)));
     let mut links = 0;
     for page in pages.iter().filter(|page| page.extension().is_some_and(|extension| extension == "md")) {
@@ -275,14 +265,72 @@ fn imports_point_downward() {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
+    all_files(folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+fn all_files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
-        if path.is_dir() {
-            all.extend(files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            all.push(path);
-        }
+        if path.is_dir() { all.extend(all_files(&path)) } else { all.push(path) }
     }
     all
+}
+
+#[test]
+fn every_package_that_guard_is_built_with_has_its_reason() {
+    let table = fs::read_to_string(root().join("docs/dependencies.md")).unwrap();
+    let named: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" |").next())
+        .flat_map(|cell| cell.split(", "))
+        .skip(2)
+        .collect();
+    let mut wanted: Vec<String> = Vec::new();
+    for package in
+        ["Cargo.toml", "src/config/Cargo.toml", "src/judge/Cargo.toml", "src/store/Cargo.toml", "src/ui/Cargo.toml"]
+    {
+        let manifest: toml::Table = fs::read_to_string(root().join(package)).unwrap().parse().unwrap();
+        wanted.extend(
+            manifest["dependencies"].as_table().unwrap().keys().filter(|name| !name.starts_with("guard-")).cloned(),
+        );
+    }
+    for name in &wanted {
+        assert!(named.contains(&name.as_str()), "docs/dependencies.md does not say what {name} is for");
+    }
+}
+
+#[test]
+fn the_examples_are_in_order() {
+    use crate::harness::home::Home;
+    let examples = root().join("docs/examples");
+    let index = fs::read_to_string(examples.join("README.md")).unwrap();
+    for file in all_files(&examples) {
+        let name = file.strip_prefix(&examples).unwrap().display().to_string();
+        assert!(name == "README.md" || index.contains(&format!("]({name})")), "{name} is in no table");
+    }
+    for policy in all_files(&examples.join("policies")) {
+        let home = Home::new();
+        fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+        // Locks are the machine's to set; the rest of the file holds for an account too.
+        let text = fs::read_to_string(&policy).unwrap();
+        let own: String =
+            text.lines().filter(|line| !line.starts_with("locked")).map(|line| format!("{line}\n")).collect();
+        fs::write(home.path("home/.config/guard/config.toml"), own).unwrap();
+        let output = home.guard(&["config", "check"]).output().unwrap();
+        assert!(output.status.success(), "{}: {}", policy.display(), String::from_utf8_lossy(&output.stderr));
+    }
+    // The other examples show commands of guard that exist.
+    for name in ["ci.yml", "Containerfile", "devcontainer.json", "pre-commit-config.yaml"] {
+        let text = fs::read_to_string(examples.join(name)).unwrap();
+        let mut seen = 0;
+        for part in text.split("guard ").skip(1) {
+            let verb = part.split([' ', '"', '\n']).next().unwrap_or_default();
+            let command = Cli::command();
+            if command.find_subcommand(verb).is_some() {
+                seen += 1;
+            }
+        }
+        assert!(seen > 0, "{name} shows no verb of guard");
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use guard::channel::terminal::READING;
 
 use crate::harness::home::Home;
-use crate::harness::pty::Terminal;
+use crate::harness::pty::{OnTerminal, Terminal};
 use crate::harness::tools;
 
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -22,6 +22,11 @@ struct Typed {
 impl Typed {
     /// The shell by its own start-up file, with these lines in front of guard's and behind them.
     fn new(shell: &'static str, before: &str, after: &str) -> Self {
+        Self::of_size(shell, before, after, (80, 24))
+    }
+
+    /// The same in a window of so many columns and rows.
+    fn of_size(shell: &'static str, before: &str, after: &str, size: (u16, u16)) -> Self {
         let home = home();
         let guard = env!("CARGO_BIN_EXE_guard");
         let (file, text) = match shell {
@@ -37,12 +42,17 @@ impl Typed {
         std::fs::write(path, text).unwrap();
         let mut command = home.program(&format!("/usr/bin/{shell}"));
         command.arg("-i");
-        Self::started(home, command, shell)
+        Self::sized(home, command, shell, size)
     }
 
-    fn started(home: Home, mut command: Command, shell: &'static str) -> Self {
+    fn started(home: Home, command: Command, shell: &'static str) -> Self {
+        Self::sized(home, command, shell, (80, 24))
+    }
+
+    fn sized(home: Home, mut command: Command, shell: &'static str, (columns, rows): (u16, u16)) -> Self {
         command.env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
-        let mut typed = Self { home, terminal: Terminal::spawn(command), shell };
+        let terminal = Terminal::spawn_with(command, columns, rows, OnTerminal::ALL);
+        let mut typed = Self { home, terminal, shell };
         typed.terminal.wait_for("P>");
         // fish may ask the terminal what it can do, and waits a while for the answer.
         if typed.terminal.raw.windows(4).any(|bytes| bytes == b"\x1b[0c") {
@@ -96,6 +106,14 @@ impl Typed {
         self.terminal.send("\r");
         self.terminal.wait_for("refused: denied by a person");
         self.terminal.wait_gone("answer means no");
+        // Keys that come before the shell reads them again are the terminal's.
+        for _ in 0..100 {
+            let screen = self.terminal.screen();
+            if screen.rsplit_once("denied by a person").is_some_and(|(_, after)| after.contains("P>")) {
+                break;
+            }
+            self.terminal.settle(Duration::from_millis(50));
+        }
         self.terminal.settle(Duration::from_millis(300));
     }
 
@@ -139,6 +157,48 @@ fn a_safe_line_runs_once_and_a_refused_one_not_at_all() {
         typed.terminal.wait_for(&format!("\nchanged: {FLAGGED}"));
         typed.runs("mark two", &["mark one", "mark two"]);
     });
+}
+
+#[test]
+fn a_refusal_stays_on_the_screen_in_windows_of_every_width() {
+    const RULE: &str = "family = \"own\"\nabout = \"What this account does not do.\"\n[[rule]]\nid = \"own.deploy\"\ntier = 3\n\
+                        deny = true\nreversibility = \"hard\"\nreason = \"Deployed by the pipeline.\"\nprogram = \"deploy\"\n\
+                        bad = [\"deploy\"]\ngood = [\"ls deploy\"]\n";
+    for size in [(40, 24), (80, 24), (230, 50)] {
+        each(&SHELLS, |shell| {
+            // A prompt of two lines is drawn anew as a whole.
+            let before = if shell == "zsh" { "PS1=$'top\\nP> '" } else { "" };
+            let mut typed = Typed::of_size(shell, before, "", size);
+            let own = typed.home.path("home/.config/guard/patterns");
+            std::fs::create_dir_all(&own).unwrap();
+            std::fs::write(own.join("own.toml"), RULE).unwrap();
+            let flat = |screen: String| screen.replace('\n', "");
+            for (line, said) in
+                [("deploy now", "guard: refused: denied by rule own.deploy"), (FLAGGED, "denied by a person")]
+            {
+                if line == FLAGGED {
+                    typed.asks(line);
+                    typed.no();
+                } else {
+                    typed.terminal.send(line);
+                    typed.terminal.settle(Duration::from_millis(200));
+                    typed.terminal.send("\r");
+                }
+                typed.terminal.settle(Duration::from_millis(1500));
+                let screen = flat(typed.terminal.screen());
+                // Whole, once, and the line below it, to be changed.
+                assert_eq!(screen.matches(said).count(), 1, "{shell} {size:?}:\n{}", typed.terminal.screen());
+                let after = screen.split(said).nth(1).unwrap();
+                assert!(
+                    after.contains("P> ") && after.ends_with(line),
+                    "{shell} {size:?}:\n{}",
+                    typed.terminal.screen()
+                );
+                typed.clear();
+            }
+            typed.runs("mark then", &["mark then"]);
+        });
+    }
 }
 
 #[test]

@@ -252,6 +252,21 @@ fn it_follows_the_size_of_the_window_and_leaves_no_control_character_of_a_comman
 }
 
 #[test]
+fn help_is_a_key_away_and_escape_goes_back_a_step() {
+    let home = home();
+    let mut terminal = review(&home, 80, 24, &[]);
+    terminal.wait_for("Nothing waits.");
+    terminal.send("?");
+    terminal.wait_for("asks once about all that is marked");
+    terminal.send("\x1b");
+    terminal.wait_gone("asks once about all that is marked");
+    assert!(terminal.try_exit().is_none());
+    terminal.send("\x1b");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    is_restored(&mut terminal);
+}
+
+#[test]
 fn every_way_out_gives_the_terminal_back() {
     let home = home();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT] {

@@ -38,7 +38,7 @@ fn a_misspelled_option_is_not_judged_as_a_command() {
 fn completions_and_pages_come_with_the_program() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
-        assert!(home.prints(&["completions", shell], 0).contains("approve"), "{shell}");
+        assert!(home.prints(&["completions", shell], 0).contains("complete --"), "{shell}");
     }
     for line in home.prints(&["man"], 0).lines() {
         let page = line.split_whitespace().next().unwrap();
@@ -46,4 +46,55 @@ fn completions_and_pages_come_with_the_program() {
         assert!(home.prints(&["man", page], 0) == std::fs::read_to_string(kept).unwrap(), "{page}");
     }
     assert!(told(&home, &["man", "guard-nothing"]).contains("guard man lists them"));
+}
+
+#[test]
+fn help_is_in_groups_and_topics_are_told() {
+    let home = Home::new();
+    let whole = home.prints(&["--help"], 0);
+    for word in ["guard -- rm -rf build", "\nAnswer\n", "  review ", "guard help TOPIC", "Exit codes:"] {
+        assert!(whole.contains(word), "{word}:\n{whole}");
+    }
+    assert_eq!(whole, home.prints(&["help"], 0));
+    assert!(home.prints(&["help", "files"], 0).contains("guard.db"));
+    assert!(home.prints(&["help", "review"], 0).contains("whole screen"));
+}
+
+#[test]
+fn a_request_may_be_named_by_its_beginning() {
+    let home = Home::new();
+    let mut ids: Vec<String> = Vec::new();
+    for branch in ["one", "two"] {
+        let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", branch]);
+        assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    }
+    for line in home.prints(&["pending", "--json"], 0).lines() {
+        let pending: serde_json::Value = serde_json::from_str(line).unwrap();
+        ids.push(pending["id"].as_str().unwrap().to_owned());
+    }
+    let (one, two) = (&ids[0], &ids[1]);
+    let unique = (1..=one.len()).find(|length| !two.starts_with(&one[..*length])).unwrap();
+    let told = |id: &str| {
+        let output = home.guard(&["wait", "--timeout", "0", id]).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(told(&one[..unique]), (Some(75), format!("guard: request {one}: not answered yet\n")));
+    let (code, said) = told("");
+    assert_eq!(code, Some(125), "{said}");
+    if unique > 1 {
+        assert!(told(&one[..unique - 1]).1.contains("several requests begin so"));
+    }
+}
+
+#[test]
+fn the_demonstration_asks_nobody_through_a_pipe_and_leaves_nothing() {
+    let home = Home::new();
+    // What it shows of git is git's own.
+    std::fs::remove_file(home.path("bin/git")).unwrap();
+    let shown = home.prints(&["demo", "--auto"], 0);
+    for part in ["1. Reading is safe.", "denied by rule demo.deploy", "ask  critical", "What next:", "guard setup"] {
+        assert!(shown.contains(part), "{part}:\n{shown}");
+    }
+    assert_eq!(shown.matches("(exit code 126)").count(), 3, "{shown}");
+    assert!(!home.data().join("guard.db").exists(), "the account's own record is not written to");
 }

@@ -93,7 +93,7 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
     };
     let name = &approver.name;
     let mut last = String::new();
-    for _ in 0..TRIES {
+    for tried in 1..=TRIES {
         let signed = match &approver.key {
             Key::Passphrase { .. } => {
                 let passphrase = line::ask_hidden("", &format!("{what}. Passphrase of {name}:")).map_err(told)?;
@@ -115,6 +115,9 @@ pub fn sign(enrolled: &Enrolled, what: &str, message: &[u8], but: &[String]) -> 
         match signed {
             Ok(signed) => return Ok(signed),
             Err(error) => last = error.to_string(),
+        }
+        if tried < TRIES {
+            line::tell(&format!("guard: {last}; {} more to try", TRIES - tried)).map_err(told)?;
         }
     }
     Err(last)

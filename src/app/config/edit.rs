@@ -38,7 +38,7 @@ pub struct UnsetArgs {
 }
 
 /// What `guard config init` writes.
-const TEMPLATE: &str = "\
+pub const TEMPLATE: &str = "\
 # guard's configuration. Every key and its value: guard config show. What a key does: guard config show KEY.
 # A line that is taken out leaves the default. guard config check says whether the file is in order.
 
@@ -84,6 +84,14 @@ pub fn init() -> Result<u8, Failure> {
             Err("it is there already: guard config set".into())
         }
     })
+}
+
+/// The text with a key set to a value as a person types it.
+///
+/// # Errors
+/// There is no such key, or the text is not valid TOML.
+pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, String> {
+    with(text, key, Some(value(key, typed)?))
 }
 
 /// Changes the account's own file, once the result is in order and a person said yes.

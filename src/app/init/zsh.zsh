@@ -34,6 +34,7 @@ if [[ -o interactive && -o zle ]] && (( ! ${+widgets[_guard_accept_line]} )); th
         $_guard_program line --unasked zsh $whole $names < /dev/tty
         answer=$?
         (( answer == 4 )) || return answer
+        # What is said goes below the line, and zle draws the prompt anew below that.
         zle -I
         $_guard_program line zsh $whole $names < /dev/tty
     }
@@ -46,9 +47,8 @@ if [[ -o interactive && -o zle ]] && (( ! ${+widgets[_guard_accept_line]} )); th
         case $? in
             0) zle $1 -- "${@:2}" ;;
             1) BUFFER+=$'\n' CURSOR=$#BUFFER ;;
-            126 | 130) zle reset-prompt ;;
+            126 | 130) ;;
             *)
-                zle reset-prompt
                 zle -M 'guard: the line was not judged and does not run; a shell without guard: zsh -f'
                 ;;
         esac

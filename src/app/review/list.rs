@@ -158,6 +158,23 @@ impl List {
         };
     }
 
+    /// Takes the marks away from what is done.
+    pub fn unmark(&mut self, done: &[String]) {
+        self.marked.retain(|(id, ..)| !done.contains(id));
+    }
+
+    /// Takes back a filter, or where there is none the marks; false where there is nothing to take back.
+    pub fn step_back(&mut self) -> bool {
+        if self.tier.is_some() || self.session.is_some() {
+            (self.tier, self.session) = (None, None);
+        } else if self.marked.is_empty() {
+            return false;
+        } else {
+            self.marked.clear();
+        }
+        true
+    }
+
     /// Those of these that are still there.
     pub fn left_of(&self, chosen: &[Pending]) -> Vec<Pending> {
         let is_chosen = |one: &&Pending| chosen.iter().any(|other| (&other.id, other.filed) == (&one.id, one.filed));

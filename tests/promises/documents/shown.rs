@@ -1,7 +1,9 @@
 //! What a document shows: commands of guard, and keys of the configuration. From Markdown and from mdoc.
 
+use std::ffi::OsString;
+
 use clap::{Arg, Command, CommandFactory};
-use guard::cli::Cli;
+use guard::cli::{self, Call, Cli};
 use guard::config::keys::{KEYS, Kind};
 
 /// What stands in a document.
@@ -183,13 +185,19 @@ pub fn is_option(option: &str) -> bool {
 
 /// What is wrong with a command of guard's, by its words; `None` when it is one.
 pub fn fault(words: &[String]) -> Option<String> {
-    let cli = Cli::command();
-    let mut command = &cli;
+    let whole = Cli::command();
+    let mut command = &whole;
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
         // What follows is not guard's.
         if word == "--" || word == "-c" {
             return None;
+        }
+        if word == "help" && command.get_name() == "guard" {
+            let topic = words.next()?;
+            let asked = [OsString::from("help"), topic.into()];
+            let told = matches!(cli::read("guard".as_ref(), &asked, None, None), Call::Help(_));
+            return (!told && whole.find_subcommand(topic).is_none()).then(|| format!("there is no topic {topic}"));
         }
         // What the gateway reads is held by the gateway's own tests.
         if command.get_positionals().any(clap::Arg::is_trailing_var_arg_set) {

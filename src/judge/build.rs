@@ -11,7 +11,7 @@
     reason = "these lints are the judge's; a build script reads files"
 )]
 
-#[path = "../src/judge"]
+#[path = "."]
 #[allow(dead_code, unused_imports, reason = "only reading and packing are of use here")]
 mod judge {
     pub mod agents {
@@ -51,8 +51,8 @@ use judge::rules::model::PackageList;
 use judge::rules::source::{Nothing, read_all};
 use judge::tools::lexicon::Lexicon;
 
-/// Where they are, from the package that includes them.
-const FOLDER: &str = "../../patterns";
+/// Where they are: in the repository a link leads there, in a package it is the files themselves.
+const FOLDER: &str = "patterns";
 
 /// The words that tools are guessed at by.
 const LEXICON: &str = "guess/tools.toml";
@@ -91,8 +91,7 @@ fn build() -> Result<(), Box<dyn Error>> {
     }
     files.sort();
     let texts = files.iter().map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
-    let named: Vec<(Cow<'_, str>, &String)> =
-        files.iter().map(|file| file.strip_prefix("../..").unwrap_or(file).to_string_lossy()).zip(&texts).collect();
+    let named: Vec<(Cow<'_, str>, &String)> = files.iter().map(|file| file.to_string_lossy()).zip(&texts).collect();
     let named: Vec<(&str, &str)> = named.iter().map(|(file, text)| (file.as_ref(), text.as_str())).collect();
     let mut contents = read_all(&named, &Nothing).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -1,0 +1,301 @@
+//! `guard complete`: what may stand where the cursor is, for the completions of a shell. They hand over the words of the
+//! line and show what this prints: a line each, with a tab between what would be typed and what it is.
+//!
+//! Everything is read off the command line's own description ([`Cli`]), so that a verb or an option is completed as soon as
+//! it is there. What may not enter: what only one shell needs, and a word on standard error.
+
+use std::io::{self, Write as _};
+
+use clap::{Arg, Args, Command, CommandFactory as _};
+use jiff::Timestamp;
+
+use super::failure::Failure;
+use super::install::hosts::HOSTS;
+use super::man::PAGES;
+use super::road::{self, Road};
+use super::{exit, session};
+use crate::cli::Cli;
+use crate::config::keys::KEYS;
+use crate::judge::approved::GrantId;
+use crate::store::queue::State;
+use crate::ui::visible;
+
+/// The arguments of `guard complete`.
+#[derive(Debug, Args)]
+pub struct CompleteArgs {
+    /// The words behind guard, the last of which is being typed
+    #[arg(last = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// What may stand there.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    /// One of these, each with what it is.
+    Words(Vec<(String, String)>),
+    Files,
+    Folders,
+    /// The word of this number, counted from guard's own, begins another command.
+    Command(usize),
+}
+
+/// Prints what may stand there. What cannot be found out is not offered.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
+    let mut out = io::stdout().lock();
+    match wanted(&args.words, &known) {
+        Wanted::Files => writeln!(out, ":files")?,
+        Wanted::Folders => writeln!(out, ":folders")?,
+        Wanted::Command(word) => writeln!(out, ":command {word}")?,
+        Wanted::Words(words) => {
+            for (word, about) in words {
+                let about = visible::text(about.lines().next().unwrap_or_default()).replace('\t', " ");
+                writeln!(out, "{word}\t{about}")?;
+            }
+        }
+    }
+    Ok(exit::ALLOW)
+}
+
+/// A kind of name that only the running system knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Requests,
+    Sessions,
+    Rules,
+    Grants,
+    Agents,
+    Shells,
+    Keys,
+    Pages,
+}
+
+/// What may stand where the last of these words is.
+fn wanted(words: &[String], known: &dyn Fn(Names) -> Vec<(String, String)>) -> Wanted {
+    // A shell that splits a word at `=` hands it over in three.
+    let split = words.iter().any(|word| word == "=");
+    let words = joined(words);
+    let Some((typed, before)) = words.split_last() else { return Wanted::Words(Vec::new()) };
+    let mut root = Cli::command();
+    root.build();
+    let mut command = &root;
+    let mut path: Vec<&str> = Vec::new();
+    let (mut places, mut value_of): (usize, Option<&Arg>) = (0, None);
+    for (number, word) in before.iter().enumerate() {
+        if value_of.take().is_some() {
+            continue;
+        }
+        // What follows is another command, for guard itself and for those verbs that judge one.
+        if word == "--" || (path.is_empty() && word == "-c") {
+            let takes_one = path.is_empty() || matches!(path.as_slice(), ["check" | "explain"]);
+            return if takes_one && word == "--" { Wanted::Command(number + 2) } else { Wanted::Files };
+        }
+        if word.starts_with('-') && word.len() > 1 {
+            value_of = option(command, word).filter(|arg| arg.get_action().takes_values() && !word.contains('='));
+        } else if let Some(inner) = command.find_subcommand(word).filter(|_| places == 0) {
+            path.push(inner.get_name());
+            command = inner;
+        } else {
+            places += 1;
+        }
+    }
+    let context = path.first().copied().unwrap_or_default();
+    if let Some(arg) = value_of {
+        return values(arg, context, "", known);
+    }
+    if let Some((name, _)) = typed.split_once('=').filter(|_| typed.starts_with("--")) {
+        let lead = if split { String::new() } else { format!("{name}=") };
+        return option(command, name).map_or(Wanted::Words(Vec::new()), |arg| values(arg, context, &lead, known));
+    }
+    if typed.starts_with('-') {
+        return Wanted::Words(options(command));
+    }
+    let mut all: Vec<(String, String)> = Vec::new();
+    if places == 0 {
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        all.extend(verbs.map(|verb| (verb.get_name().to_owned(), text(verb.get_about()))));
+    }
+    // Those of guard itself are a command and its arguments, which stand behind `--`.
+    let place = if path.is_empty() { None } else { positional(command, places) };
+    match place.map(|arg| values(arg, context, "", known)) {
+        Some(Wanted::Words(words)) => all.extend(words),
+        Some(other) if all.is_empty() => return other,
+        _ => {}
+    }
+    Wanted::Words(all)
+}
+
+/// Words with what a shell split at `=` put together again.
+fn joined(words: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut open = false;
+    for word in words {
+        match all.last_mut() {
+            Some(last) if word == "=" && last.starts_with("--") => {
+                last.push('=');
+                open = true;
+            }
+            Some(last) if open => {
+                last.push_str(word);
+                open = false;
+            }
+            _ => all.push(word.clone()),
+        }
+    }
+    all
+}
+
+fn text(about: Option<&clap::builder::StyledStr>) -> String {
+    about.map(ToString::to_string).unwrap_or_default()
+}
+
+/// The option of a command that a word names.
+fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let name = word.split('=').next().unwrap_or(word);
+    command.get_arguments().find(|arg| match name.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => name
+            .strip_prefix('-')
+            .and_then(|rest| rest.chars().next())
+            .is_some_and(|short| arg.get_short() == Some(short)),
+    })
+}
+
+fn options(command: &Command) -> Vec<(String, String)> {
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    shown.filter_map(|arg| Some((format!("--{}", arg.get_long()?), text(arg.get_help())))).collect()
+}
+
+/// The argument at a place; the last one takes all that follow where it takes several.
+fn positional(command: &Command, place: usize) -> Option<&Arg> {
+    let all: Vec<&Arg> = command.get_positionals().filter(|arg| !arg.is_last_set()).collect();
+    let several = |arg: &&&Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
+    all.get(place).or_else(|| all.last().filter(several)).copied()
+}
+
+/// What an argument takes.
+fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(String, String)>) -> Wanted {
+    let with = |all: Vec<(String, String)>| {
+        Wanted::Words(all.into_iter().map(|(word, about)| (format!("{lead}{word}"), about)).collect())
+    };
+    let possible = arg.get_possible_values();
+    if !possible.is_empty() {
+        let shown = possible.iter().filter(|value| !value.is_hide_set());
+        return with(shown.map(|value| (value.get_name().to_owned(), text(value.get_help()))).collect());
+    }
+    let names = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string).unwrap_or_default();
+    let kind = match (names.as_str(), context) {
+        ("REQUEST", _) => Names::Requests,
+        ("SESSION", _) => Names::Sessions,
+        ("RULE", _) | ("ID", "patterns") => Names::Rules,
+        ("ID", "allow") => Names::Grants,
+        ("AGENT" | "AGENTS", _) => Names::Agents,
+        ("SHELLS", _) => Names::Shells,
+        ("KEY", "config") => Names::Keys,
+        ("PAGE", "man") => Names::Pages,
+        ("FILE", _) => return Wanted::Files,
+        ("FOLDER", _) => return Wanted::Folders,
+        _ => return Wanted::Words(Vec::new()),
+    };
+    with(known(kind))
+}
+
+/// The names that there are on this machine.
+fn known(names: Names) -> Vec<(String, String)> {
+    match names {
+        Names::Agents => HOSTS.iter().map(|host| (host.name.to_owned(), host.title.to_owned())).collect(),
+        Names::Shells => ["bash", "zsh", "fish"].map(|shell| (shell.to_owned(), String::new())).into(),
+        Names::Keys => KEYS.iter().map(|row| (row.name.to_owned(), String::new())).collect(),
+        Names::Pages => PAGES.iter().map(|(name, about, _)| ((*name).to_owned(), (*about).to_owned())).collect(),
+        Names::Requests => requests().unwrap_or_default(),
+        Names::Sessions => session::known().unwrap_or_default(),
+        Names::Grants => grants().unwrap_or_default(),
+        Names::Rules => Road::open().map_or_else(
+            |_| Vec::new(),
+            |road| road.catalog.all_rules().map(|rule| (rule.id.to_string(), rule.reason.to_string())).collect(),
+        ),
+    }
+}
+
+/// What waits, each with its command, as redacted as the queue has it.
+fn requests() -> Result<Vec<(String, String)>, Failure> {
+    let Some(queue) = road::requests()? else { return Ok(Vec::new()) };
+    let mut all = queue.list(Timestamp::now())?;
+    all.retain(|pending| pending.state == State::Waiting);
+    Ok(all.into_iter().map(|pending| (pending.id, pending.command)).collect())
+}
+
+fn grants() -> Result<Vec<(String, String)>, Failure> {
+    let Some(store) = Road::open()?.existing()? else { return Ok(Vec::new()) };
+    let all = store.grants(Timestamp::now())?.into_iter().filter(|listed| listed.ended.is_none());
+    let stored = all.filter_map(|listed| match listed.grant.id {
+        GrantId::Stored(number) => Some((number.to_string(), listed.grant.words)),
+        GrantId::Configured(_) => None,
+    });
+    Ok(stored.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, Wanted, wanted};
+
+    fn names(kind: Names) -> Vec<(String, String)> {
+        vec![(format!("{kind:?}"), "one".to_owned())]
+    }
+
+    fn at(line: &[&str]) -> Wanted {
+        wanted(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &names)
+    }
+
+    fn words(line: &[&str]) -> Vec<String> {
+        match at(line) {
+            Wanted::Words(words) => words.into_iter().map(|(word, _)| word).collect(),
+            other => panic!("{line:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn verbs_and_their_verbs_stand_first() {
+        let verbs = words(&[""]);
+        assert!(verbs.contains(&"approve".to_owned()) && !verbs.contains(&"complete".to_owned()), "{verbs:?}");
+        assert!(words(&["config", "s"]).contains(&"set".to_owned()));
+        assert!(!words(&["log", "--json", ""]).contains(&"approve".to_owned()));
+    }
+
+    #[test]
+    fn names_stand_where_they_are_meant() {
+        assert_eq!(words(&["approve", ""]), ["Requests"]);
+        assert_eq!(words(&["approve", "k7m2", ""]), ["Requests"], "several may be named");
+        assert_eq!(words(&["deny", "-r", "no", ""]), ["Requests"]);
+        assert_eq!(words(&["deny", "-r", ""]), [""; 0]);
+        assert_eq!(words(&["wait", "k7m2", ""]), [""; 0], "only one may be named");
+        assert_eq!(words(&["session", "resume", ""]), ["Sessions"]);
+        assert_eq!(words(&["patterns", "show", ""]), ["Rules"]);
+        assert_eq!(words(&["config", "set", ""]), ["Keys"]);
+        assert_eq!(words(&["man", ""]), ["Pages"]);
+        assert!(words(&["install", ""]).contains(&"claude".to_owned()));
+        assert_eq!(words(&["log", "--session", ""]), ["Sessions"]);
+        assert_eq!(words(&["setup", "--preset", ""]), ["relaxed", "balanced", "strict", "paranoid"]);
+    }
+
+    #[test]
+    fn a_value_behind_an_equals_sign_is_completed_whether_or_not_the_shell_split_it() {
+        assert_eq!(words(&["log", "--session=x"]), ["--session=Sessions"]);
+        assert_eq!(words(&["log", "--session", "=", "x"]), ["Sessions"]);
+        assert_eq!(words(&["log", "--session", "="]), ["Sessions"]);
+    }
+
+    #[test]
+    fn options_files_and_commands_are_told_apart() {
+        assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
+        assert!(words(&["-"]).contains(&"--yes".to_owned()));
+        assert_eq!(at(&["patterns", "test", ""]), Wanted::Files);
+        assert_eq!(at(&["trust", ""]), at(&["trust", "x"]));
+        assert_eq!(at(&["--", ""]), Wanted::Command(2));
+        assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
+        assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));
+        assert_eq!(wanted(&[], &names), Wanted::Words(Vec::new()));
+    }
+}

@@ -1,0 +1,207 @@
+//! What becomes of the files of one agent: worked out first, shown, then written.
+//!
+//! What may not enter: asking anybody, and how a text is changed ([`super::change`]).
+
+use std::path::{Path, PathBuf};
+
+use super::InstallError;
+use super::change::{State, Wiring};
+use super::file::{self, Keeper, Kept};
+use super::hosts::{self, Host, Wire};
+use super::json::Trouble;
+use super::places::Places;
+use crate::ui::diff::diff;
+use crate::ui::style::{self, Look};
+
+/// One file and what becomes of it.
+#[derive(Debug)]
+pub struct Change {
+    pub path: PathBuf,
+    wire: &'static Wire,
+    pub old: Option<String>,
+    /// `None`: the file goes.
+    pub new: Option<String>,
+    kept: Option<Kept>,
+}
+
+/// The files of one agent that change.
+#[derive(Debug)]
+pub struct Planned {
+    pub host: &'static Host,
+    pub changes: Vec<Change>,
+    guard: String,
+    major: Option<usize>,
+}
+
+impl Planned {
+    /// The changes as a person reads them.
+    #[must_use]
+    pub fn shown(&self, look: &Look) -> String {
+        let mut text = String::new();
+        for change in &self.changes {
+            let what = match (&change.old, &change.new) {
+                (None, _) => " (new)",
+                (_, None) => " (removed)",
+                _ => "",
+            };
+            text.push_str(&format!("{}: {}{what}\n", self.host.title, change.path.display()));
+            let (old, new) = (change.old.as_deref().unwrap_or_default(), change.new.as_deref().unwrap_or_default());
+            text.push_str(&style::render(&diff(old, new), look));
+        }
+        text
+    }
+
+    fn wiring(&self) -> Wiring<'_> {
+        Wiring { host: self.host, guard: &self.guard, major: self.major }
+    }
+}
+
+/// Wires agents, or takes guard out of them.
+#[derive(Debug)]
+pub struct Wirer<'a> {
+    pub places: Places<'a>,
+    pub keeper: Keeper,
+    pub uninstall: bool,
+    pub project: bool,
+}
+
+impl Wirer<'_> {
+    /// What becomes of the files of an agent of this version.
+    ///
+    /// # Errors
+    /// A file is not understood, or the agent has none there.
+    pub fn planned(&self, host: &'static Host, version: Option<&str>) -> Result<Planned, InstallError> {
+        if let Some(from) = host.by_shell_before(version).filter(|_| !self.uninstall) {
+            let (title, name, version) = (host.title, host.name, version.unwrap_or_default());
+            return Err(InstallError::Wrong(format!(
+                "{title} {version} runs what its hook refuses; {from} and later do not. guard install {name} lets guard stand in \
+                 for its shell"
+            )));
+        }
+        let guard = self.places.guard().map_err(InstallError::Wrong)?;
+        let major = version.and_then(|version| version.split('.').next()?.parse().ok());
+        let mut planned = Planned { host, changes: Vec::new(), guard, major };
+        let wiring = Wiring { host, guard: &planned.guard, major };
+        let files = self.places.files(host, self.project);
+        if files.is_empty() {
+            let what = format!("{} has no configuration of a project: leave --project out", host.title);
+            return Err(InstallError::Wrong(what));
+        }
+        let mut changes = Vec::new();
+        for (path, wire) in files {
+            let old = file::read(&path).map_err(|why| InstallError::Wrong(format!("{}: {why}", path.display())))?;
+            let kept = old.as_deref().and_then(|text| self.keeper.kept(&path, text));
+            let change = if self.uninstall {
+                self.taken_out(&wiring, path, wire, old, kept)?
+            } else {
+                let new = wiring.installed(wire, old.as_deref());
+                let new = new.map_err(|trouble| broken(&path, old.as_deref(), &trouble, &wiring, wire))?;
+                (old.as_deref() != Some(new.as_str())).then_some(Change { path, wire, old, new: Some(new), kept })
+            };
+            changes.extend(change);
+        }
+        planned.changes = changes;
+        Ok(planned)
+    }
+
+    /// Writes what was worked out.
+    ///
+    /// # Errors
+    /// A file cannot be written, or was changed meanwhile.
+    pub fn carry_out(&self, planned: &Planned) -> Result<(), InstallError> {
+        let wiring = planned.wiring();
+        let write = |change: &Change| {
+            self.write(&wiring, change).map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))
+        };
+        if self.uninstall {
+            // What was made last goes first, so that folders are empty when their turn comes.
+            planned.changes.iter().rev().try_for_each(write)
+        } else {
+            planned.changes.iter().try_for_each(write)
+        }
+    }
+
+    /// What becomes of a file when guard is taken out; `None` when guard is not in it.
+    fn taken_out(
+        &self,
+        wiring: &Wiring<'_>,
+        path: PathBuf,
+        wire: &'static Wire,
+        old: Option<String>,
+        kept: Option<Kept>,
+    ) -> Result<Option<Change>, InstallError> {
+        let Some(text) = old else { return Ok(None) };
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.untouched) {
+            let new = kept.before.clone();
+            let same = new.as_ref() == Some(&text);
+            return Ok((!same).then_some(Change { path, wire, new, old: Some(text), kept: None }));
+        }
+        let trouble = |trouble: Trouble| broken(&path, Some(&text), &trouble, wiring, wire);
+        if let hosts::Form::Own { .. } | hosts::Form::Plugin(_) = wire.form {
+            if wiring.installed(wire, Some(&text)).is_err() {
+                return Ok(None);
+            }
+        } else if wiring.state(wire, Some(&text)).map_err(trouble)? == State::Absent {
+            return Ok(None);
+        }
+        let before = kept.as_ref().map(|kept| kept.before.as_deref());
+        let new = wiring.uninstalled(wire, &text, before).map_err(trouble)?;
+        let same = new.as_ref() == Some(&text);
+        Ok((!same).then_some(Change { path, wire, old: Some(text), new, kept: None }))
+    }
+
+    fn write(&self, wiring: &Wiring<'_>, change: &Change) -> Result<(), String> {
+        let Change { path, wire, old, new, kept } = change;
+        let Some(new) = new else {
+            std::fs::remove_file(path).map_err(|error| format!("cannot be removed: {error}"))?;
+            return self.forget(path, old.as_deref());
+        };
+        if self.uninstall {
+            file::replace(path, old.as_deref(), new, false)?;
+            return self.forget(path, old.as_deref());
+        }
+        let folders = file::make_folders(path)?;
+        // What the file was before guard: the copy where only guard changed it since, else what it is now without guard.
+        let (before, folders) = match (kept, old) {
+            (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
+            (_, Some(text)) => {
+                let before = kept.as_ref().map(|kept| kept.before.as_deref());
+                let own = matches!(wire.form, hosts::Form::Own { .. } | hosts::Form::Plugin(_));
+                let without = match wiring.state(wire, Some(text)) {
+                    Ok(State::Outdated) if !own => wiring.uninstalled(wire, text, before).ok().flatten(),
+                    Ok(State::Outdated) => None,
+                    _ => Some(text.clone()),
+                };
+                (without, folders)
+            }
+            (_, None) => (None, folders),
+        };
+        self.keeper.keep(path, before.as_deref(), new, &folders)?;
+        let executable = matches!(wire.form, hosts::Form::Own { executable: true, .. });
+        file::replace(path, old.as_deref(), new, executable)
+    }
+
+    /// Forgets a file that guard is out of, and the folders that were made for it.
+    fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
+        if !path.exists() {
+            let folders = self.keeper.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();
+            for folder in folders.iter().rev() {
+                // Only an empty one goes.
+                let _ = std::fs::remove_dir(folder);
+            }
+        }
+        self.keeper.forget(path);
+        Ok(())
+    }
+}
+
+/// A file that guard does not touch, where it is wrong, and how to do it by hand.
+fn broken(path: &Path, text: Option<&str>, trouble: &Trouble, wiring: &Wiring<'_>, wire: &Wire) -> InstallError {
+    let line = file::line_of(text.unwrap_or_default(), trouble.at);
+    let by_hand = wiring.by_hand(wire);
+    InstallError::Wrong(format!(
+        "{}:{line}: {}; nothing was changed. Put it right, or write this by hand:\n{by_hand}",
+        path.display(),
+        trouble.what
+    ))
+}

@@ -1,0 +1,335 @@
+//! `guard setup`: everything that guard is asked by, set up in one go: what is there is found, a person says what they want,
+//! every change is shown, made, and tried.
+//!
+//! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]), and
+//! how a person is asked ([`wishes`]). Whatever is written here `--remove` takes back.
+
+pub mod edits;
+mod wishes;
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::edits::Edit;
+use self::wishes::{Reach, Wishes};
+use super::exit;
+use super::failure::Failure;
+use super::init::Interactive;
+use super::install::file::Keeper;
+use super::install::hosts::{HOSTS, Host};
+use super::install::places::Places;
+use super::install::wirer::{Planned, Wirer};
+use super::install::{self, InstallError};
+use super::road::{self, Road};
+use super::status;
+use crate::channel::confirm::confirm;
+use crate::config::values::place;
+use crate::judge::policy::Preset;
+use crate::ui::style::Look;
+
+/// The arguments of `guard setup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+guard setup                                     asks, shows every change, makes it, and tries it
+guard setup --yes --agents claude,codex         asks nothing
+guard setup --yes --dry-run                     what would change
+guard setup --remove                            takes everything back; run it before the program is deleted")]
+pub struct SetupArgs {
+    /// How strict guard is: relaxed, balanced, strict or paranoid
+    #[arg(long, value_parser = ["relaxed", "balanced", "strict", "paranoid"])]
+    preset: Option<String>,
+    /// The agents that shall ask guard, with commas between; all that are found, or none
+    #[arg(long, value_name = "AGENTS", value_delimiter = ',')]
+    agents: Option<Vec<String>>,
+    /// The shells in which Enter shall ask guard, with commas between; all that are found, or none
+    #[arg(long, value_name = "SHELLS", value_delimiter = ',')]
+    shells: Option<Vec<String>>,
+    /// Do not ask: what is found is set up, as far as the other options do not say otherwise
+    #[arg(long, short)]
+    yes: bool,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take back all that guard setup and guard install wrote; the record stays
+    #[arg(long, conflicts_with_all = ["preset", "agents", "shells"])]
+    remove: bool,
+    /// Print one JSON object; with --yes, --dry-run or --remove
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that changes.
+struct Plan {
+    edits: Vec<Edit>,
+    wired: Vec<Planned>,
+    unwired: Vec<Planned>,
+    /// What cannot be changed, and why: the rest is.
+    problems: Vec<String>,
+}
+
+impl Plan {
+    fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.wired.is_empty() && self.unwired.is_empty()
+    }
+
+    fn shown(&self, look: &Look) -> String {
+        let agents = self.wired.iter().chain(&self.unwired).map(|planned| planned.shown(look));
+        self.edits.iter().map(|edit| edit.shown(look)).chain(agents).collect()
+    }
+
+    /// Each file that changes, for programs.
+    fn changes(&self) -> Vec<Value> {
+        let agents = self.wired.iter().chain(&self.unwired).flat_map(|planned| {
+            planned.changes.iter().map(|change| (planned.host.name, &change.path, &change.old, &change.new))
+        });
+        let own = self.edits.iter().map(|edit| (edit.about, &edit.path, &edit.old, &edit.new));
+        let how = |old: &Option<String>, new: &Option<String>| match (old, new) {
+            (None, _) => "new",
+            (_, None) => "removed",
+            _ => "changed",
+        };
+        own.chain(agents)
+            .map(|(about, path, old, new)| {
+                json!({ "about": about, "file": path.display().to_string(), "change": how(old, new) })
+            })
+            .collect()
+    }
+}
+
+/// Sets up, changes or takes back, and returns the exit code: 126 when it is refused or a person says no.
+///
+/// # Errors
+/// There is no home, a question cannot be asked, or standard output cannot be written.
+pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    let said = |error: InstallError| Failure::Said(error.to_string());
+    if args.json && !(args.yes || args.dry_run) {
+        return Err(Failure::Said("--json asks nothing: give --yes or --dry-run with it".to_owned()));
+    }
+    let ask = !(args.yes || args.dry_run || args.remove);
+    if !args.dry_run
+        && let Some(why) = install::refusal(&road.caller, args.remove, args.yes)
+    {
+        writeln!(io::stderr(), "guard: refused: {why}")?;
+        return Ok(exit::REFUSED);
+    }
+    let places = || Places::of(&road.caller).map_err(Failure::Said);
+    let keeper = || road::paths().map(|paths| Keeper::new(paths.folder()));
+    let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
+        Ok(Wirer { places: places()?, keeper: keeper()?, uninstall, project: false })
+    };
+    let (into, out_of) = (wirer(false)?, wirer(true)?);
+    let house = edits::House { road: &road, places: &into.places, keeper: &into.keeper };
+    let found = Found::look(&road, &into.places);
+    let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+
+    let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
+        .map_err(Failure::Said)?;
+    if ask {
+        if found.is_set_up() {
+            status::run(&status::StatusArgs::default())?;
+        }
+        wishes.ask(&found).map_err(|error| Failure::Said(format!("nothing was changed: {error}")))?;
+    }
+    let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
+    if args.remove {
+        (plan.edits, plan.problems) = house.taken_back();
+        // What was made last goes first, so that folders are empty when their turn comes.
+        plan.edits.reverse();
+    } else {
+        plan.edits = house.wanted(&wishes).map_err(Failure::Said)?;
+    }
+    for host in HOSTS.iter() {
+        let wanted = !args.remove && wishes.agents.iter().any(|agent| agent.name == host.name);
+        let wired = found.wired.contains(&host.name);
+        let planned = match (wanted, wired) {
+            (true, _) => into.planned(host, into.places.version(host).as_deref()),
+            (false, true) => out_of.planned(host, None),
+            (false, false) => continue,
+        };
+        match planned {
+            Ok(planned) if planned.changes.is_empty() => {}
+            Ok(planned) if wanted => plan.wired.push(planned),
+            Ok(planned) => plan.unwired.push(planned),
+            Err(error) => plan.problems.push(error.to_string()),
+        }
+    }
+    // What makes guard weaker is a person's to say, at their own terminal.
+    let loosens = wishes.preset.is_some_and(|preset| place(preset) < place(road.policy().preset));
+    if !args.dry_run
+        && (loosens || !plan.unwired.is_empty())
+        && let Some(why) = install::refusal(&road.caller, true, args.yes)
+    {
+        writeln!(io::stderr(), "guard: refused: {why}")?;
+        return Ok(exit::REFUSED);
+    }
+    if !args.json {
+        say_problems(&plan.problems)?;
+    }
+    if args.dry_run {
+        return dry(args, &plan, &look);
+    }
+    let code = if plan.problems.is_empty() { exit::ALLOW } else { exit::FAILED };
+    if plan.is_empty() {
+        if !args.json {
+            let what = if args.remove { "Nothing of guard is set up." } else { "All of that is set up already." };
+            writeln!(io::stdout(), "{what}")?;
+        }
+    } else {
+        let shown = plan.shown(&look);
+        if args.yes {
+            if !args.json {
+                write!(io::stdout(), "{shown}")?;
+            }
+        } else if !confirm(&shown, if args.remove { "Take it back so?" } else { "Make these changes?" })? {
+            writeln!(io::stderr(), "guard: nothing was changed")?;
+            return Ok(exit::REFUSED);
+        }
+        for edit in &plan.edits {
+            edit.carry_out(&into.keeper, args.remove)
+                .map_err(|why| Failure::Said(format!("{}: {why}", edit.path.display())))?;
+        }
+        for planned in &plan.wired {
+            into.carry_out(planned).map_err(said)?;
+        }
+        for planned in &plan.unwired {
+            out_of.carry_out(planned).map_err(said)?;
+        }
+    }
+    if args.remove {
+        return removed(args, &plan, code);
+    }
+    after(args, &wishes, &plan, code)
+}
+
+fn say_problems(problems: &[String]) -> io::Result<()> {
+    problems.iter().try_for_each(|problem| writeln!(io::stderr(), "guard: {problem}"))
+}
+
+fn dry(args: &SetupArgs, plan: &Plan, look: &Look) -> Result<u8, Failure> {
+    let mut out = io::stdout().lock();
+    if args.json {
+        let plan = json!({ "made": false, "changes": plan.changes(), "problems": plan.problems });
+        writeln!(out, "{plan}")?;
+    } else {
+        write!(out, "{}", plan.shown(look))?;
+        writeln!(out, "Nothing was changed (--dry-run).")?;
+    }
+    Ok(exit::ALLOW)
+}
+
+fn removed(args: &SetupArgs, plan: &Plan, code: u8) -> Result<u8, Failure> {
+    let mut out = io::stdout().lock();
+    if args.json {
+        let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems });
+        writeln!(out, "{done}")?;
+    } else {
+        writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
+        writeln!(out, "The record stays: {}", road::paths()?.folder().display())?;
+        writeln!(out, "Nothing is left that needs the program: it can be deleted.")?;
+    }
+    Ok(code)
+}
+
+/// Tries what was set up, and says in three lines what now happens.
+fn after(args: &SetupArgs, wishes: &Wishes, plan: &Plan, code: u8) -> Result<u8, Failure> {
+    let guard = std::env::current_exe()?;
+    if wishes.approver {
+        let name =
+            nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map_or("me".to_owned(), |user| user.name);
+        // What became of it, it says itself.
+        Command::new(&guard).args(["approver", "add", &name]).status()?;
+    }
+    let mut doctor = Command::new(&guard);
+    if args.json {
+        let said = doctor.args(["doctor", "--json"]).stderr(Stdio::null()).output()?;
+        let doctor: Value = serde_json::from_slice(&said.stdout).unwrap_or(Value::Null);
+        let done = json!({ "made": true, "changes": plan.changes(), "problems": plan.problems, "doctor": doctor });
+        writeln!(io::stdout(), "{done}")?;
+        return Ok(code.max(u8::from(!said.status.success())));
+    }
+    writeln!(io::stdout(), "\nguard doctor tries it:")?;
+    let well = doctor.arg("doctor").status()?.success();
+    let names = |names: Vec<&str>| match names.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        [most @ .., last] => Some(format!("{} and {last}", most.join(", "))),
+    };
+    let agents = names(wishes.agents.iter().map(|host| host.title).collect());
+    let shells = names(wishes.shells.iter().map(|shell| shell.name()).collect());
+    let mut out = io::stdout().lock();
+    writeln!(out)?;
+    match agents {
+        Some(agents) => {
+            writeln!(
+                out,
+                "{agents}: commands are judged before they run; what is risky waits for you in guard review."
+            )?;
+        }
+        None => writeln!(out, "No agent asks guard; guard setup finds those that you install later.")?,
+    }
+    match shells {
+        Some(shells) => writeln!(out, "New windows of {shells}: Enter asks guard; nothing is said of what is safe.")?,
+        None => writeln!(out, "Your own shell is as it was: guard -- COMMAND asks for one command.")?,
+    }
+    let reach = match wishes.reach {
+        Some(Reach::Away) => "Answer from a page or a phone: guard serve, guard channel add telegram. ",
+        _ => "",
+    };
+    writeln!(out, "{reach}How it stands: guard status. To take all of it back: guard setup --remove.")?;
+    Ok(code.max(u8::from(!well)))
+}
+
+/// What there is on this machine.
+pub struct Found {
+    /// Agents that are here.
+    agents: Vec<&'static Host>,
+    /// Those among all agents that ask guard.
+    wired: Vec<&'static str>,
+    /// Shells that are here.
+    shells: Vec<Interactive>,
+    /// Those that load guard.
+    loading: Vec<Interactive>,
+    preset: Preset,
+    /// A configuration file of the account's own is there.
+    configured: bool,
+    /// The program that shows a desktop's notifications.
+    notifier: bool,
+    approvers: bool,
+}
+
+impl Found {
+    fn look(road: &Road, places: &Places<'_>) -> Self {
+        let is_program = |name: &str| {
+            let search = crate::world::programs::Search::new(&road.caller.env, &road.caller.cwd);
+            search.find(name).is_ok_and(|found| found.is_some())
+        };
+        let own = road.caller.account.shell.as_deref().and_then(|path| path.file_name());
+        let shells = Interactive::ALL.into_iter().filter(|shell| {
+            let is_used = || edits::start_up(*shell, places, &road.caller.env).exists();
+            is_program(shell.name()) && (own.is_some_and(|own| own == shell.name()) || is_used())
+        });
+        let loading = Interactive::ALL.into_iter().filter(|shell| {
+            let path = edits::start_up(*shell, places, &road.caller.env);
+            std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
+        });
+        let config = edits::config_file(road);
+        Self {
+            agents: HOSTS.iter().filter(|host| places.is_there(host)).collect(),
+            wired: HOSTS.iter().filter(|host| status::asks(places, host)).map(|host| host.name).collect(),
+            shells: shells.collect(),
+            loading: loading.collect(),
+            preset: road.policy().preset,
+            configured: config.is_some_and(|path| path.exists()),
+            notifier: is_program(edits::NOTIFIER) && road.policy().queue_notify.is_empty(),
+            approvers: road.approvers().is_any(),
+        }
+    }
+
+    fn is_set_up(&self) -> bool {
+        self.configured || !self.wired.is_empty() || !self.loading.is_empty()
+    }
+}

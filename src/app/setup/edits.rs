@@ -1,0 +1,323 @@
+//! The files of a person that `guard setup` writes beside those of agents: the configuration, the shells' start-up files,
+//! completions and manual pages. What each held before is kept, so that it can be put back.
+//!
+//! What may not enter: asking, and agents' files.
+
+use std::path::{Path, PathBuf};
+
+use super::wishes::{Reach, Wishes};
+use crate::app::completions::Shell;
+use crate::app::config::edit;
+use crate::app::init::Interactive;
+use crate::app::install::file::{self, Keeper};
+use crate::app::install::places::Places;
+use crate::app::man::PAGES;
+use crate::app::road::Road;
+use crate::config::Layer;
+use crate::config::values::place;
+use crate::judge::invocation::{Environment, quote};
+use crate::ui::diff::diff;
+use crate::ui::style::{self, Look};
+
+/// The program that shows a notification, and what it is told.
+pub const NOTIFIER: &str = "notify-send";
+const NOTIFY: &str = r#"["notify-send", "guard", "{summary}"]"#;
+
+/// What stands around guard's lines in a start-up file.
+const BEGIN: &str = "# >>> guard >>> (guard setup --remove takes these lines out)\n";
+const END: &str = "# <<< guard <<<\n";
+
+/// A longer file that is new is not shown line by line.
+const SHOWN: usize = 40;
+
+/// A file, and what becomes of it.
+#[derive(Debug)]
+pub struct Edit {
+    /// What it is for.
+    pub about: &'static str,
+    pub path: PathBuf,
+    pub old: Option<String>,
+    /// `None`: the file goes.
+    pub new: Option<String>,
+    /// What it held before guard, where that is not what it holds now.
+    before: Option<Option<String>>,
+}
+
+impl Edit {
+    /// The change as a person reads it.
+    #[must_use]
+    pub fn shown(&self, look: &Look) -> String {
+        let (old, new) = (self.old.as_deref().unwrap_or_default(), self.new.as_deref().unwrap_or_default());
+        let what = match (&self.old, &self.new) {
+            (None, _) => " (new)",
+            (_, None) => " (removed)",
+            _ => "",
+        };
+        let lines = old.lines().count().max(new.lines().count());
+        let generated = self.about == COMPLETIONS || self.about == PAGE;
+        if generated || (lines > SHOWN && (old.is_empty() || new.is_empty())) {
+            return format!("{}: {}{what}, {lines} lines\n", self.about, self.path.display());
+        }
+        format!("{}: {}{what}\n{}", self.about, self.path.display(), style::render(&diff(old, new), look))
+    }
+
+    /// Writes it, and keeps what was there before; where guard is taken out, forgets it.
+    ///
+    /// # Errors
+    /// A sentence without the name of the file.
+    pub fn carry_out(&self, keeper: &Keeper, out: bool) -> Result<(), String> {
+        let kept = self.old.as_deref().and_then(|text| keeper.kept(&self.path, text));
+        match &self.new {
+            None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot be removed: {error}"))?,
+            Some(new) => {
+                let folders = file::make_folders(&self.path)?;
+                if !out {
+                    let before = self.before.clone().unwrap_or_else(|| self.old.clone());
+                    let folders = kept.as_ref().map_or(folders, |kept| kept.folders.clone());
+                    keeper.keep(&self.path, before.as_deref(), new, &folders)?;
+                }
+                file::replace(&self.path, self.old.as_deref(), new, false)?;
+            }
+        }
+        if out || self.new.is_none() {
+            if !self.path.exists() {
+                for folder in kept.iter().flat_map(|kept| kept.folders.iter().rev()) {
+                    // Only an empty one goes.
+                    let _ = std::fs::remove_dir(folder);
+                }
+            }
+            keeper.forget(&self.path);
+        }
+        Ok(())
+    }
+}
+
+const CONFIG: &str = "configuration";
+const COMPLETIONS: &str = "completions";
+const PAGE: &str = "manual page";
+
+/// Where all of it lies.
+pub struct House<'a> {
+    pub road: &'a Road,
+    pub places: &'a Places<'a>,
+    pub keeper: &'a Keeper,
+}
+
+impl House<'_> {
+    /// What changes for these wishes.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not understood.
+    pub fn wanted(&self, wishes: &Wishes) -> Result<Vec<Edit>, String> {
+        let mut all = Vec::new();
+        all.extend(self.config(wishes)?);
+        for shell in Interactive::ALL {
+            all.extend(self.shell(shell, wishes.shells.contains(&shell))?);
+        }
+        for (about, path, text) in self.brought(&wishes.shells) {
+            all.extend(self.edit(about, path, |_| Ok(text))?);
+        }
+        Ok(all)
+    }
+
+    /// What changes when all of it is taken back, and what is left to the person.
+    #[must_use]
+    pub fn taken_back(&self) -> (Vec<Edit>, Vec<String>) {
+        let (mut all, mut left) = (Vec::new(), Vec::new());
+        let own = config_file(self.road).map(|path| (CONFIG, path));
+        let shells = Interactive::ALL.map(|shell| (shell.name(), start_up(shell, self.places, &self.road.caller.env)));
+        let brought = self.brought(&Interactive::ALL).into_iter().map(|(about, path, _)| (about, path));
+        for (about, path) in own.into_iter().chain(shells).chain(brought) {
+            let shown = path.display().to_string();
+            let Ok(Some(now)) = file::read(&path) else { continue };
+            let kept = self.keeper.kept(&path, &now);
+            let is_shell = about != CONFIG && about != COMPLETIONS && about != PAGE;
+            let new = match &kept {
+                Some(kept) if kept.untouched => kept.before.clone(),
+                _ if is_shell && now.contains(BEGIN) => Some(without(&now)),
+                Some(_) => {
+                    left.push(format!("{shown} was changed since guard wrote it, and stays"));
+                    continue;
+                }
+                None => continue,
+            };
+            all.push(Edit { about, path, old: Some(now), new, before: None });
+        }
+        for shell in Interactive::ALL {
+            let path = start_up(shell, self.places, &self.road.caller.env);
+            let text = file::read(&path).ok().flatten().unwrap_or_default();
+            if loads(shell, &without(&text)) {
+                left.push(format!("{} loads guard by a line that you wrote: take it out", path.display()));
+            }
+        }
+        (all, left)
+    }
+
+    /// One file: what it becomes, where that is another text.
+    fn edit(
+        &self,
+        about: &'static str,
+        path: PathBuf,
+        change: impl FnOnce(Option<&str>) -> Result<String, String>,
+    ) -> Result<Option<Edit>, String> {
+        let named = |why: String| format!("{}: {why}", path.display());
+        let old = file::read(&path).map_err(named)?;
+        let new = change(old.as_deref()).map_err(named)?;
+        if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
+            return Ok(None);
+        }
+        let kept = old.as_deref().and_then(|text| self.keeper.kept(&path, text));
+        let before = match (kept, &old) {
+            (Some(kept), _) if kept.untouched => Some(kept.before),
+            (_, Some(text)) => Some(Some(without(text))),
+            (_, None) => None,
+        };
+        Ok(Some(Edit { about, path, old, new: Some(new), before }))
+    }
+
+    fn config(&self, wishes: &Wishes) -> Result<Option<Edit>, String> {
+        let Some(path) = config_file(self.road) else { return Ok(None) };
+        let notify = wishes.reach == Some(Reach::Desktop);
+        if wishes.preset.is_none() && !notify {
+            return Ok(None);
+        }
+        self.edit(CONFIG, path, |old| {
+            let mut text = old.filter(|text| !text.trim().is_empty()).unwrap_or(edit::TEMPLATE).to_owned();
+            if let Some(preset) = wishes.preset {
+                const WORDS: [&str; 4] = ["relaxed", "balanced", "strict", "paranoid"];
+                let word = usize::try_from(place(preset)).ok().and_then(|at| WORDS.get(at)).unwrap_or(&"balanced");
+                text = edit::set_in(&text, "preset", word)?;
+            }
+            if notify {
+                text = edit::set_in(&text, "queue.notify", NOTIFY)?;
+            }
+            Ok(text)
+        })
+    }
+
+    /// guard's lines at the end of a shell's start-up file, or no longer there.
+    fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, String> {
+        let path = start_up(shell, self.places, &self.road.caller.env);
+        let guard = self.places.guard()?;
+        let completions = self.completions(shell);
+        self.edit(shell.name(), path, |old| {
+            let old = old.unwrap_or_default();
+            let bare = without(old);
+            // Who loads guard by a line of their own needs no other.
+            if !wanted || loads(shell, &bare) {
+                return Ok(bare);
+            }
+            let mut text = bare;
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            Ok(format!("{text}{BEGIN}{}{END}", lines(shell, &guard, &completions)))
+        })
+    }
+
+    /// Files that are written as they are: completions and manual pages.
+    fn brought(&self, shells: &[Interactive]) -> Vec<(&'static str, PathBuf, String)> {
+        let mut all: Vec<_> = shells
+            .iter()
+            .map(|shell| (COMPLETIONS, self.completions(*shell), Shell::of(*shell).script().to_owned()))
+            .collect();
+        let manuals = self.data().join("man");
+        all.extend(PAGES.iter().map(|(name, _, source)| {
+            let section = name.rsplit('.').next().unwrap_or("1");
+            (PAGE, manuals.join(format!("man{section}")).join(name), (*source).to_owned())
+        }));
+        all
+    }
+
+    /// Where a shell looks for completions of an account's own. zsh has no such folder: the start-up file names it.
+    fn completions(&self, shell: Interactive) -> PathBuf {
+        match shell {
+            Interactive::Bash => self.data().join("bash-completion/completions/guard"),
+            Interactive::Zsh => self.data().join("zsh/site-functions/_guard"),
+            Interactive::Fish => {
+                start_up(shell, self.places, &self.road.caller.env).with_file_name("completions").join("guard.fish")
+            }
+        }
+    }
+
+    /// `XDG_DATA_HOME`, or where it is by default.
+    fn data(&self) -> PathBuf {
+        let named = self.road.caller.env.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| self.places.home().join(".local/share"))
+    }
+}
+
+/// The account's own configuration file.
+#[must_use]
+pub fn config_file(road: &Road) -> Option<PathBuf> {
+    road.config().places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.file.clone())
+}
+
+/// The file that an interactive shell reads when it starts.
+#[must_use]
+pub fn start_up(shell: Interactive, places: &Places<'_>, env: &Environment) -> PathBuf {
+    let named = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    match shell {
+        Interactive::Bash => places.home().join(".bashrc"),
+        Interactive::Zsh => named("ZDOTDIR").unwrap_or_else(|| places.home().to_owned()).join(".zshrc"),
+        Interactive::Fish => {
+            named("XDG_CONFIG_HOME").unwrap_or_else(|| places.home().join(".config")).join("fish/config.fish")
+        }
+    }
+}
+
+/// Whether a start-up file loads guard.
+#[must_use]
+pub fn loads(shell: Interactive, text: &str) -> bool {
+    let wanted = format!("init {}", shell.name());
+    text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(&wanted) && line.contains("guard"))
+}
+
+/// The lines that load guard.
+fn lines(shell: Interactive, guard: &str, completions: &Path) -> String {
+    let guard = quote(guard);
+    match shell {
+        Interactive::Bash => format!("[ ! -x {guard} ] || eval \"$({guard} init bash)\"\n"),
+        Interactive::Zsh => {
+            let completions = completions.display().to_string();
+            let completions = quote(&completions);
+            format!(
+                "[[ ! -x {guard} ]] || eval \"$({guard} init zsh)\"\n\
+                 (( ! ${{+functions[compdef]}} )) || [[ ! -r {completions} ]] || source {completions}\n"
+            )
+        }
+        Interactive::Fish => format!("test -x {guard}; and {guard} init fish | source\n"),
+    }
+}
+
+/// A start-up file without guard's lines.
+fn without(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(BEGIN) else { return text.to_owned() };
+    match rest.split_once(END) {
+        Some((_, after)) => format!("{before}{after}"),
+        // Somebody took the end away: nothing is guessed at.
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEGIN, END, Interactive, lines, loads, without};
+    use std::path::Path;
+
+    #[test]
+    fn guards_lines_are_found_again_and_nothing_else_is_taken_for_them() {
+        let own = "PS1='$ '\nalias ll='ls -l'\n";
+        for shell in Interactive::ALL {
+            let text = lines(shell, "/opt/guard", Path::new("/data/_guard"));
+            assert!(loads(shell, &text), "{text}");
+            let with = format!("{own}{BEGIN}{text}{END}after\n");
+            assert_eq!(without(&with), format!("{own}after\n"));
+            assert!(!loads(shell, &format!("# {}", text.lines().next().unwrap())));
+        }
+        assert!(!loads(Interactive::Bash, "starship init bash\n"));
+        for text in [own, "", BEGIN, &format!("{BEGIN}mine\n")] {
+            assert_eq!(without(text), text);
+        }
+    }
+}

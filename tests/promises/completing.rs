@@ -1,0 +1,88 @@
+//! Completions in the real shells: verbs, options, and names that only the running system knows.
+
+use std::time::Duration;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{OnTerminal, Terminal};
+use crate::harness::tools;
+
+/// A home where guard is on the PATH and a request waits; and its name.
+fn home() -> (Home, String) {
+    let home = Home::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_guard"), home.path("bin/guard")).unwrap();
+    let mut waits = home.guard(&["--no-wait", "--", "git", "push", "--force", "origin", "main"]);
+    assert_eq!(waits.env_remove("GUARD_WAIT").output().unwrap().status.code(), Some(75));
+    let pending: serde_json::Value = serde_json::from_str(home.prints(&["pending", "--json"], 0).trim()).unwrap();
+    let id = pending["id"].as_str().unwrap().to_owned();
+    (home, id)
+}
+
+/// A shell that has loaded the completions as `guard setup` installs them.
+fn shell(home: &Home, shell: &str) -> Terminal {
+    let script = home.path(&format!("home/completions.{shell}"));
+    std::fs::write(&script, home.prints(&["completions", shell], 0)).unwrap();
+    let script = script.display();
+    let (file, text) = match shell {
+        "bash" => (
+            ".bashrc",
+            format!("PS1='P> '\nbind 'set show-all-if-ambiguous on'\nbind 'set page-completions off'\n. '{script}'\n"),
+        ),
+        "zsh" => (".zshrc", format!("PS1='P> '\nautoload -U compinit\ncompinit -u -D\n. '{script}'\n")),
+        _ => (
+            ".config/fish/config.fish",
+            format!("function fish_prompt; echo -n 'P> '; end\nset -g fish_greeting\nsource '{script}'\n"),
+        ),
+    };
+    let path = home.path("home").join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    let mut command = home.program(&format!("/usr/bin/{shell}"));
+    command.arg("-i").env("TERM", "xterm-256color");
+    let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
+    terminal.wait_for("P>");
+    if terminal.raw.windows(4).any(|bytes| bytes == b"\x1b[0c") {
+        terminal.send("\x1b[?62;22c");
+    }
+    terminal.settle(Duration::from_millis(500));
+    terminal
+}
+
+/// What stands on the screen after a line and a Tab, once it shows all of these.
+#[track_caller]
+fn completes(terminal: &mut Terminal, line: &str, wanted: &[&str]) {
+    terminal.send("\x15\x0c");
+    terminal.settle(Duration::from_millis(300));
+    terminal.send(line);
+    terminal.settle(Duration::from_millis(200));
+    terminal.send("\t");
+    terminal.wait_until(&format!("{line} completed with {wanted:?}"), |screen| {
+        wanted.iter().all(|word| screen.contains(word))
+    });
+}
+
+#[test]
+fn the_shells_complete_verbs_options_and_names() {
+    std::thread::scope(|scope| {
+        for name in tools::installed(&["bash", "zsh", "fish"]) {
+            scope.spawn(move || {
+                let (home, id) = home();
+                std::fs::write(home.path("work/rules-of-mine.toml"), "").unwrap();
+                let mut terminal = shell(&home, name);
+                completes(&mut terminal, "guard rev", &["guard review"]);
+                completes(&mut terminal, "guard config ", &["set", "unset", "check"]);
+                completes(&mut terminal, "guard log --js", &["guard log --json"]);
+                // The only one that waits is written out, or shown with its command.
+                completes(&mut terminal, "guard approve ", &[&id]);
+                completes(&mut terminal, "guard install cop", &["guard install copilot"]);
+                completes(&mut terminal, "guard patterns show git.push-f", &["guard patterns show git.push-force"]);
+                completes(&mut terminal, "guard patterns test rules-", &["guard patterns test rules-of-mine.toml"]);
+                completes(&mut terminal, "guard setup --preset par", &["guard setup --preset paranoid"]);
+                completes(&mut terminal, "guard -- cat rules-", &["guard -- cat rules-of-mine.toml"]);
+                if name != "bash" {
+                    completes(&mut terminal, "guard deny ", &[&id]);
+                    completes(&mut terminal, "guard pat", &["guard patterns"]);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,184 @@
+//! `guard setup` shows what it changes, changes it once, and takes all of it back to the byte.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
+
+/// Every file below a home, with what it holds; guard's record aside.
+fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn look(folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                all.insert(path.clone(), Vec::new());
+                look(&path, all);
+            } else {
+                all.insert(path.clone(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    look(&home.path("home"), &mut all);
+    let record = home.data();
+    all.retain(|path, _| !path.starts_with(&record) && !record.starts_with(path));
+    all
+}
+
+/// A home with an agent, and shells whose start-up files end in their own ways.
+fn lived_in() -> Home {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.claude")).unwrap();
+    std::fs::write(home.path("home/.claude/settings.json"), "{\n  \"model\": \"opus\" // mine\n}\n").unwrap();
+    std::fs::write(home.path("home/.bashrc"), "PS1='$ '\nalias ll='ls -l'").unwrap();
+    std::fs::write(home.path("home/.zshrc"), "").unwrap();
+    home
+}
+
+fn on_a_terminal(home: &Home, arguments: &[&str]) -> Terminal {
+    let mut command = home.guard(arguments);
+    command.env("TERM", "xterm-256color").env("NO_COLOR", "1");
+    Terminal::spawn_with(command, 120, 50, crate::harness::pty::OnTerminal::ALL)
+}
+
+#[test]
+fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
+    let home = lived_in();
+    let before = files(&home);
+    let plan: Value = serde_json::from_str(&home.prints(&["setup", "--dry-run", "--json"], 0)).unwrap();
+    assert_eq!(files(&home), before, "--dry-run changes nothing");
+    let done: Value =
+        serde_json::from_str(&home.prints(&["setup", "--yes", "--json", "--preset", "strict"], 0)).unwrap();
+    assert_eq!(
+        (&done["made"], &done["doctor"]["ok"], &done["doctor"]["set_up"]),
+        (&true.into(), &true.into(), &true.into())
+    );
+    let changed: Vec<&str> =
+        done["changes"].as_array().unwrap().iter().map(|one| one["file"].as_str().unwrap()).collect();
+    let planned = plan["changes"].as_array().unwrap().len();
+    assert_eq!(changed.len(), planned + 1, "the preset is one more than what a dry run without it shows: {changed:?}");
+    for end in [".claude/settings.json", ".bashrc", ".config/guard/config.toml", "completions/guard", "man1/guard.1"] {
+        assert!(changed.iter().any(|file| file.ends_with(end)), "{end}: {changed:?}");
+    }
+    let status: Value = serde_json::from_str(&home.prints(&["status", "--json"], 0)).unwrap();
+    assert_eq!((&status["preset"], &status["agents"][0]), (&"strict".into(), &"claude".into()));
+    assert_eq!(status["shells"][0][0], "bash");
+    // Once is enough.
+    let once = files(&home);
+    assert!(home.prints(&["setup", "--yes"], 0).contains("All of that is set up already."));
+    assert_eq!(files(&home), once);
+
+    let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
+    terminal.wait_for("Take it back so? [y/N]");
+    terminal.send("y\n");
+    terminal.wait_for("it can be deleted");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let after = files(&home);
+    for (path, bytes) in &before {
+        assert_eq!(
+            after.get(path).map(|bytes| String::from_utf8_lossy(bytes)),
+            Some(String::from_utf8_lossy(bytes)),
+            "{path:?}"
+        );
+    }
+    assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>(), "nothing is left behind");
+}
+
+#[test]
+fn what_a_person_wrote_since_stays_when_guard_goes() {
+    let home = lived_in();
+    home.prints(&["setup", "--yes", "--agents", "none"], 0);
+    let path = home.path("home/.bashrc");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("init bash)"), "{text}");
+    std::fs::write(&path, format!("# first\n{text}export EDITOR=vi\n")).unwrap();
+    let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
+    terminal.wait_for("[y/N]");
+    terminal.send("y\n");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, "# first\nPS1='$ '\nalias ll='ls -l'\nexport EDITOR=vi\n");
+}
+
+#[test]
+fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
+    let home = lived_in();
+    let before = files(&home);
+    for answer in ["n\n", "y\n"] {
+        let mut terminal = on_a_terminal(&home, &["setup"]);
+        for (question, answer) in [
+            ("Enter keeps 2, q gives up:", "\n"),
+            ("0 is none, q gives up:", "\n"),
+            ("In which shells", "1\n"),
+            ("Where are you told", "\n"),
+            ("Sign a yes", "n\n"),
+        ] {
+            terminal.wait_for(question);
+            terminal.settle(std::time::Duration::from_millis(300));
+            terminal.send(answer);
+        }
+        terminal.wait_for("Make these changes? [y/N]");
+        let shown = String::from_utf8_lossy(&terminal.raw).into_owned();
+        for part in ["+ preset = \"balanced\"", "init bash", "\"hook\", \"--agent\", \"claude\"", "man1/guard.1 (new)"]
+        {
+            assert!(shown.contains(part), "{part}:\n{shown}");
+        }
+        terminal.send(answer);
+        if answer == "n\n" {
+            assert_eq!(ended(terminal.wait_exit()), "exit 126");
+            assert_eq!(files(&home), before, "a no changes nothing");
+        } else {
+            terminal.wait_for("guard setup --remove");
+            assert_eq!(ended(terminal.wait_exit()), "exit 0");
+            assert!(
+                terminal.screen().contains("Claude Code: commands are judged before they run"),
+                "{}",
+                terminal.screen()
+            );
+        }
+    }
+    // Again: it shows what is, and marks it.
+    let mut terminal = on_a_terminal(&home, &["setup"]);
+    terminal.wait_for("How strict?");
+    assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
+    terminal.settle(std::time::Duration::from_millis(300));
+    terminal.send("q\n");
+    terminal.wait_for("nothing was changed: it was given up");
+}
+
+#[test]
+fn nobody_but_a_person_takes_guard_out_or_makes_it_weaker() {
+    let home = lived_in();
+    home.prints(&["setup", "--yes"], 0);
+    let set_up = files(&home);
+    for arguments in [
+        &["setup", "--remove", "--yes"][..],
+        &["setup", "--yes", "--preset", "relaxed"],
+        &["setup", "--yes", "--agents", "none"],
+    ] {
+        let output = home.guard(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(126), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("refused"), "{arguments:?}");
+    }
+    let output = home.guard(&["setup"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert_eq!(files(&home), set_up);
+}
+
+#[test]
+fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
+    let home = lived_in();
+    let said = |arguments: &[&str]| String::from_utf8(home.guard(arguments).output().unwrap().stderr).unwrap();
+    assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("no agent is called clade; guard knows"));
+    assert!(said(&["setup", "--yes", "--shells", "tcsh"]).contains("tcsh is no shell that guard can be loaded in"));
+    std::fs::write(home.path("home/.claude/settings.json"), "{ broken").unwrap();
+    let output = home.guard(&["setup", "--yes"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("settings.json:1:"), "{said}");
+    assert!(std::fs::read_to_string(home.path("home/.bashrc")).unwrap().contains("init bash"), "the rest is set up");
+    assert_eq!(std::fs::read_to_string(home.path("home/.claude/settings.json")).unwrap(), "{ broken");
+}
