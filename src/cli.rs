@@ -139,6 +139,9 @@ pub enum Verb {
     Hook(hook::HookArgs),
     /// Stand between an MCP client and its server, and judge each call of a tool
     Mcp(mcp::McpArgs),
+    /// Serve guard's own tools to agents over MCP: judge a command before it is proposed, see what waits, ask for several
+    #[command(name = "mcp-serve")]
+    McpServe,
     /// Judge what was run before: how often guard would have asked, and why
     Replay(replay::ReplayArgs),
     /// Check that everyone who should ask guard does, and that guard can answer: exit 0 when all that is set up works

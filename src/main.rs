@@ -15,8 +15,8 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
-    init, install, learn, line, log, man, mcp, patterns, pending, person, replay, review, run, serve, session, setup,
-    simulate, stats, status, submit, trust, verify, wait,
+    init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, run, serve,
+    session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -110,6 +110,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Install(args) => install::run(args).map_err(|error| error.to_string()),
         Verb::Hook(args) => Ok(hook::run(args)),
         Verb::Mcp(args) => mcp::run(args),
+        Verb::McpServe => mcp_serve::run().map_err(|error| error.to_string()),
         Verb::Submit(args) => submit::run(args).map_err(|error| error.to_string()),
         Verb::Person(args) => person::run(args).map_err(|error| error.to_string()),
         Verb::Token(words) => gateway::run("token", words),

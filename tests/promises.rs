@@ -4,6 +4,8 @@ mod answering;
 mod approvers;
 #[path = "promises/asking.rs"]
 mod asking;
+#[path = "promises/calls.rs"]
+mod calls;
 #[path = "promises/completing.rs"]
 mod completing;
 #[path = "promises/config.rs"]
@@ -76,6 +78,8 @@ mod review;
 mod scene;
 #[path = "promises/service.rs"]
 mod service;
+#[path = "promises/serving.rs"]
+mod serving;
 #[path = "promises/setup.rs"]
 mod setup;
 #[path = "promises/shells.rs"]

@@ -15,6 +15,7 @@ use super::failure::{Failure, unless_unread};
 use super::log::named;
 use super::log::table::{end_of, place};
 use super::road::Road;
+use super::tool::ToolArgs;
 use super::{exit, moment};
 use crate::channel::confirm::confirm;
 use crate::judge::approved::{Place, Until, What};
@@ -64,13 +65,15 @@ fn number(text: &str) -> Result<i64, String> {
 #[derive(Debug, Args)]
 struct AddArgs {
     /// The command string
-    #[arg(required_unless_present = "rule", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["rule", "tool"], allow_hyphen_values = true)]
     command: Option<OsString>,
+    #[command(flatten)]
+    tool: ToolArgs,
     /// Cover its programs, subcommands and flags, with operands in the folder alone
     #[arg(long, conflicts_with = "rule")]
     shape: bool,
     /// Cover whatever only this rule finds, instead of a command
-    #[arg(long, value_name = "RULE", conflicts_with = "command")]
+    #[arg(long, value_name = "RULE", conflicts_with_all = ["command", "tool"])]
     rule: Option<String>,
     /// Hold in this folder and below
     #[arg(long, value_name = "FOLDER", conflicts_with = "anywhere")]
@@ -251,8 +254,10 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
             _ => Ok(What::Rule { rule: id.clone() }),
         });
     }
-    let command = args.command.clone().unwrap_or_default();
-    let request = road.plain_line(command)?;
+    let request = match args.tool.request(road)? {
+        Some(request) => request,
+        None => road.plain_line(args.command.clone().unwrap_or_default())?,
+    };
     let invocation: Invocation = road.caller.invocation(request);
     let judgment = road.judge(&invocation).judgment;
     if judgment.risk.tier == Tier::Critical {
@@ -262,7 +267,11 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
         return Ok(Err("this wants several approvers, and no grant covers that".to_owned()));
     }
     if !judgment.may_grant {
-        let why = "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood";
+        let why = match invocation.tool() {
+            Some(call) if !call.hidden.is_empty() => "no grant covers a call of which something is hidden",
+            Some(_) => "no grant covers what moves money, or what runs a shell or an interpreter",
+            None => "no grant covers a shell, an interpreter, a wrapper, or what cannot be understood",
+        };
         return Ok(Err(why.to_owned()));
     }
     if !args.shape {

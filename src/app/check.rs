@@ -39,7 +39,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "ORIGIN", value_parser = origins())]
     origin: Option<Origin>,
     /// A program and its arguments, judged as they are
-    #[arg(last = true, conflicts_with_all = ["command", "batch"])]
+    #[arg(last = true, conflicts_with_all = ["command", "batch", "tool"])]
     argv: Vec<OsString>,
 }
 
@@ -77,7 +77,7 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
             road.plain_line(OsString::from_vec(text))?
         }
         Some(command) => road.plain_line(command.clone())?,
-        None => match args.tool.request()? {
+        None => match args.tool.request(&road)? {
             Some(request) => request,
             None => Request::Argv(args.argv.clone()),
         },
@@ -140,7 +140,7 @@ fn judge_lines(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
                 (None, Some(argv), None) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
                 (None, None, Some(tool)) => {
                     let Row { input, server, description, schema, annotations, .. } = row;
-                    Ok(Told { input, server, description, schema, annotations }.request(tool))
+                    Ok(Told { input, server, description, schema, annotations }.request(road, tool))
                 }
                 _ => Err("give one of \"command\", \"argv\" and \"tool\"".to_owned()),
             }?;

@@ -129,7 +129,8 @@ impl Desk {
         };
         let road = if is_foreign { Road::of_a_stranger(caller) } else { Road::of(caller) };
         let judgment = road.judge(invocation).judgment;
-        let (digest, bindings) = if is_foreign {
+        // What is hidden of a tool's input is not here: the guard that waits has it, and judges it once more.
+        let (digest, bindings) = if is_foreign || invocation.hides_here() {
             (whole.digest, whole.bindings.clone())
         } else {
             let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));

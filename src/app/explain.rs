@@ -26,7 +26,7 @@ pub struct ExplainArgs {
     #[command(flatten)]
     tool: ToolArgs,
     /// A program and its arguments, explained as they are
-    #[arg(last = true, conflicts_with = "command")]
+    #[arg(last = true, conflicts_with_all = ["command", "tool"])]
     argv: Vec<OsString>,
 }
 
@@ -38,7 +38,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let road = Road::open()?;
     let request = match &args.command {
         Some(command) => road.plain_line(command.clone())?,
-        None => match args.tool.request()? {
+        None => match args.tool.request(&road)? {
             Some(request) => request,
             None => Request::Argv(args.argv.clone()),
         },

@@ -8,6 +8,7 @@ pub mod file;
 pub mod hosts;
 pub mod json;
 pub mod manual;
+mod mcp;
 pub mod places;
 pub mod shims;
 mod toml;
@@ -32,11 +33,14 @@ use crate::world::identity::{Caller, IdentityError};
 /// The arguments of `guard install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The agent that shall ask guard, or shims for links that stand in front of the shells
+    /// The agent that shall ask guard; shims for links that stand in front of the shells; mcp for the servers of MCP clients
     #[arg(value_name = "AGENT", value_parser = names(), required_unless_present = "all")]
     agent: Option<String>,
-    /// Every agent that is found: by its folder, or its program on the PATH
-    #[arg(long, conflicts_with = "agent")]
+    /// The client whose servers are put behind guard (mcp)
+    #[arg(value_name = "CLIENT", conflicts_with = "all")]
+    client: Option<String>,
+    /// Every agent that is found, by its folder or its program on the PATH; with mcp every client that has servers
+    #[arg(long)]
     all: bool,
     /// In this project only, where the agent has a file for that
     #[arg(long)]
@@ -56,7 +60,7 @@ pub struct InstallArgs {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(HOSTS.iter().map(|host| host.name).chain(["shims"]))
+    PossibleValuesParser::new(HOSTS.iter().map(|host| host.name).chain(["mcp", "shims"]))
 }
 
 /// Why nothing is installed.
@@ -94,7 +98,16 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
     }
     let places = Places::of(&caller).map_err(InstallError::Wrong)?;
     let data = road::paths()?.folder().to_owned();
-    if args.agent.as_deref() == Some("shims") {
+    let agent = args.agent.as_deref();
+    if agent != Some("mcp") {
+        if args.client.is_some() {
+            return Err(InstallError::Wrong("a client is for mcp, as in: guard install mcp CLIENT".to_owned()));
+        }
+        if let Some(agent) = agent.filter(|_| args.all) {
+            return Err(InstallError::Wrong(format!("--all is for every agent: leave {agent} out")));
+        }
+    }
+    if agent == Some("shims") {
         let folder = args.dir.clone().unwrap_or_else(|| data.join("shims"));
         let folder = caller.cwd.join(folder);
         let guard = places.guard().map_err(InstallError::Wrong)?;
@@ -103,6 +116,10 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
     }
     if args.dir.is_some() {
         return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir FOLDER".to_owned()));
+    }
+    if agent == Some("mcp") {
+        let keeper = Keeper::new(&data.join("mcp"));
+        return mcp::Install { args, places: &places, keeper, look: look() }.run();
     }
     let shims = data.join("shims");
     let wirer = Wirer { places, keeper: Keeper::new(&data), uninstall: args.uninstall, project: args.project };

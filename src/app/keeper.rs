@@ -242,6 +242,7 @@ fn written(
         advised,
         handed: handed.map(both),
         command: invocation.display(),
+        tool: invocation.tool().map(|call| (call.title(), invocation.hides())),
         cwd: Text::of(invocation.cwd.as_os_str().as_bytes()),
         session: session.id.clone(),
         root: session.root.clone(),

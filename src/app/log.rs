@@ -65,6 +65,9 @@ struct Filters {
     /// Only commands with this text in them
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
+    /// Only calls of tools: those whose name fits this glob (payment.*), or all
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
+    tool: Option<String>,
     /// Only commands in this folder and below
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -298,6 +301,7 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
         tiers: filters.tier,
         decision: filters.decision.and_then(|name| name.to_possible_value().map(|value| value.get_name().to_owned())),
         command: filters.command.clone(),
+        tool: filters.tool.clone(),
         folder,
         text: filters.search.clone(),
         session: filters.session.clone(),

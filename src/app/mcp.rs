@@ -7,19 +7,28 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use self::message::{Message, ToolRequest};
-use crate::judge::tools::ToolCall;
+use self::pins::Pins;
+use self::server::{end, line, names, skip_line};
+use super::road;
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::tools::{Mark, ToolCall};
+use crate::ui::visible;
 
+mod accept;
 mod decide;
 mod message;
+mod pins;
+mod server;
 
 /// The longest message of a client that is read: the rest of a longer one is thrown away, and it is answered by an error.
 const LONGEST: u64 = 32 << 20;
@@ -30,21 +39,33 @@ const LONGEST_LIST: usize = 64 << 20;
 /// How often a client hears that a call still waits.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How long a server may take to end when its client has gone.
-const TO_END: Duration = Duration::from_secs(5);
+/// The longest part of a message of the server that is held at once: a longer one passes in parts.
+const LONGEST_BACK: u64 = 64 << 20;
 
 /// The arguments of `guard mcp`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct McpArgs {
+    #[command(subcommand)]
+    what: Option<What>,
     /// The name of the server, as your client's configuration has it
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Seconds that a call may wait for an answer, at most: most clients give up after 60
     #[arg(long, value_name = "SECONDS", default_value_t = 50)]
     wait: u64,
+    /// Hide secrets in what the server answers, so that no model reads them
+    #[arg(long)]
+    redact_results: bool,
     /// The server's program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     server: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List what servers said of their tools at first and what changed, and take a change for right
+    Pins(accept::PinsArgs),
 }
 
 /// Stands between, until one side has gone; the exit code is the server's.
@@ -52,6 +73,9 @@ pub struct McpArgs {
 /// # Errors
 /// The server cannot be started, or a side cannot be read or written.
 pub fn run(args: &McpArgs) -> Result<u8, String> {
+    if let Some(What::Pins(args)) = &args.what {
+        return accept::run(args).map_err(|error| error.to_string());
+    }
     let (program, rest) = args.server.split_first().ok_or("say which server: guard mcp -- COMMAND")?;
     let mut child = Command::new(program)
         .args(rest)
@@ -62,7 +86,13 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the server's standard input and output cannot be had".to_owned());
     };
+    let pins = Pins::of(road::paths().map_err(|error| error.to_string())?.folder());
+    let pinned = args.name.clone().unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
+        marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
+        pinned,
+        pins,
+        redacts: args.redact_results,
         servers: names(args),
         wait: Duration::from_secs(args.wait),
         server: Mutex::new(Some(Box::new(to_server))),
@@ -90,27 +120,9 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     Ok(code)
 }
 
-/// The names that the server may be known by: the one that is given, and the words of its command that are no options.
-fn names(args: &McpArgs) -> Vec<String> {
-    let words = args.server.iter().map(|word| word.to_string_lossy().into_owned());
-    let plain = words.filter(|word| !word.starts_with('-') && word.len() <= 128);
-    let base = |word: String| word.rsplit('/').next().map_or_else(|| word.clone(), str::to_owned);
-    // The first is what runs it (npx, uvx, python), and what stands behind the package is its own arguments.
-    args.name.iter().cloned().chain(plain.take(3).flat_map(|word| [word.clone(), base(word)])).collect()
-}
-
-/// Waits for a server whose output has ended.
-fn end(child: &mut Child) -> io::Result<u8> {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
-        }
-        if begun.elapsed() >= TO_END {
-            child.kill()?;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
+/// Says something to whoever reads the client's log, if anybody does.
+fn complain(what: &str) {
+    let _ = writeln!(io::stderr(), "guard: {}", visible::text(what));
 }
 
 /// A lock that is held for a moment. Whoever panicked with it left nothing half done.
@@ -127,6 +139,12 @@ struct Between {
     client: Mutex<Box<dyn Write + Send>>,
     /// What the server said of each tool, by name.
     tools: Mutex<HashMap<String, Value>>,
+    /// Its name among the pins, what is kept there, and what is wrong with its tools.
+    pinned: String,
+    pins: Pins,
+    marks: Mutex<HashMap<String, Vec<Mark>>>,
+    /// Secrets are taken out of what the server answers.
+    redacts: bool,
     /// The requests for lists of tools that are not answered yet.
     lists: Mutex<Vec<Value>>,
     /// The calls that wait for a person, by the id of their request; `true`: the client took it back.
@@ -193,7 +211,8 @@ impl Between {
         let mut refused = None;
         for call in calls {
             let described = lock(&self.tools).get(&call.name).cloned();
-            let tool = of(call, &self.servers, described.as_ref());
+            let marks = lock(&self.marks).get(&call.name).cloned().unwrap_or_default();
+            let tool = ToolCall { marks, ..of(call, &self.servers, described.as_ref()) };
             let decided = decide::decide(&tool, self.wait, &mut Progress::new(self, call));
             if let Err(why) = decided {
                 refused = Some((call.name.clone(), why));
@@ -237,15 +256,41 @@ impl Between {
         let mut line = Vec::new();
         loop {
             line.clear();
-            if from.read_until(b'\n', &mut line)? == 0 {
+            if (&mut from).take(LONGEST_BACK).read_until(b'\n', &mut line)? == 0 {
                 return Ok(());
+            }
+            if line.last() != Some(&b'\n') && line.len() as u64 >= LONGEST_BACK {
+                if self.redacts {
+                    skip_line(&mut from)?;
+                    complain("an answer of the server is too long to look for secrets in it, and was left out");
+                } else {
+                    self.pass_back_long(&line, &mut from)?;
+                }
+                continue;
             }
             if !lock(&self.lists).is_empty() && line.len() <= LONGEST_LIST {
                 self.learn(&line);
             }
+            let redacted = if self.redacts { message::without_secrets(&line) } else { None };
             let mut client = lock(&self.client);
-            client.write_all(&line)?;
+            client.write_all(redacted.as_deref().unwrap_or(&line))?;
             client.flush()?;
+        }
+    }
+
+    /// Passes on a message of which this is the beginning, in parts and with nothing in between.
+    fn pass_back_long(&self, begun: &[u8], from: &mut impl BufRead) -> io::Result<()> {
+        let mut client = lock(&self.client);
+        client.write_all(begun)?;
+        loop {
+            let buffer = from.fill_buf()?;
+            let end = buffer.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
+            let length = end.unwrap_or(buffer.len());
+            client.write_all(buffer.get(..length).unwrap_or_default())?;
+            from.consume(length);
+            if end.is_some() || length == 0 {
+                return client.flush();
+            }
         }
     }
 
@@ -256,27 +301,25 @@ impl Between {
         let Some(asked) = lists.iter().position(|asked| *asked == id) else { return };
         lists.swap_remove(asked);
         drop(lists);
+        match self.pins.look(&self.pinned, &tools, &Catalog::builtin(), Timestamp::now()) {
+            Ok(marks) => {
+                for (tool, mark) in marks.iter().flat_map(|(tool, all)| all.iter().map(move |mark| (tool, mark))) {
+                    let what = match mark {
+                        Mark::Changed => "says something else than when it was looked at first".to_owned(),
+                        Mark::Instructs(what) => format!("has a description that holds {what}"),
+                        Mark::Shadows(other) => format!("has the name of a tool of {other}"),
+                    };
+                    complain(&format!("{}: {tool} {what}", self.pinned));
+                }
+                lock(&self.marks).extend(marks);
+            }
+            Err(why) => complain(&format!("what the server says of its tools cannot be kept: {why}")),
+        }
         let mut known = lock(&self.tools);
         for tool in tools {
             if let Some(name) = tool.get("name").and_then(Value::as_str) {
                 known.insert(name.to_owned(), tool.clone());
             }
-        }
-    }
-}
-
-/// Throws away the rest of a line.
-fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = from.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(buffer.len(), |end| end + 1);
-        from.consume(length);
-        if end.is_some() {
-            return Ok(());
         }
     }
 }
@@ -291,6 +334,7 @@ fn of(call: &ToolRequest, servers: &[String], described: Option<&Value>) -> Tool
         description: part("description").and_then(|text| text.as_str().map(ToOwned::to_owned)),
         schema: part("inputSchema"),
         hints: part("annotations"),
+        ..ToolCall::default()
     }
 }
 

@@ -27,6 +27,7 @@ pub mod line;
 pub mod log;
 pub mod man;
 pub mod mcp;
+pub mod mcp_serve;
 pub mod moment;
 pub mod notify;
 pub mod patterns;

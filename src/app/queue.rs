@@ -165,6 +165,10 @@ impl Asking<'_> {
         };
         let (id, signing) = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),
+            // Whoever only asks leaves the answer to whoever runs it.
+            Filed::Answered { id } if wait.elsewhere && wait.tells == Tells::Nobody => {
+                return Ok(Asked::Queued { request: id });
+            }
             Filed::Answered { id } => {
                 // What has changed since is told before the answer is looked at, which would not fit any more.
                 let whole = queue.whole(&id).map_err(told)?;

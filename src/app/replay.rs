@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             What::Files(changes) => Request::Files(changes.clone()),
-            What::Tool { name, input } => Request::Tool(Box::new(ToolCall::of_text(name, input))),
+            What::Tool { name, input } => self.road.tool(ToolCall::of_text(name, input)),
             What::Other => Request::Files(Vec::new()),
         };
         let mut invocation: Invocation = self.road.caller.invocation(request);

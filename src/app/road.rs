@@ -26,6 +26,7 @@ use crate::judge::policy::{Decision, Policy, Standing, decide};
 use crate::judge::risk::Tier;
 use crate::judge::rules::catalog::{self, Catalog};
 use crate::judge::syntax::tree::Dialect;
+use crate::judge::tools::{self, ToolCall};
 use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
 use crate::store::StoreError;
 use crate::world::World;
@@ -168,6 +169,13 @@ impl Road {
         };
         let (dialect, shell) = (shell.dialect, shell.path.clone());
         Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new(), envelope: None }))
+    }
+
+    /// A call of a tool, with what of its input nobody is shown noted in it.
+    #[must_use]
+    pub fn tool(&self, mut call: ToolCall) -> Request {
+        tools::conceal(&mut call, &self.catalog);
+        Request::Tool(Box::new(call))
     }
 
     /// The real shell of this name, or the account's.

@@ -7,8 +7,9 @@
 //!
 //! What may not enter: HTTP, tokens, and running anything.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -16,19 +17,20 @@ use jiff::Timestamp;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpid;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::ask::Asked;
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
 use super::road::{Judged, Road};
+use super::tool::{Servers, Told};
 use super::{exit, settle};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
-use crate::judge::tools::ToolCall;
 use crate::store::queue::Plea;
-use crate::store::{IntentRow, Settled};
+use crate::store::{End, IntentRow, Outcome, Settled};
 use crate::ui::json::Verdict;
 use crate::ui::verdict;
 
@@ -37,6 +39,9 @@ const MAX_INPUT: u64 = 2 << 20;
 
 /// The longest command that is judged.
 const MAX_COMMAND: usize = 512 << 10;
+
+/// What is said to an input that wants several things at once, or nothing.
+const ONE_OF: &str = "give one of \"command\", \"argv\" and \"tool\"";
 
 /// The arguments of `guard submit`.
 #[derive(Debug, Args)]
@@ -48,16 +53,19 @@ pub struct SubmitArgs {}
 struct Wanted {
     command: Option<String>,
     argv: Option<Vec<String>>,
+    /// A tool that is called, and its input, in the place of a command.
+    tool: Option<String>,
+    #[serde(default)]
+    input: Value,
+    /// One name of the server that offers the tool, or several.
+    #[serde(default)]
+    server: Servers,
     /// Absolute.
     cwd: PathBuf,
     /// Whose token it came with: letters, digits, dashes.
     client: String,
     /// The client's name for its session.
     session: Option<String>,
-    /// A tool that is no command, in the place of one.
-    tool: Option<String>,
-    /// What the tool is called with.
-    input: Option<serde_json::Value>,
     /// Why, as the client says.
     reason: Option<String>,
     /// The client says that somebody is in a crisis.
@@ -68,6 +76,17 @@ struct Wanted {
     origin: Origin,
     /// How long it may wait for a person, in seconds.
     timeout_secs: u32,
+    /// The client says how it ended, in a second line: `{"exit": 0, "duration_ms": 12}`.
+    #[serde(default)]
+    report: bool,
+}
+
+/// How it ended, as the client says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ended {
+    exit: i32,
+    duration_ms: u64,
 }
 
 fn api() -> Origin {
@@ -76,7 +95,7 @@ fn api() -> Origin {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct Answer<'a> {
     /// `allow` or `deny`.
     status: &'static str,
     /// What settled it: the basis of an allow, the kind of a denial.
@@ -100,14 +119,15 @@ struct Told<'a> {
 /// # Errors
 /// The input cannot be read, or there is nobody to judge for: nothing was allowed.
 pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
-    let wanted = read()?;
+    let (wanted, lines) = read()?;
     std::env::set_current_dir(&wanted.cwd)
         .map_err(|error| Failure::Said(format!("{} cannot be entered: {error}", wanted.cwd.display())))?;
     let road = Road::open()?;
     let invocation = invocation(&road, &wanted)?;
     let Judged { judgment, decision } = road.judge(&invocation);
     let plea = Plea { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
-    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea };
+    let report = wanted.report.then_some(&lines);
+    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea, report };
     match &decision {
         Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
@@ -125,7 +145,7 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
 }
 
 /// Reads the object, one line; whoever sent it keeps the pipe open as long as an answer is wanted.
-fn read() -> Result<Wanted, Failure> {
+fn read() -> Result<(Wanted, Receiver<String>), Failure> {
     let mut stdin = io::stdin().lock();
     let mut text = Vec::new();
     let mut byte = [0];
@@ -135,13 +155,18 @@ fn read() -> Result<Wanted, Failure> {
     }
     drop(buffered);
     drop(stdin);
-    std::thread::spawn(|| {
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let (says, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        // What comes behind is the report of one that ran, which nobody may have asked for.
+        for line in io::stdin().lock().take(MAX_INPUT).lines().map_while(Result::ok) {
+            let _ = says.send(line);
+        }
         // Whoever wanted an answer is gone: what waits is given up, as when a terminal is closed.
         let _ = kill(getpid(), Signal::SIGHUP);
     });
-    serde_json::from_slice(&text)
-        .map_err(|error| Failure::Said(format!("the input is not what guard submit reads: {error}")))
+    let wanted = serde_json::from_slice(&text)
+        .map_err(|error| Failure::Said(format!("the input is not what guard submit reads: {error}")))?;
+    Ok((wanted, lines))
 }
 
 /// The command as one of a session of this client's.
@@ -153,13 +178,13 @@ fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
     if !wanted.cwd.is_absolute() {
         return Err(Failure::Said("cwd must be absolute".to_owned()));
     }
-    if wanted.tool.is_none() && wanted.input.is_some() {
+    if wanted.tool.is_none() && !wanted.input.is_null() {
         return Err(Failure::Said("an input belongs to a tool: give \"tool\" too".to_owned()));
     }
     let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
         (None, None, Some(tool)) => {
-            let input = wanted.input.clone().unwrap_or_else(|| serde_json::json!({}));
-            Request::Tool(Box::new(ToolCall::new(tool, input)))
+            let told = Told { input: wanted.input.clone(), server: wanted.server.clone(), ..Told::default() };
+            told.request(road, tool.clone())
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
             let why = format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10);
@@ -167,7 +192,7 @@ fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
         }
         (Some(command), None, None) => road.plain_line(command.into())?,
         (None, Some(argv), None) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
-        _ => return Err(Failure::Said("give either \"command\", \"argv\" or \"tool\"".to_owned())),
+        _ => return Err(Failure::Said(ONE_OF.to_owned())),
     };
     let mut invocation = road.caller.invocation(request);
     invocation.origin = match wanted.origin {
@@ -192,6 +217,8 @@ struct Case<'a> {
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     plea: Plea,
+    /// Where the client says how it ended, where it will.
+    report: Option<&'a Receiver<String>>,
 }
 
 impl Case<'_> {
@@ -222,9 +249,25 @@ impl Case<'_> {
         answered: Option<Duration>,
     ) -> Result<u8, Failure> {
         match self.write(Settled::Allowed(basis), answered, by) {
-            Ok(receipt) => self.tell(decision, ("allow", basis.name()), by, None, receipt.row()),
+            Ok(receipt) => {
+                let code = self.tell(decision, ("allow", basis.name()), by, None, receipt.row())?;
+                if let Some(lines) = self.report {
+                    self.ended(lines, &receipt)?;
+                }
+                Ok(code)
+            }
             Err(refusal) => self.deny(decision, &refusal, None),
         }
+    }
+
+    /// Writes down how it ended, once the client says so. A client that ends without a word takes this process with it.
+    fn ended(&self, lines: &Receiver<String>, receipt: &Receipt) -> Result<(), Failure> {
+        let Ok(line) = lines.recv() else { return Ok(()) };
+        let ended: Ended = serde_json::from_str(&line)
+            .map_err(|error| Failure::Said(format!("the report is not what guard submit reads: {error}")))?;
+        let outcome = Outcome { end: End::Exit(ended.exit), duration_ms: ended.duration_ms };
+        let store = self.road.store().map_err(|error| Failure::Said(error.to_string()))?;
+        Ok(store.result(receipt, &outcome, Timestamp::now())?)
     }
 
     /// Says that it must not run; one that cannot be written down is a denial all the same.
@@ -235,9 +278,11 @@ impl Case<'_> {
     }
 
     fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
+        let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
         let row = IntentRow {
             answer_ms: answered.map(settle::milliseconds),
             words,
+            shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
         settle::write_down(self.road, &row, |keeper| keeper.advised(&row, None))
@@ -260,7 +305,7 @@ impl Case<'_> {
         let threshold = road.policy().thresholds.of(invocation.origin);
         let verdict = Verdict::new(&command, invocation.origin, threshold, judgment, decision);
         let digest = self.digest().to_string();
-        let told = Told { status, settled_by, by, reason, digest, row, verdict };
+        let told = Answer { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())?;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::failure::Failure;
+use super::road::Road;
 use crate::judge::invocation::Request;
 use crate::judge::tools::ToolCall;
 
@@ -14,7 +15,7 @@ use crate::judge::tools::ToolCall;
 #[derive(Debug, Args)]
 pub struct ToolArgs {
     /// Judge a call of this tool instead of a command: mcp__SERVER__TOOL, SERVER.TOOL, or the tool's name alone
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "argv"])]
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
     tool: Option<String>,
     /// The input of the tool, as JSON; read from standard input when it is `-`
     #[arg(long, value_name = "JSON", requires = "tool")]
@@ -44,7 +45,7 @@ pub struct Told {
 }
 
 /// The names of a server.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(untagged)]
 pub enum Servers {
     #[default]
@@ -58,7 +59,7 @@ impl ToolArgs {
     ///
     /// # Errors
     /// What should be JSON is none.
-    pub fn request(&self) -> Result<Option<Request>, Failure> {
+    pub fn request(&self, road: &Road) -> Result<Option<Request>, Failure> {
         let Some(name) = &self.tool else { return Ok(None) };
         let described = self.described.as_deref().map(|text| json("--described", text)).transpose()?;
         let mut told: Told =
@@ -75,27 +76,28 @@ impl ToolArgs {
         if !self.server.is_empty() {
             told.server = Servers::Several(self.server.clone());
         }
-        Ok(Some(told.request(name.clone())))
+        Ok(Some(told.request(road, name.clone())))
     }
 }
 
 impl Told {
     /// The call of the tool of this name.
     #[must_use]
-    pub fn request(self, name: String) -> Request {
+    pub fn request(self, road: &Road, name: String) -> Request {
         let servers = match self.server {
             Servers::None => Vec::new(),
             Servers::One(name) => vec![name],
             Servers::Several(names) => names,
         };
-        Request::Tool(Box::new(ToolCall {
+        road.tool(ToolCall {
             name,
             servers,
             input: self.input,
             description: self.description,
             schema: self.schema,
             hints: self.annotations,
-        }))
+            ..ToolCall::default()
+        })
     }
 }
 

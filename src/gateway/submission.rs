@@ -18,14 +18,16 @@ pub struct Wanted<'a> {
     pub command: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub argv: Option<&'a [String]>,
-    pub cwd: &'a str,
-    pub client: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<&'a str>,
+    pub cwd: &'a str,
+    pub client: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
     /// Where it comes from: `api`, or the messenger whose bot hands it in.

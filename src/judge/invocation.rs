@@ -282,6 +282,7 @@ impl Invocation {
                     field(told.as_ref().map(ToString::to_string).unwrap_or_default().as_bytes());
                 }
                 field(call.description.as_deref().unwrap_or_default().as_bytes());
+                call.marks.iter().for_each(|mark| field(format!("{mark:?}").as_bytes()));
                 field(b"servers");
                 call.servers.iter().for_each(|server| field(server.as_bytes()));
             }
@@ -347,6 +348,27 @@ impl Invocation {
             return Cow::Borrowed(self);
         }
         Cow::Owned(Self { request, cwd, ..self.clone() })
+    }
+
+    /// The call of a tool, where it is one.
+    #[must_use]
+    pub fn tool(&self) -> Option<&ToolCall> {
+        match &self.request {
+            Request::Tool(call) => Some(call),
+            Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
+        }
+    }
+
+    /// Whether a part of it is shown to nobody and not kept.
+    #[must_use]
+    pub fn hides(&self) -> bool {
+        self.tool().is_some_and(|call| !call.hidden.is_empty())
+    }
+
+    /// Whether a part of it is not there, because nothing keeps it: it came out of the queue.
+    #[must_use]
+    pub fn hides_here(&self) -> bool {
+        self.tool().is_some_and(|call| !call.hidden.is_empty() && call.shown().as_ref() == &call.input)
     }
 
     /// The command as one string for a person: the string itself, or the arguments quoted as a shell would need them;

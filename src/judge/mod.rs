@@ -84,6 +84,7 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
     if let Request::Tool(call) = &invocation.request {
         findings.extend(tools::verdict(call, catalog).findings);
+        tools::scrub(&mut findings, call);
     }
     if let Some((led, lead)) = invocation.led() {
         let behind = facts::work_out(&led, catalog, &inquiry);
@@ -100,7 +101,8 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let (shape, may_grant) = shape::of(&facts, &risk, catalog);
     // Every payment is a decision of its own.
     let pays = matches!(invocation.request, Request::Tool(_)) && tools::pays(&risk.findings);
-    let (shape, may_grant) = if pays { (None, false) } else { (shape, may_grant) };
+    // Of what is hidden of a call a grant could not say what it covers.
+    let (shape, may_grant) = if pays || invocation.hides() { (None, false) } else { (shape, may_grant) };
     let may_grant = may_grant && policy.approvals.wanted(&risk) == 1;
     let is_flagged = risk.tier >= Tier::Medium || risk.score >= policy.thresholds.of(invocation.origin);
     let is_asked = may_grant && is_flagged && shape.is_some();

@@ -49,6 +49,10 @@ pub struct IntentRow<'a> {
     pub shape: Option<&'a str>,
     /// What it does to files.
     pub deeds: &'a Deeds,
+    /// The tool that is called, where the invocation itself does not say.
+    pub tool: Option<&'a str>,
+    /// Something in the command is hidden already.
+    pub hides: bool,
 }
 
 /// A command that does nothing to files.
@@ -76,6 +80,8 @@ impl<'a> IntentRow<'a> {
             process: None,
             shape: None,
             deeds: &NO_DEEDS,
+            tool: None,
+            hides: false,
         }
     }
 }
@@ -179,12 +185,15 @@ impl Draft<'_> {
 pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8; 32]) -> Draft<'a> {
     let (invocation, risk) = (row.invocation, row.risk);
     let (command, redacted) = redact(&invocation.display());
+    let redacted = redacted || row.hides || invocation.hides();
     let session = &invocation.session;
 
     let mut draft = Draft::default();
     draft.text("kind", Some(kind));
     draft.integer("at", row.at.as_millisecond());
     draft.text("command", Some(command));
+    let tool = invocation.tool().map(|call| std::borrow::Cow::Owned(call.title()));
+    draft.text("tool", tool.or_else(|| row.tool.map(std::borrow::Cow::Borrowed)));
     draft.integer("redacted", redacted.then_some(1));
     draft.blob("digest", digest);
     draft.text("cwd", Some(invocation.cwd.to_string_lossy()));

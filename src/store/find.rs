@@ -26,6 +26,8 @@ pub struct Filter {
     pub decision: Option<String>,
     /// A part of the command, small and capital letters being the same.
     pub command: Option<String>,
+    /// Calls of tools whose name fits this glob, small and capital letters being the same; `*` for all.
+    pub tool: Option<String>,
     /// The folder or one above it.
     pub folder: Option<String>,
     /// A part of anything that is said of the row in words.
@@ -97,6 +99,9 @@ impl Conditions {
         if let Some(part) = &filter.command {
             all.wanted.text(part);
             all.and("instr(lower(command), lower(?)) > 0", part.clone());
+        }
+        if let Some(glob) = &filter.tool {
+            all.and("lower(tool) GLOB ?", glob.to_lowercase());
         }
         if let Some(folder) = &filter.folder {
             let folder = folder.trim_end_matches('/');

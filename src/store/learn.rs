@@ -36,7 +36,7 @@ impl Store {
         self.persist(|connection| {
             let since = since.as_millisecond();
             let sql = "SELECT what, decision, reversibility, tier, at, coalesce(cwd, ''), command, redacted FROM record
-                WHERE id >= ?1 AND at >= ?2 AND kind = 'intent' AND what IS NOT NULL AND settled = 'person'";
+                WHERE id >= ?1 AND at >= ?2 AND kind IN ('intent', 'advised') AND what IS NOT NULL AND settled = 'person'";
             let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query([first_from(connection, since)?, since])?;
             let mut habits: BTreeMap<String, Habit> = BTreeMap::new();

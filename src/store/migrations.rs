@@ -63,6 +63,8 @@ const STEPS: &[&str] = &[
      ALTER TABLE record ADD COLUMN kept INTEGER;
      CREATE INDEX making ON record(session) WHERE made IS NOT NULL;
      CREATE INDEX keeping ON record(kept) WHERE kept IS NOT NULL;",
+    // The tool that was called, where it was no command.
+    "ALTER TABLE record ADD COLUMN tool TEXT",
 ];
 
 /// How many steps this version knows.

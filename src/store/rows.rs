@@ -84,6 +84,9 @@ pub struct Entry {
     /// Redacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The tool that was called, where it was no command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// Something in the command was hidden.
     pub redacted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,7 +192,7 @@ impl Store {
             let mut statement = connection.prepare_cached("SELECT * FROM record WHERE id = ?1")?;
             let found = statement.query_row([id], |row| Ok(entry(row))).optional()?;
             let Some(Ok(mut entry)) = found else { return Ok(found) };
-            if matches!(entry.kind, Kind::Intent) {
+            if matches!(entry.kind, Kind::Intent | Kind::Advised) {
                 entry.result = connection.prepare_cached(RESULT)?.query_row([id], outcome).optional()?;
                 let mut nested = connection.prepare_cached(NESTED)?;
                 entry.nested = nested.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -243,6 +246,8 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         about: row.get("about")?,
         nested: Vec::new(),
         command: text("command")?,
+        // A record of an older guard that cannot be brought up to date has no such column.
+        tool: text("tool").unwrap_or_default(),
         redacted: row.get::<_, Option<i64>>("redacted")? == Some(1),
         digest: digest.map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
         cwd: text("cwd")?,

@@ -116,9 +116,9 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 4)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 5)");
     assert!(home.run(&["true"]).status.success());
-    home.sql("PRAGMA user_version = 4");
+    home.sql("PRAGMA user_version = 5");
     assert_eq!(home.store().verify().unwrap().rows, 1);
 }
 
@@ -130,12 +130,13 @@ fn an_older_record_is_brought_up_to_date_and_stays_whole() {
     }
     home.sql(
         "DROP INDEX making; DROP INDEX keeping; ALTER TABLE record DROP COLUMN made; ALTER TABLE record DROP COLUMN kept;
-         ALTER TABLE record DROP COLUMN given; ALTER TABLE record DROP COLUMN signatures; PRAGMA user_version = 1",
+         ALTER TABLE record DROP COLUMN given; ALTER TABLE record DROP COLUMN signatures; \
+         ALTER TABLE record DROP COLUMN tool; PRAGMA user_version = 1",
     );
     assert!(home.run(&["true"]).status.success());
     let audit = home.store().verify().unwrap();
     assert_eq!((audit.rows, audit.faults.len()), (4, 0));
-    home.sql("UPDATE record SET given = given, signatures = signatures, made = made, kept = kept");
+    home.sql("UPDATE record SET given = given, signatures = signatures, made = made, kept = kept, tool = tool");
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn invocation(road: &Road, host: Host, call: &Call) -> Result<Invocation, RoadEr
             Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
         }
         What::Files(changes) => Request::Files(files::followed(changes, road, call.cwd.as_deref())),
-        What::Tool { name, input } => Request::Tool(Box::new(ToolCall::of_text(name, input))),
+        What::Tool { name, input } => road.tool(ToolCall::of_text(name, input)),
         What::Other => Request::Files(Vec::new()),
     };
     let mut invocation = road.caller.invocation(request);

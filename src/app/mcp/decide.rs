@@ -14,7 +14,7 @@ use crate::app::queue::{self, Tells, Wait};
 use crate::app::road::{Judged, Road};
 use crate::app::settle;
 use crate::judge::approved::Approved;
-use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
@@ -50,15 +50,17 @@ pub(super) fn decide(call: &ToolCall, most: Duration, waits: &mut dyn Waits) -> 
 
 fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
     let road = Road::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
-    let mut invocation = road.caller.invocation(Request::Tool(Box::new(call.clone())));
+    let mut invocation = road.caller.invocation(road.tool(call.clone()));
     invocation.origin = Origin::Agent;
     let Judged { judgment, decision } = road.judge(&invocation);
     let risk = &judgment.risk;
     let digest = invocation.digest(&judgment.facts.expanded);
+    let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
     let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
         let row = IntentRow {
             answer_ms: answered.map(settle::milliseconds),
             words,
+            shape: shape.as_deref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
         settle::write_down(&road, &row, |keeper| keeper.advised(&row, None)).map(drop)

@@ -8,6 +8,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 
+use crate::judge::tools::call::HIDDEN;
+use crate::store::redact;
+
 /// What a client's message is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Message {
@@ -86,6 +89,51 @@ pub(super) fn listed(line: &[u8]) -> Option<(Value, Vec<Value>)> {
     let message: Value = serde_json::from_slice(line).ok()?;
     let tools = message.pointer("/result/tools")?.as_array()?.clone();
     Some((message.get("id")?.clone(), tools))
+}
+
+/// An answer of the server with the secrets in its texts hidden; `None` where there are none, or it is no answer.
+pub(super) fn without_secrets(line: &[u8]) -> Option<Vec<u8>> {
+    let mut message: Value = serde_json::from_slice(line).ok()?;
+    let mut any = false;
+    let all = match &mut message {
+        Value::Array(messages) => messages.iter_mut().collect(),
+        one => vec![one],
+    };
+    for message in all {
+        if let Some(result) = message.get_mut("result") {
+            any |= hide(result);
+        }
+    }
+    any.then(|| [message.to_string().as_bytes(), b"\n"].concat())
+}
+
+/// Hides the secrets in all texts of a value. What is known by the name that it goes under is found with that name.
+fn hide(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let (plain, any) = redact(text);
+            if any {
+                *text = plain;
+            }
+            any
+        }
+        Value::Array(elements) => elements.iter_mut().fold(false, |any, element| hide(element) || any),
+        Value::Object(members) => members.iter_mut().fold(false, |any, (name, member)| {
+            let hidden = match member {
+                Value::String(text) => {
+                    let (_, is_secret) = redact(&format!("{name}={text}"));
+                    let was = is_secret && !redact(text).1;
+                    if was {
+                        *text = HIDDEN.to_owned();
+                    }
+                    was
+                }
+                _ => false,
+            };
+            hidden || hide(member) || any
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// An answer that says that a tool failed, in words that a model reads.
@@ -178,6 +226,19 @@ mod tests {
         assert_eq!(read(b"\r\n"), Message::Other);
         let cancelled = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
         assert_eq!(read(cancelled), Message::Cancelled { id: json!(7) });
+    }
+
+    #[test]
+    fn secrets_are_hidden_in_answers_alone() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let answer = json!({"id": 1, "result": {"content": [{"type": "text", "text": format!("token {token} end")}],
+            "structuredContent": {"password": "hunter2-hunter2", "name": "x"}}});
+        let out = String::from_utf8(without_secrets(answer.to_string().as_bytes()).unwrap()).unwrap();
+        assert!(!out.contains(&token) && !out.contains("hunter2"), "{out}");
+        assert!(out.contains("end") && out.contains(r#""name":"x""#) && out.ends_with("}\n"), "{out}");
+        assert_eq!(without_secrets(json!({"id": 1, "result": {"content": "plain"}}).to_string().as_bytes()), None);
+        assert_eq!(without_secrets(json!({"id": 1, "method": token}).to_string().as_bytes()), None);
+        assert_eq!(without_secrets(b"nonsense"), None);
     }
 
     #[test]

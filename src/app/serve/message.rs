@@ -200,6 +200,9 @@ pub struct Row {
     /// The command as both a hook and the shell see it, and the folder.
     pub handed: Option<(Text, Text)>,
     pub command: String,
+    /// The tool that is called, where it is no command, and whether something of its input is hidden.
+    #[serde(default)]
+    pub tool: Option<(String, bool)>,
     pub cwd: Text,
     pub session: String,
     pub root: String,

@@ -19,6 +19,7 @@ use crate::judge::policy::{Above, Decision, Policy, Standing, decide};
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Risk, Tier, Weight};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Span;
+use crate::judge::tools::ToolCall;
 use crate::judge::{Judgment, behaviour, judge};
 use crate::store::{Entry, FindingEntry, Kind};
 
@@ -196,6 +197,7 @@ impl Bench {
             .iter()
             .find(|support| support.argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ") == text);
         let request = match (supported, changes(entry.kind, text)) {
+            _ if entry.tool.is_some() => self.other.tool(ToolCall::written(text)?),
             (Some(support), _) => Request::Argv(support.argv.iter().map(Into::into).collect()),
             (None, Some(Called::Files(changes))) => Request::Files(changes),
             (None, _) => self.other.plain_line(text.into()).ok()?,
@@ -240,9 +242,10 @@ impl Past<'_> {
         let mut all = Vec::new();
         for recorded in &self.entry.findings {
             let (before, after) = (old.finding(&recorded.rule), new.finding(&recorded.rule));
-            let is_built_in =
-                recorded.rule.starts_with("opaque.") || self.bench.built_in.rule(&recorded.rule).is_some();
-            let known = is_built_in || catalog.rule(&recorded.rule).is_some();
+            // What is found without a rule is of guard itself.
+            let is_built_in = ["opaque.", "tools.", "mcp."].iter().any(|family| recorded.rule.starts_with(family))
+                || self.bench.built_in.origin(&recorded.rule).is_some();
+            let known = is_built_in || catalog.origin(&recorded.rule).is_some();
             match (before, after) {
                 _ if !known => {}
                 // The other policy takes it away or makes something else of it.

@@ -49,15 +49,17 @@ pub struct New {
     command: Option<String>,
     /// A program and its arguments, in the place of a line
     argv: Option<Vec<String>>,
+    /// A tool that is called, in the place of a command: `calendar.delete_event`
+    tool: Option<String>,
+    /// The input of the tool
+    #[schema(value_type = Option<Object>)]
+    input: Option<Value>,
+    /// The name of the server that offers the tool
+    server: Option<String>,
     /// Absolute
     cwd: String,
     /// The client's name for its session
     session: Option<String>,
-    /// A tool that is no command, in the place of one
-    tool: Option<String>,
-    /// What the tool is called with
-    #[schema(value_type = Option<Object>)]
-    input: Option<Value>,
     /// Why: shown to the person who answers, and believed by nobody
     reason: Option<String>,
     /// Somebody is in a crisis: what a person has to decide comes first in every list, and is told on every channel
@@ -147,13 +149,14 @@ async fn handed_in(
     }
     let client = caller.token.clone().unwrap_or_else(|| caller.name.clone());
     let wanted = Wanted {
-        tool: new.tool.as_deref(),
-        input: new.input.as_ref(),
         reason: new.reason.as_deref(),
         origin: caller.origin.name(),
         crisis: new.crisis,
         command: new.command.as_deref(),
         argv: new.argv.as_deref(),
+        tool: new.tool.as_deref(),
+        input: new.input.as_ref(),
+        server: new.server.as_deref(),
         cwd: &new.cwd,
         client: &client,
         session: new.session.as_deref(),
@@ -172,7 +175,11 @@ async fn handed_in(
         reported: false,
         callback: new.callback,
     };
-    let begun = submission.clone();
+    let mut begun = submission.clone();
+    // Parts of an input may be for nobody's eyes, and which is guard's to say: it is not kept.
+    if new.tool.is_some() {
+        begun.body = String::new();
+    }
     if let Some(before) = app.room.at(move |desk| desk.base().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));

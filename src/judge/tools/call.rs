@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::words;
+use super::{pointer, words};
 
 /// A call of a tool that is no command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,7 +22,26 @@ pub struct ToolCall {
     pub schema: Option<Value>,
     /// The hints of MCP (`destructiveHint`, …).
     pub hints: Option<Value>,
+    /// Pointers to the parts of the input that nobody is shown and nothing keeps: [`super::conceal`] sets them.
+    pub hidden: Vec<String>,
+    /// What was noticed of the tool over time and beside other servers', which no call tells.
+    pub marks: Vec<Mark>,
 }
+
+/// Something that is wrong with what a server says of its tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Its description or its schema is another than the one that was looked at first.
+    Changed,
+    /// Another server's tool has this name too: the name of that server.
+    Shadows(String),
+    /// The description holds this, which speaks to the model and not of the tool.
+    Instructs(String),
+}
+
+/// What stands where a part of an input is hidden.
+pub const HIDDEN: &str = "***";
 
 /// One reading of a tool's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +52,9 @@ pub struct Reading<'a> {
 
 /// What stands between server and tool where a host puts both into one name.
 const BETWEEN: [&str; 5] = ["0mcp0", "__", ".", "/", ":"];
+
+/// What is shorter than this is no secret that could be told from a word by itself.
+const LEAST_SCRUBBED: usize = 3;
 
 /// Where hosts cut names that are too long, and the least length of one that is cut.
 const CUTS: [&str; 2] = ["...", "___"];
@@ -120,11 +142,41 @@ impl ToolCall {
         }
     }
 
-    /// The title and the input, as JSON on one line.
+    /// The title and the input, as JSON on one line, without what is hidden of it.
     #[must_use]
     pub fn display(&self) -> String {
         let empty = self.input.is_null() || self.input.as_object().is_some_and(serde_json::Map::is_empty);
-        if empty { self.title() } else { format!("{} {}", self.title(), self.input) }
+        if empty { self.title() } else { format!("{} {}", self.title(), self.shown()) }
+    }
+
+    /// The input as it is shown and kept.
+    #[must_use]
+    pub fn shown(&self) -> Cow<'_, Value> {
+        if self.hidden.is_empty() {
+            return Cow::Borrowed(&self.input);
+        }
+        let mut input = self.input.clone();
+        for pointer in &self.hidden {
+            pointer::replace(&mut input, pointer, &HIDDEN.into());
+        }
+        Cow::Owned(input)
+    }
+
+    /// The call with nothing in it that is hidden.
+    #[must_use]
+    pub fn concealed(&self) -> Self {
+        Self { input: self.shown().into_owned(), ..self.clone() }
+    }
+
+    /// A text without what is hidden of the input, should it be quoted there.
+    #[must_use]
+    pub fn scrubbed(&self, text: &str) -> String {
+        let hidden = self.hidden.iter().flat_map(|pointer| pointer::find(&self.input, pointer));
+        let mut leaves: Vec<String> = hidden.flat_map(pointer::leaves).filter(|leaf| leaf != HIDDEN).collect();
+        // Of two of which one holds the other, the longer goes first.
+        leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.len()));
+        let plain = |text: String, leaf: &String| text.replace(leaf.as_str(), HIDDEN);
+        leaves.iter().filter(|leaf| leaf.len() >= LEAST_SCRUBBED).fold(text.to_owned(), plain)
     }
 
     /// The tool and the names of its input, for grants: `tool:github.create_issue body title`.
@@ -185,5 +237,16 @@ mod tests {
     fn a_call_is_shown_with_its_input() {
         assert_eq!(ToolCall::new("mcp__a__b", json!({"x": 1})).display(), r#"a.b {"x":1}"#);
         assert_eq!(ToolCall::new("Task", json!({})).display(), "Task");
+    }
+
+    #[test]
+    fn what_is_hidden_is_in_no_text() {
+        let hidden = vec!["/card/*".to_owned(), "/pin".to_owned()];
+        let input = json!({"card": {"number": "4000111122223333", "cvc": 987}, "pin": [45678], "to": "me"});
+        let call = ToolCall { hidden, ..ToolCall::new("pay", input) };
+        assert_eq!(call.display(), r#"pay {"card":{"cvc":"***","number":"***"},"pin":"***","to":"me"}"#);
+        assert_eq!(call.concealed().display(), call.display());
+        assert_eq!(call.scrubbed("to me with 4000111122223333, 987 and 45678"), "to me with ***, *** and ***");
+        assert_eq!(call.concealed().scrubbed("***"), "***");
     }
 }

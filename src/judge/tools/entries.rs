@@ -33,6 +33,15 @@ pub fn find<'a>(call: &ToolCall, catalog: &'a Catalog) -> Vec<Match<'a>> {
     found
 }
 
+/// Pointers to what no entry of this name lets anybody see, whatever its conditions and whoever's tool it is about.
+#[must_use]
+pub fn hidden(call: &ToolCall, catalog: &Catalog) -> Vec<String> {
+    let readings: Vec<(Reading<'_>, String)> =
+        call.readings().into_iter().map(|reading| (reading.clone(), reading.plain())).collect();
+    let redacting = catalog.tools().filter(|(_, tool)| !tool.redact.is_empty() && speaks(tool, &readings).is_some());
+    redacting.flat_map(|(_, tool)| tool.redact.iter().cloned()).collect()
+}
+
 /// Whether an entry names this tool: `Some(true)` where it is about another server's.
 fn speaks(tool: &Tool, readings: &[(Reading<'_>, String)]) -> Option<bool> {
     let named = |plain: &str| tool.names.iter().any(|name| glob::text(name, plain));

@@ -51,15 +51,24 @@ const MOST_VALUES: usize = 60;
 pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     let lexicon = &known.lexicon;
     let readings = call.readings();
-    let tool = readings.first().map_or(call.name.as_str(), |reading| reading.tool);
-    let name = words::of_name(tool);
-    let head = known.head(&name);
+    let reading = readings.first();
+    let (tool, server) = reading.map_or((call.name.as_str(), None), |one| (one.tool, one.server.as_deref()));
+    let (words, is_behind) = words::of_tool(tool, server, &|word| known.verb(word).is_some());
+    let head = head(&words, is_behind, known);
+    let name: Vec<String> = words.into_iter().map(|word| word.text).collect();
     let verb = head.and_then(|at| Some((name.get(at)?, known.verb(name.get(at)?)?)));
     let kind = verb.map_or(NONE, |(_, verbs)| verbs.kind.as_str());
+    let is_about = name.len() > 1 && name.last().is_some_and(|last| lexicon.about.contains(last));
 
     let mut bare = Signals::default();
-    of_name(&mut bare, &name, head, kind, known);
+    let nouns = of_name(&mut bare, &name, head, kind, known);
+    if is_about {
+        bare.add("name about");
+    }
     of_input(&mut bare, call, known);
+    if call.hints.as_ref().and_then(|hints| hints.get("readOnlyHint")).and_then(Value::as_bool) == Some(false) {
+        bare.add("hint acts");
+    }
     let by_name = bare.sums(known);
     let mut sums = by_name;
     let described = call.description.as_deref().filter(|text| !text.trim().is_empty());
@@ -71,10 +80,11 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         let is_firm = lexicon.firm.iter().any(|firm| firm == kind);
         sums = if is_firm { (acts.max(by_name.0), high.max(by_name.1)) } else { (acts, high) };
     }
-    let is_change =
-        lexicon.changes.iter().any(|change| change == kind) || name.iter().any(|word| lexicon.secrets.contains(word));
     let is_harmless = described.is_some() && lexicon.harmless.iter().any(|harmless| harmless == begins);
-    let is_unknown = kind == NONE && !is_harmless;
+    let is_mild = is_mild(kind, &nouns, known) || is_about && is_harmless;
+    let is_change = lexicon.changes.iter().any(|change| change == kind) && !is_mild
+        || name.iter().any(|word| lexicon.secrets.contains(word));
+    let is_unknown = kind == NONE && !is_harmless && !(is_about && described.is_some());
     let acts = is_change || is_unknown || sums.0 >= lexicon.acts;
     let (tier, by) = match () {
         () if acts && sums.1 >= lexicon.high => {
@@ -90,6 +100,20 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     };
     let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
     Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by }
+}
+
+/// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the
+/// name, unless the server's own stood in front of it.
+fn head(words: &[words::Word], is_behind: bool, known: &Known) -> Option<usize> {
+    let is_verb = |word: &words::Word| !word.plural && known.verb(&word.text).is_some();
+    let anywhere = words.iter().position(|word| is_verb(word) && !known.lexicon.only_first.contains(&word.text));
+    anywhere.or_else(|| (!is_behind && words.first().is_some_and(is_verb)).then_some(0))
+}
+
+/// Whether all that such a verb is done to is of kinds that it changes nothing in.
+fn is_mild(kind: &str, nouns: &BTreeSet<&str>, known: &Known) -> bool {
+    let of = known.lexicon.mild.iter().find(|(verb, _)| verb == kind);
+    of.is_some_and(|(_, mild)| !nouns.is_empty() && nouns.iter().all(|noun| mild.iter().any(|one| one == noun)))
 }
 
 /// Where there is no word of any kind.
@@ -118,7 +142,14 @@ impl Signals {
     }
 }
 
-fn of_name(signals: &mut Signals, name: &[String], head: Option<usize>, kind: &str, known: &Known) {
+/// By the words of its name. The kinds of its nouns.
+fn of_name<'k>(
+    signals: &mut Signals,
+    name: &[String],
+    head: Option<usize>,
+    kind: &str,
+    known: &'k Known,
+) -> BTreeSet<&'k str> {
     signals.add(format!("verb {kind}"));
     let mut nouns = BTreeSet::new();
     for (_, word) in name.iter().enumerate().filter(|(at, _)| Some(*at) != head) {
@@ -131,10 +162,11 @@ fn of_name(signals: &mut Signals, name: &[String], head: Option<usize>, kind: &s
     if nouns.is_empty() {
         signals.add(format!("verb {kind} noun -"));
     }
-    for noun in nouns {
+    for noun in &nouns {
         signals.add(format!("noun {noun}"));
         signals.add(format!("verb {kind} noun {noun}"));
     }
+    nouns
 }
 
 /// By the names of its properties: those of the schema, else those that are given.

@@ -30,12 +30,20 @@ pub struct Lexicon {
     pub nouns: Vec<Words>,
     /// Words that are a verb only where they stand first.
     pub only_first: Vec<String>,
+    /// Last words of a name that is about what its verb names.
+    pub about: Vec<String>,
+    /// Kinds of verb that are no change where all their nouns are of these kinds.
+    pub mild: Vec<(String, Vec<String>)>,
     /// Names of input properties that choose what of a list is read.
     pub page: Vec<String>,
     /// Last words of input properties that choose what is done.
     pub action: Vec<String>,
     /// What properties of these names hold, of a tool that nothing describes.
     pub held: Vec<HeldWords>,
+    /// Names of properties whose values are secrets, in plain spelling without separators.
+    pub hidden: Vec<String>,
+    /// What descriptions of tools hold that speak to the model and not of the tool, in small letters with single blanks.
+    pub instructions: Vec<String>,
     pub signals: BTreeMap<String, (f64, f64)>,
 }
 
@@ -105,8 +113,8 @@ impl Known {
         kinds.iter().filter_map(|number| self.lexicon.nouns.get(*number)).map(|list| list.kind.as_str())
     }
 
-    /// The place of the verb among the words of a name: the first that is a verb wherever it stands, else the first word
-    /// of all.
+    /// The place of the verb among the words of a sentence: the first that is a verb wherever it stands, else the first
+    /// word of all.
     #[must_use]
     pub fn head(&self, words: &[String]) -> Option<usize> {
         let is_verb = |word: &String| self.verbs.contains_key(word);

@@ -7,15 +7,17 @@
 pub mod call;
 pub mod entries;
 pub mod guess;
+pub mod instructions;
 pub mod lexicon;
 pub mod pointer;
 pub mod words;
 
 use serde_json::Value;
 
-pub use self::call::ToolCall;
+pub use self::call::{Mark, ToolCall};
 use self::entries::Match;
 use self::guess::{By, Guess};
+use super::order;
 use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
 use super::rules::model::{Held, Holding, Note, Tool};
@@ -37,11 +39,64 @@ pub struct Verdict {
     pub holds: Vec<Holding>,
     /// The kind of verb in its name, for what is done to paths.
     pub kind: Option<String>,
-    /// Pointers to what a person is shown first, and to what the record does not keep.
+    /// Pointers to what a person is shown first.
     pub show: Vec<String>,
-    pub redact: Vec<String>,
     /// Nothing describes it.
     pub guessed: bool,
+}
+
+/// Notes in a call what of its input nobody is shown and nothing keeps: what an entry of its name says, and what goes by
+/// the name of a secret. Every call goes through here before anything else is done with it.
+pub fn conceal(call: &mut ToolCall, catalog: &Catalog) {
+    call.hidden = entries::hidden(call, catalog);
+    secrets(&call.input, String::new(), &catalog.lexicon().lexicon.hidden, 0, &mut call.hidden);
+    order::sort(&mut call.hidden);
+    call.hidden.dedup();
+}
+
+/// How deep into an input is looked for names.
+const MOST_DEPTH: usize = 12;
+
+/// Pointers to all members that go by one of these names.
+fn secrets(value: &Value, at: String, names: &[String], depth: usize, found: &mut Vec<String>) {
+    if depth > MOST_DEPTH {
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let at = pointer::member(&at, name);
+                let is_named = names.iter().any(|known| *known == words::plain(name).replace('_', ""));
+                // A switch of that name is no secret.
+                if is_named && !matches!(member, Value::Null | Value::Bool(_)) {
+                    found.push(at);
+                } else {
+                    secrets(member, at, names, depth + 1, found);
+                }
+            }
+        }
+        Value::Array(elements) => {
+            for (number, element) in elements.iter().enumerate() {
+                secrets(element, format!("{at}/{number}"), names, depth + 1, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Takes what is hidden out of what is said of a call.
+pub fn scrub(findings: &mut [Finding], call: &ToolCall) {
+    if call.hidden.is_empty() {
+        return;
+    }
+    for finding in findings {
+        finding.reason = call.scrubbed(&finding.reason);
+        finding.instead = finding.instead.as_deref().map(|text| call.scrubbed(text));
+        finding.touches.iter_mut().for_each(|text| *text = call.scrubbed(text));
+        for note in finding.lowered.iter_mut() {
+            *note = call.scrubbed(note);
+        }
+    }
 }
 
 /// Judges a call by the registry and, where that is silent, by its words.
@@ -71,21 +126,14 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
     } else if guess::is_warning(call) && findings.is_empty() {
         findings.push(of_warning(span));
     }
+    findings.extend(call.marks.iter().map(|mark| of_mark(mark, call, span)));
     let holds = if described {
         own().flat_map(|one| one.tool.holds.iter().cloned()).collect()
     } else {
         held_by_name(call, catalog)
     };
     let all = |of: fn(&Tool) -> &[String]| own().flat_map(|one| of(one.tool).iter().cloned()).collect();
-    Verdict {
-        base,
-        findings,
-        holds,
-        kind: guess.kind,
-        show: all(|tool| &tool.show),
-        redact: all(|tool| &tool.redact),
-        guessed: !described,
-    }
+    Verdict { base, findings, holds, kind: guess.kind, show: all(|tool| &tool.show), guessed: !described }
 }
 
 /// What the properties of a tool hold that nothing describes, by their names.
@@ -96,7 +144,7 @@ fn held_by_name(call: &ToolCall, catalog: &Catalog) -> Vec<Holding> {
         let plain = words::plain(name);
         let list = catalog.lexicon().lexicon.held.iter().find(|list| list.words.contains(&plain));
         if let Some(what) = list.and_then(|list| Held::named(&list.what)) {
-            holds.push(Holding { at: format!("/{}", name.replace('~', "~0").replace('/', "~1")), what });
+            holds.push(Holding { at: pointer::member("", name), what });
         }
     }
     holds
@@ -140,6 +188,32 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
         touches: vec![call.title()],
         ..plain(GUESS, guess.tier, reversibility, span)
     }
+}
+
+/// What is said of a tool whose server cannot be taken at its word.
+fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
+    let (rule, tier, reason, instead) = match mark {
+        Mark::Changed => (
+            "mcp.changed",
+            Tier::High,
+            "What the server says of this tool is no longer what it said when it was looked at first.".to_owned(),
+            Some("read what changed with guard mcp pins, and accept it there if it is right"),
+        ),
+        Mark::Instructs(what) => (
+            "mcp.instructions",
+            Tier::High,
+            format!("The description of this tool holds {what}: it speaks to the model, and not of the tool."),
+            Some("remove the server, or read it with guard mcp pins"),
+        ),
+        Mark::Shadows(server) => (
+            "mcp.shadow",
+            Tier::Low,
+            format!("The server {server} has a tool of this name too: which of the two is meant cannot be seen."),
+            None,
+        ),
+    };
+    let instead = instead.map(ToOwned::to_owned);
+    Finding { reason, instead, touches: vec![call.title()], ..plain(rule, tier, Reversibility::Hard, span) }
 }
 
 fn of_warning(span: Span) -> Finding {

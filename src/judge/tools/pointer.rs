@@ -19,6 +19,24 @@ pub fn find<'v>(value: &'v Value, pointer: &str) -> Vec<&'v Value> {
     found
 }
 
+/// The texts and numbers in a value, as a person would write them.
+#[must_use]
+pub fn leaves(value: &Value) -> Vec<String> {
+    match value {
+        Value::Null | Value::Bool(_) => Vec::new(),
+        Value::Number(number) => vec![number.to_string()],
+        Value::String(text) => vec![text.clone()],
+        Value::Array(elements) => elements.iter().flat_map(leaves).collect(),
+        Value::Object(members) => members.values().flat_map(leaves).collect(),
+    }
+}
+
+/// A pointer to a member of what another pointer leads to.
+#[must_use]
+pub fn member(of: &str, name: &str) -> String {
+    format!("{of}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
 fn below<'v>(value: &'v Value, step: &str, name: &str) -> Vec<&'v Value> {
     match value {
         Value::Object(members) if step == "*" => members.values().collect(),

@@ -6,6 +6,33 @@ pub fn of_name(name: &str) -> Vec<String> {
     parts(name).iter().map(|word| stem(&word.to_ascii_lowercase())).collect()
 }
 
+/// A word of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// In lower case and in the singular.
+    pub text: String,
+    /// It was not in the singular: a name does not say what it does in such words.
+    pub plural: bool,
+}
+
+/// The words of a tool's name, without those at its front that only repeat the name of its server. `keep` says which
+/// stay all the same. Whether any were left out comes with them.
+#[must_use]
+pub fn of_tool(name: &str, server: Option<&str>, keep: &dyn Fn(&str) -> bool) -> (Vec<Word>, bool) {
+    let word = |part: &String| {
+        let lower = part.to_ascii_lowercase();
+        let text = stem(&lower);
+        Word { plural: text != lower, text }
+    };
+    let mut all: Vec<Word> = parts(name).iter().map(word).collect();
+    let served = server.map(of_name).unwrap_or_default();
+    let repeats = |word: &&Word| served.contains(&word.text) && !keep(&word.text);
+    let most = all.len().saturating_sub(1);
+    let repeated = all.iter().take(most).take_while(repeats).count();
+    all.drain(..repeated);
+    (all, repeated > 0)
+}
+
 /// A name in plain spelling: `deleteEvent`, `delete-event` and `Delete Event` are `delete_event`.
 #[must_use]
 pub fn plain(name: &str) -> String {
@@ -127,6 +154,20 @@ mod tests {
         assert_eq!(of_name("runSEOAudit"), ["run", "seo", "audit"]);
         assert_eq!(of_name("listPolicies"), ["list", "policy"]);
         assert_eq!(of_name("get_status"), ["get", "status"]);
+    }
+
+    #[test]
+    fn the_name_of_the_server_is_no_word_of_its_tools() {
+        let texts = |name, server| {
+            let (words, cut) = of_tool(name, server, &|word| word == "deploy");
+            (words.into_iter().map(|word| word.text).collect::<Vec<_>>().join(" "), cut)
+        };
+        assert_eq!(texts("tmux_select_pane", Some("tmux-mcp")), ("select pane".to_owned(), true));
+        assert_eq!(texts("tmux_select_pane", None), ("tmux select pane".to_owned(), false));
+        assert_eq!(texts("deploy_app", Some("deploy")), ("deploy app".to_owned(), false));
+        assert_eq!(texts("tmux", Some("tmux")), ("tmux".to_owned(), false));
+        let (words, _) = of_tool("get_changes", None, &|_| false);
+        assert_eq!(words.iter().map(|word| word.plural).collect::<Vec<_>>(), [false, true]);
     }
 
     #[test]

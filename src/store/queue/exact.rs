@@ -1,4 +1,4 @@
-//! A command as it waits: to the byte, with the environment that it would run in.
+//! A command as it waits: to the byte (but for what of a tool's input nobody is shown), with the environment that it would run in.
 //!
 //! It is kept so that whoever answers can judge it anew, in a process of their own, and is shown what would run. What may
 //! not enter: anything that outlives the answer. It is erased when the request is settled.
@@ -97,7 +97,7 @@ impl Exact {
         let session = &invocation.session;
         let tool = match &invocation.request {
             // A value with texts for its names is always written.
-            Request::Tool(call) => Some(serde_json::to_vec(call).unwrap_or_default()),
+            Request::Tool(call) => Some(serde_json::to_vec(&call.concealed()).unwrap_or_default()),
             Request::Argv(_) | Request::Line(_) | Request::Files(_) => None,
         };
         Self {

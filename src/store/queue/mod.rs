@@ -114,6 +114,7 @@ impl Queue {
         let digest = key.seal("request", &new.digest.0);
         let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
         let (command, redacted) = redact(&new.invocation.display());
+        let redacted = redacted || new.invocation.hides();
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
         let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);

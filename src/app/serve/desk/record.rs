@@ -93,6 +93,8 @@ impl Talk<'_> {
             process: process.as_deref().filter(|_| row.waits),
             shape: row.shape.as_deref(),
             deeds: &row.deeds,
+            tool: row.tool.as_ref().map(|(title, _)| title.as_str()),
+            hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),
         };
         let handed = row.handed.as_ref().map(both_of).transpose()?;
         let handed = handed.as_ref().map(|(text, cwd)| Handed { text, cwd, root: &root });

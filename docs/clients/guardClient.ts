@@ -1,0 +1,156 @@
+/**
+ * Ask guard before a function runs. One file, no dependencies; Node 18 or later (or anything with its child_process and
+ * fetch).
+ *
+ *     import { guarded, Refused } from "./guardClient.ts";
+ *
+ *     const deleteEvent = guarded("calendar.delete_event", async (input: { id: string }) => { … });
+ *     await deleteEvent({ id: "7" });   // throws Refused where guard, or a person, says no
+ *
+ * The first argument is the input that guard judges. As a decorator of a method: `@guard("calendar.delete_event")`. The
+ * call waits for a person where one is asked, and how it ended is written into guard's record. guard is reached over the
+ * gateway's API where GUARD_GATEWAY (as http://127.0.0.1:6180) and GUARD_TOKEN are set, else by starting GUARD_BIN, or
+ * guard on the PATH.
+ */
+
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+type Json = Record<string, any>;
+
+export interface Options {
+  server?: string;
+  session?: string;
+  /** How long it may wait for a person, in seconds. */
+  timeout?: number;
+  cwd?: string;
+}
+
+/** The call must not run. `reason` is one line that a model understands. */
+export class Refused extends Error {
+  reason: string;
+  verdict: Json;
+  constructor(reason: string, verdict: Json = {}) {
+    super(reason);
+    this.name = "Refused";
+    this.reason = reason;
+    this.verdict = verdict;
+  }
+}
+
+/** A yes, to which how it ended is reported once. */
+export interface Permit {
+  verdict: Json;
+  by?: string;
+  ended(code: number): Promise<void>;
+}
+
+/** Waits until the call may run. Throws Refused. */
+export async function ask(tool: string, input: unknown = {}, options: Options = {}): Promise<Permit> {
+  const wanted: Json = { tool, input, cwd: options.cwd ?? process.cwd(), timeout_secs: options.timeout ?? 300 };
+  if (options.server !== undefined) wanted.server = options.server;
+  if (options.session !== undefined) wanted.session = options.session;
+  try {
+    const gateway = process.env.GUARD_GATEWAY;
+    return await (gateway ? overHttp(gateway.replace(/\/+$/, ""), wanted) : byProgram(wanted));
+  } catch (error) {
+    // Whatever goes wrong means no.
+    throw error instanceof Refused ? error : new Refused(`guard could not be asked: ${(error as Error).message}`);
+  }
+}
+
+/** The function, with guard judging each call as a call of this tool. */
+export function guarded<A extends unknown[], R>(
+  tool: string,
+  run: (...args: A) => R | Promise<R>,
+  options: Options = {},
+): (...args: A) => Promise<R> {
+  return async function (this: unknown, ...args: A): Promise<R> {
+    const permit = await ask(tool, args.length === 1 && isObject(args[0]) ? args[0] : { arguments: args }, options);
+    try {
+      const result = await run.apply(this, args);
+      await permit.ended(0);
+      return result;
+    } catch (error) {
+      await permit.ended(1);
+      throw error;
+    }
+  };
+}
+
+/** A decorator of methods. */
+export function guard(tool: string, options: Options = {}) {
+  return <A extends unknown[], R>(method: (...args: A) => R | Promise<R>) => guarded(tool, method, options);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function permit(told: Json, report: (ended: Json) => Promise<void>): Permit {
+  const begun = Date.now();
+  let reported = false;
+  return {
+    verdict: told.verdict ?? {},
+    by: told.by,
+    async ended(code: number) {
+      if (reported) return;
+      reported = true;
+      // What ran has run: a record that cannot be written is no reason to fail afterwards.
+      await report({ exit: code, duration_ms: Date.now() - begun }).catch(() => {});
+    },
+  };
+}
+
+async function byProgram(wanted: Json): Promise<Permit> {
+  const child = spawn(process.env.GUARD_BIN ?? "guard", ["submit"], { stdio: ["pipe", "pipe", "pipe"] });
+  const failed = new Promise<never>((_, reject) => child.once("error", reject));
+  failed.catch(() => {});
+  const closed = new Promise<void>((done) => child.once("close", () => done()));
+  child.stdin.on("error", () => {});
+  let said = "";
+  child.stderr.on("data", (part) => (said += part));
+  child.stdin.write(JSON.stringify({ ...wanted, client: process.env.GUARD_CLIENT ?? "node", report: true }) + "\n");
+  const answer = (async (): Promise<Permit> => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const told: Json = JSON.parse(line);
+      if (told.status === "waiting") continue;
+      if (told.status !== "allow") throw new Refused(told.reason ?? "refused", told.verdict);
+      return permit(told, async (ended) => {
+        child.stdin.write(JSON.stringify(ended) + "\n");
+        await closed;
+      });
+    }
+    await closed;
+    throw new Refused(said.trim() || "guard ended without an answer");
+  })();
+  try {
+    return await Promise.race([answer, failed]);
+  } catch (error) {
+    // The end of its input tells guard that nobody waits any more.
+    child.stdin.end();
+    throw error;
+  }
+}
+
+async function overHttp(gateway: string, wanted: Json): Promise<Permit> {
+  const send = async (method: string, path: string, body?: Json): Promise<Json> => {
+    const answer = await fetch(gateway + path, {
+      method,
+      headers: { authorization: `Bearer ${process.env.GUARD_TOKEN ?? ""}`, "content-type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const told: Json = text ? JSON.parse(text) : {};
+    if (!answer.ok) throw new Refused(told.detail ?? told.title ?? `the gateway says ${answer.status}`);
+    return told;
+  };
+  let told = await send("POST", "/v1/requests", wanted);
+  const action = told.action_id;
+  while (told.decision === undefined) told = await send("GET", `/v1/requests/${action}?wait=25`);
+  if (told.decision !== "allow") throw new Refused(told.reason ?? "refused", told.verdict);
+  const token = told.token;
+  return permit(told, async (ended) => {
+    await send("POST", `/v1/requests/${action}/result`, { token, ...ended });
+  });
+}

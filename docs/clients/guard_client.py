@@ -1,0 +1,180 @@
+"""Ask guard before a function runs. One file, no dependencies; Python 3.9 or later.
+
+    from guard_client import guarded, Refused
+
+    @guarded("calendar.delete_event")
+    def delete_event(calendar, id): ...
+
+    delete_event("work", id="7")   # raises Refused where guard, or a person, says no
+
+The arguments are the input that guard judges, by their names. The call waits for a person where one is asked, and how
+the function ended is written into guard's record. guard is reached over the gateway's API where GUARD_GATEWAY (as
+http://127.0.0.1:6180) and GUARD_TOKEN are set, else by starting GUARD_BIN, or guard on the PATH.
+"""
+
+import asyncio
+import functools
+import inspect
+import json
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+__all__ = ["Refused", "ask", "guarded"]
+
+
+class Refused(Exception):
+    """The call must not run. `reason` is one line that a model understands."""
+
+    def __init__(self, reason, verdict=None):
+        super().__init__(reason)
+        self.reason = reason
+        self.verdict = verdict or {}
+
+
+class _Permit:
+    """A yes, to which how it ended is reported once."""
+
+    def __init__(self, told, report):
+        self.verdict = told.get("verdict") or {}
+        self.by = told.get("by")
+        self._report = report
+        self._begun = time.monotonic()
+
+    def ended(self, code):
+        report, self._report = self._report, None
+        if report is not None:
+            # What ran has run: a record that cannot be written is no reason to fail afterwards.
+            try:
+                report({"exit": code, "duration_ms": int((time.monotonic() - self._begun) * 1000)})
+            except (OSError, ValueError, subprocess.SubprocessError, Refused):
+                pass
+
+
+def ask(tool, arguments=None, *, server=None, session=None, timeout=300, cwd=None):
+    """Waits until the call may run and returns a permit, on which `ended(exit_code)` is to be called. Raises Refused."""
+    wanted = {"tool": tool, "input": arguments or {}, "cwd": cwd or os.getcwd(), "timeout_secs": int(timeout)}
+    for name, value in (("server", server), ("session", session)):
+        if value is not None:
+            wanted[name] = value
+    try:
+        gateway = os.environ.get("GUARD_GATEWAY")
+        return _over_http(gateway.rstrip("/"), wanted) if gateway else _by_program(wanted)
+    except (OSError, ValueError, KeyError) as error:
+        # Whatever goes wrong means no.
+        raise Refused(f"guard could not be asked: {error}") from error
+
+
+def guarded(tool, *, server=None, session=None, timeout=300):
+    """A decorator: guard judges each call of the function as a call of this tool. Functions and coroutines."""
+
+    def decorate(function):
+        signature = inspect.signature(function)
+
+        def permit(args, kwargs):
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = {name: value for name, value in bound.arguments.items() if name not in ("self", "cls")}
+            return ask(tool, _plain(given), server=server, session=session, timeout=timeout)
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            allowed = permit(args, kwargs)
+            try:
+                result = function(*args, **kwargs)
+            except BaseException:
+                allowed.ended(1)
+                raise
+            allowed.ended(0)
+            return result
+
+        @functools.wraps(function)
+        async def call_async(*args, **kwargs):
+            allowed = await asyncio.to_thread(permit, args, kwargs)
+            try:
+                result = await function(*args, **kwargs)
+            except BaseException:
+                allowed.ended(1)
+                raise
+            allowed.ended(0)
+            return result
+
+        return call_async if inspect.iscoroutinefunction(function) else call
+
+    return decorate
+
+
+def _plain(value):
+    """What JSON can say, as it is; all else as Python writes it."""
+    if isinstance(value, dict):
+        return {str(name): _plain(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(element) for element in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return repr(value)
+
+
+def _by_program(wanted):
+    wanted = {**wanted, "client": os.environ.get("GUARD_CLIENT", "python"), "report": True}
+    guard = os.environ.get("GUARD_BIN", "guard")
+    process = subprocess.Popen([guard, "submit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        process.stdin.write((json.dumps(wanted) + "\n").encode())
+        process.stdin.flush()
+        for line in process.stdout:
+            told = json.loads(line)
+            if told["status"] == "waiting":
+                continue
+            if told["status"] != "allow":
+                raise Refused(told.get("reason") or "refused", told.get("verdict"))
+
+            def report(ended):
+                process.stdin.write((json.dumps(ended) + "\n").encode())
+                process.stdin.flush()
+                process.wait(timeout=10)
+                _close(process)
+
+            return _Permit(told, report)
+        said = process.stderr.read().decode(errors="replace").strip()
+        raise Refused(said or "guard ended without an answer")
+    except BaseException:
+        # The end of its input tells guard that nobody waits any more.
+        _close(process)
+        raise
+
+
+def _close(process):
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        try:
+            pipe.close()
+        except OSError:
+            pass
+    process.wait()
+
+
+def _over_http(gateway, wanted):
+    token = os.environ["GUARD_TOKEN"]
+
+    def send(method, path, body=None, wait=30):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        request = urllib.request.Request(gateway + path, data=data, method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=wait) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            problem = json.loads(error.read() or b"{}")
+            raise Refused(problem.get("detail") or problem.get("title") or f"the gateway says {error.code}") from error
+        return json.loads(text) if text else {}
+
+    told = send("POST", "/v1/requests", wanted)
+    action = told["action_id"]
+    while "decision" not in told:
+        told = send("GET", f"/v1/requests/{action}?wait=25", wait=40)
+    if told["decision"] != "allow":
+        raise Refused(told.get("reason") or "refused", told.get("verdict"))
+    once = told["token"]
+    return _Permit(told, lambda ended: send("POST", f"/v1/requests/{action}/result", {"token": once, **ended}))

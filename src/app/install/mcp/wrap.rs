@@ -1,0 +1,304 @@
+//! What the configuration of an MCP client becomes when `guard mcp` stands in front of its servers, and when it goes
+//! again. Texts in, texts out; all that is not of a server's command stays to the byte.
+
+use std::ops::Range;
+
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use super::Form;
+use crate::app::install::file::line_of;
+use crate::app::install::json::{self, Kind, Node, quoted};
+
+/// A text with its servers behind guard, or before it again.
+#[derive(Debug, Default, PartialEq)]
+pub struct Wrapped {
+    pub text: String,
+    /// How many are behind guard when it is written.
+    pub servers: usize,
+    /// Servers that are left alone, and why.
+    pub left: Vec<(String, &'static str)>,
+}
+
+/// Why a server is left alone.
+const REMOTE: &str = "it is reached over HTTP, and guard mcp starts programs";
+const UNCLEAR: &str = "how it is started cannot be told";
+
+/// The words in front of a server's own command.
+fn front(name: &str) -> [String; 4] {
+    ["mcp".to_owned(), "--name".to_owned(), name.to_owned(), "--".to_owned()]
+}
+
+/// The words of a server without those of guard; `None` where guard is not in front.
+fn behind<'w>(words: &'w [&'w str], guard: &str) -> Option<&'w [&'w str]> {
+    let (program, rest) = words.split_first()?;
+    let is_guard = *program == guard || program.rsplit('/').next() == Some("guard");
+    let at = rest.iter().position(|word| *word == "--").filter(|_| is_guard && rest.first() == Some(&"mcp"))?;
+    rest.get(at + 1..).filter(|own| !own.is_empty())
+}
+
+/// JSON, with comments as people write them.
+pub(super) fn json(
+    text: &str,
+    keys: &[Vec<String>],
+    form: Form,
+    guard: &str,
+    takes_out: bool,
+) -> Result<Wrapped, String> {
+    let root = json::parse(text).map_err(|trouble| format!("line {}: {}", line_of(text, trouble.at), trouble.what))?;
+    let mut done = Wrapped::default();
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for path in keys {
+        for servers in all(&root, path) {
+            for server in servers.members() {
+                let change = Change { text, name: &server.key, node: &server.value, form, guard };
+                match change.edits(takes_out) {
+                    Ok(Some(own)) => {
+                        done.servers += 1;
+                        edits.extend(own);
+                    }
+                    Ok(None) => done.servers += usize::from(!takes_out),
+                    Err(why) if !takes_out => done.left.push((server.key.clone(), why)),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+    edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    let mut new = text.to_owned();
+    for (span, with) in edits {
+        new.replace_range(span, &with);
+    }
+    // What was made of it must be as readable as it was.
+    json::parse(&new).map_err(|trouble| format!("cannot be changed: {}", trouble.what))?;
+    done.text = new;
+    Ok(done)
+}
+
+/// All that a path of keys leads to.
+fn all<'n>(root: &'n Node, path: &[String]) -> Vec<&'n Node> {
+    path.iter().fold(vec![root], |nodes, key| {
+        nodes
+            .into_iter()
+            .flat_map(|node| node.members().iter().filter(|member| key == "*" || member.key == *key))
+            .map(|member| &member.value)
+            .collect()
+    })
+}
+
+/// One server.
+struct Change<'a> {
+    text: &'a str,
+    name: &'a str,
+    node: &'a Node,
+    form: Form,
+    guard: &'a str,
+}
+
+impl Change<'_> {
+    /// What is cut out and put in; `None` where it is already so, and the reason where it cannot be.
+    fn edits(&self, takes_out: bool) -> Result<Option<Vec<(Range<usize>, String)>>, &'static str> {
+        let Some(command) = self.node.get("command") else {
+            let is_remote = ["url", "httpUrl", "serverUrl"].iter().any(|key| self.node.get(key).is_some());
+            return Err(if is_remote { REMOTE } else { UNCLEAR });
+        };
+        let args = match self.form {
+            Form::Split => self.node.get("args"),
+            Form::Array => Some(command),
+        };
+        if args.is_some_and(|args| !matches!(args.kind, Kind::Array(_))) {
+            return Err(UNCLEAR);
+        }
+        let items = args.map(Node::items).unwrap_or_default();
+        let mut words: Vec<&str> = Vec::new();
+        if self.form == Form::Split {
+            words.push(command.text().ok_or(UNCLEAR)?);
+        }
+        for item in items {
+            words.push(item.text().ok_or(UNCLEAR)?);
+        }
+        let own = behind(&words, self.guard);
+        match (takes_out, own) {
+            (false, Some(_)) | (true, None) => Ok(None),
+            (false, None) => self.put_in(command, args, items, &words),
+            (true, Some(own)) => Ok(Some(self.take_out(command, args, items, own))),
+        }
+    }
+
+    fn put_in(
+        &self,
+        command: &Node,
+        args: Option<&Node>,
+        items: &[Node],
+        words: &[&str],
+    ) -> Result<Option<Vec<(Range<usize>, String)>>, &'static str> {
+        let first = *words.first().ok_or(UNCLEAR)?;
+        let mut new: Vec<String> = front(self.name).iter().map(|word| quoted(word)).collect();
+        match self.form {
+            Form::Split => new.push(quoted(first)),
+            Form::Array => new.insert(0, quoted(self.guard)),
+        }
+        let mut edits = Vec::new();
+        if self.form == Form::Split {
+            edits.push((command.span.clone(), quoted(self.guard)));
+        }
+        match (args, items.first()) {
+            (Some(args), Some(item)) => {
+                // As the elements that are there stand: one a line, or one beside the other.
+                let gap = self.text.get(args.span.start + 1..item.span.start).unwrap_or_default();
+                let between =
+                    if gap.contains('\n') && gap.trim().is_empty() { format!(",{gap}") } else { ", ".to_owned() };
+                edits.push((item.span.start..item.span.start, new.join(&between) + &between));
+            }
+            (Some(args), None) => edits.push((args.span.clone(), format!("[{}]", new.join(", ")))),
+            (None, _) => {
+                edits.push((command.span.end..command.span.end, format!(", \"args\": [{}]", new.join(", "))));
+            }
+        }
+        Ok(Some(edits))
+    }
+
+    fn take_out(
+        &self,
+        command: &Node,
+        args: Option<&Node>,
+        items: &[Node],
+        own: &[&str],
+    ) -> Vec<(Range<usize>, String)> {
+        let mut edits = Vec::new();
+        let kept = match self.form {
+            Form::Split => {
+                edits.push((command.span.clone(), quoted(own.first().copied().unwrap_or_default())));
+                own.len() - 1
+            }
+            Form::Array => own.len(),
+        };
+        let begins = items.first().map(|item| item.span.start);
+        let ends = items.get(items.len() - kept).map(|item| item.span.start);
+        match (begins, ends, args) {
+            (Some(begins), Some(ends), _) => edits.push((begins..ends, String::new())),
+            (Some(_), None, Some(args)) => edits.push((args.span.clone(), "[]".to_owned())),
+            _ => {}
+        }
+        edits
+    }
+}
+
+/// TOML.
+pub(super) fn toml(text: &str, keys: &[Vec<String>], guard: &str, takes_out: bool) -> Result<Wrapped, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+    let mut done = Wrapped::default();
+    for path in keys {
+        let mut item: Option<&mut Item> = Some(document.as_item_mut());
+        for key in path {
+            item = item.and_then(|item| item.get_mut(key));
+        }
+        let Some(servers) = item.and_then(Item::as_table_like_mut) else { continue };
+        for (name, server) in servers.iter_mut() {
+            let Some(server) = server.as_table_like_mut() else { continue };
+            match of_table(name.get(), server, guard, takes_out) {
+                Ok(true) => done.servers += 1,
+                Ok(false) => done.servers += usize::from(!takes_out),
+                Err(why) if !takes_out => done.left.push((name.get().to_owned(), why)),
+                Err(_) => {}
+            }
+        }
+    }
+    done.text = document.to_string();
+    Ok(done)
+}
+
+/// Changes one server, and says whether there was anything to change.
+fn of_table(name: &str, server: &mut dyn TableLike, guard: &str, takes_out: bool) -> Result<bool, &'static str> {
+    let Some(command) = server.get("command") else {
+        return Err(if server.get("url").is_some() { REMOTE } else { UNCLEAR });
+    };
+    let mut words = vec![command.as_str().ok_or(UNCLEAR)?.to_owned()];
+    if let Some(args) = server.get("args") {
+        for word in args.as_array().ok_or(UNCLEAR)? {
+            words.push(word.as_str().ok_or(UNCLEAR)?.to_owned());
+        }
+    }
+    let plain: Vec<&str> = words.iter().map(String::as_str).collect();
+    let own: Vec<String> = match (takes_out, behind(&plain, guard)) {
+        (false, Some(_)) | (true, None) => return Ok(false),
+        (false, None) => [guard.to_owned()].into_iter().chain(front(name)).chain(words.iter().cloned()).collect(),
+        (true, Some(own)) => own.iter().map(|word| (*word).to_owned()).collect(),
+    };
+    let (program, args) = own.split_first().ok_or(UNCLEAR)?;
+    let mut value = toml_edit::Value::from(program.as_str());
+    if let Some(old) = server.get("command").and_then(Item::as_value) {
+        *value.decor_mut() = old.decor().clone();
+    }
+    server.insert("command", Item::Value(value));
+    let mut array = toml_edit::Array::new();
+    array.extend(args.iter().map(String::as_str));
+    let mut value = toml_edit::Value::Array(array);
+    if let Some(old) = server.get("args").and_then(Item::as_value) {
+        *value.decor_mut() = old.decor().clone();
+    }
+    server.insert("args", Item::Value(value));
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUARD: &str = "/usr/bin/guard";
+
+    fn keys() -> Vec<Vec<String>> {
+        vec![vec!["mcpServers".to_owned()], vec!["projects".to_owned(), "*".to_owned(), "mcpServers".to_owned()]]
+    }
+
+    #[test]
+    fn a_server_is_put_behind_guard_and_all_else_stays() {
+        let text = "{\n  // mine\n  \"x\": 1.50,\n  \"mcpServers\": {\n    \"files\": {\n      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        \"pkg\"\n      ],\n      \"env\": {\"A\": \"b\"}\n    },\n    \"bare\": { \"command\": \"srv\" },\n    \"far\": { \"url\": \"https://example.org\" }\n  },\n  \"projects\": {\"/a\": {\"mcpServers\": {\"in\": {\"command\": \"in\", \"args\": []}}}}\n}\n";
+        let done = json(text, &keys(), Form::Split, GUARD, false).unwrap();
+        assert_eq!((done.servers, done.left.as_slice()), (3, [("far".to_owned(), REMOTE)].as_slice()));
+        let root: serde_json::Value = serde_json::from_str(&done.text.replace("// mine", "")).unwrap();
+        assert_eq!(root["mcpServers"]["files"]["command"], GUARD);
+        assert_eq!(
+            root["mcpServers"]["files"]["args"],
+            serde_json::json!(["mcp", "--name", "files", "--", "npx", "-y", "pkg"])
+        );
+        assert_eq!(root["mcpServers"]["files"]["env"]["A"], "b");
+        assert_eq!(root["mcpServers"]["bare"]["args"], serde_json::json!(["mcp", "--name", "bare", "--", "srv"]));
+        assert_eq!(root["projects"]["/a"]["mcpServers"]["in"]["args"][4], "in");
+        assert!(
+            done.text.contains("// mine\n  \"x\": 1.50")
+                && done.text.contains("        \"-y\",\n        \"pkg\"\n      ]")
+        );
+        // Twice is once, and out again it is as it was but for the lists that were made.
+        assert_eq!(json(&done.text, &keys(), Form::Split, GUARD, false).unwrap().text, done.text);
+        let out = json(&done.text, &keys(), Form::Split, GUARD, true).unwrap();
+        assert_eq!(out.text, text.replace("\"command\": \"srv\"", "\"command\": \"srv\", \"args\": []"));
+    }
+
+    #[test]
+    fn a_command_in_one_list_goes_behind_guard_too() {
+        let text = r#"{"mcpServers": {"a": {"type": "local", "command": ["npx", "pkg"]}}}"#;
+        let done = json(text, &keys(), Form::Array, GUARD, false).unwrap();
+        assert!(done.text.contains(r#"["/usr/bin/guard", "mcp", "--name", "a", "--", "npx", "pkg"]"#), "{}", done.text);
+        assert_eq!(json(&done.text, &keys(), Form::Array, GUARD, true).unwrap().text, text);
+    }
+
+    #[test]
+    fn toml_keeps_its_comments() {
+        let text = "# mine\nmodel = \"x\"\n\n[mcp_servers.files]\ncommand = \"npx\" # run\nargs = [\"-y\", \"pkg\"]\n\n[mcp_servers.far]\nurl = \"https://example.org\"\n";
+        let keys = [vec!["mcp_servers".to_owned()]];
+        let done = toml(text, &keys, GUARD, false).unwrap();
+        assert!(done.text.starts_with("# mine\nmodel = \"x\"\n"), "{}", done.text);
+        assert!(done.text.contains("command = \"/usr/bin/guard\" # run\nargs = [\"mcp\", \"--name\", \"files\", \"--\", \"npx\", \"-y\", \"pkg\"]"), "{}", done.text);
+        assert_eq!((done.servers, done.left.len()), (1, 1));
+        assert_eq!(toml(&done.text, &keys, GUARD, true).unwrap().text, text);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_alone() {
+        assert!(json("{", &keys(), Form::Split, GUARD, false).is_err());
+        assert!(toml("[", &keys(), GUARD, false).is_err());
+        let odd = r#"{"mcpServers": {"a": {"command": 1}, "b": {"command": "x", "args": "y"}, "c": 3}}"#;
+        let done = json(odd, &keys(), Form::Split, GUARD, false).unwrap();
+        assert_eq!((done.text.as_str(), done.servers, done.left.len()), (odd, 0, 3));
+    }
+}

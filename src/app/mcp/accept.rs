@@ -1,0 +1,182 @@
+//! `guard mcp pins`: what servers said of their tools at first, what they say now, and a person who finds it right.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::pins::{Book, Pin, Pins};
+use crate::app::exit;
+use crate::app::failure::{Failure, unless_unread};
+use crate::app::road::{self, Road};
+use crate::channel::confirm::confirm;
+use crate::judge::tools::Mark;
+use crate::ui::visible;
+
+/// The arguments of `guard mcp pins`.
+#[derive(Debug, Args)]
+pub struct PinsArgs {
+    #[command(subcommand)]
+    what: Option<Action>,
+    /// Print one JSON object a tool
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the servers, and the tools that something is wrong with
+    List {
+        /// Print one JSON object a tool
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a server says now, and take it for right
+    Accept(Which),
+    /// Forget what a server said: the next look counts as the first
+    Remove(Which),
+}
+
+#[derive(Debug, Args)]
+struct Which {
+    /// The server, as guard mcp pins lists it
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// One tool of it; all without
+    #[arg(value_name = "TOOL")]
+    tool: Option<String>,
+}
+
+impl Pin {
+    /// Takes what the server says now for right.
+    pub(super) fn accept(&mut self) {
+        if let Some(now) = self.changed.take() {
+            self.told = now;
+        }
+        self.accepted = true;
+    }
+}
+
+/// Lists, accepts or forgets; the exit code is 126 where no person says yes.
+///
+/// # Errors
+/// The pins cannot be read or written.
+pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    let pins = Pins::of(road::paths()?.folder());
+    match &args.what {
+        None => unless_unread(list(&road, &pins, args.json)),
+        Some(Action::List { json }) => unless_unread(list(&road, &pins, *json || args.json)),
+        Some(Action::Accept(which)) => settle(&road, &pins, which, true),
+        Some(Action::Remove(which)) => settle(&road, &pins, which, false),
+    }
+}
+
+fn list(road: &Road, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
+    let book = pins.read().map_err(Failure::Said)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if book.servers.is_empty() && !as_json {
+        writeln!(out, "No server was looked at yet: guard mcp -- COMMAND stands in front of one.")?;
+    }
+    for (server, tools) in &book.servers {
+        if !as_json {
+            let since = tools.values().map(|pin| pin.since).min();
+            let since = since.map_or(String::new(), |since| format!(", since {}", since.strftime("%Y-%m-%d %H:%M")));
+            let noun = if tools.len() == 1 { "tool" } else { "tools" };
+            writeln!(out, "{}: {} {noun}{since}", visible::text(server), tools.len())?;
+        }
+        for (name, pin) in tools {
+            let marks = book.marks(server, name, None, &road.catalog);
+            if as_json {
+                let row = json!({ "server": server, "tool": name, "since": pin.since, "accepted": pin.accepted,
+                    "marks": marks, "told": pin.told, "now": pin.changed });
+                writeln!(out, "{row}")?;
+                continue;
+            }
+            for mark in marks {
+                writeln!(out, "  {}: {}", visible::text(name), visible::text(&said(&mark, pin)))?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(exit::ALLOW)
+}
+
+/// What is wrong with a tool, in words.
+fn said(mark: &Mark, pin: &Pin) -> String {
+    match mark {
+        Mark::Changed => {
+            let parts = pin.changed.as_ref().map(|now| different(&pin.told, now)).unwrap_or_default();
+            format!("says something else than at first ({})", parts.join(", "))
+        }
+        Mark::Shadows(other) => format!("{other} has a tool of this name too"),
+        Mark::Instructs(what) => format!("its description holds {what}"),
+    }
+}
+
+/// The parts in which two descriptions differ.
+fn different(old: &Value, new: &Value) -> Vec<String> {
+    let (Value::Object(old), Value::Object(new)) = (old, new) else { return vec!["all of it".to_owned()] };
+    let mut names: Vec<&String> =
+        old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)).collect();
+    names.sort();
+    names.dedup();
+    names.into_iter().cloned().collect()
+}
+
+fn settle(road: &Road, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
+    let refuse = |why: &str| -> Result<u8, Failure> {
+        writeln!(io::stderr(), "guard: refused: {why}")?;
+        Ok(exit::REFUSED)
+    };
+    let caller = &road.caller;
+    if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
+        return refuse(
+            "what a server says is taken for right by a person at their own terminal, and not from inside a guarded session",
+        );
+    }
+    let book = pins.read().map_err(Failure::Said)?;
+    let Some(tools) = book.servers.get(&which.server) else {
+        return Err(Failure::Said(format!("there is no server {}: guard mcp pins lists them", which.server)));
+    };
+    if let Some(tool) = which.tool.as_ref().filter(|tool| !tools.contains_key(*tool)) {
+        return Err(Failure::Said(format!("{} has no tool {tool}: guard mcp pins --json lists them", which.server)));
+    }
+    let is_wanted = |name: &String| which.tool.as_ref().is_none_or(|wanted| wanted == name);
+    let mut text = String::new();
+    for (name, pin) in tools.iter().filter(|(name, _)| is_wanted(name)) {
+        for mark in book.marks(&which.server, name, None, &road.catalog) {
+            text.push_str(&format!("{}: {}\n", visible::text(name), visible::text(&said(&mark, pin))));
+        }
+        if let Some(now) = &pin.changed {
+            let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+            for (sign, value) in [("-", &pin.told), ("+", now)] {
+                pretty(value).lines().for_each(|line| text.push_str(&format!("  {sign} {}\n", visible::text(line))));
+            }
+        }
+    }
+    if text.is_empty() && accepts {
+        writeln!(io::stdout(), "Nothing of {} is other than it was at first.", visible::text(&which.server))?;
+        return Ok(exit::ALLOW);
+    }
+    let question = if accepts { "Take this for right?" } else { "Forget what was said, so that the next look counts?" };
+    if !confirm(&text, question)? {
+        return refuse("not changed");
+    }
+    pins.change(|book| change(book, which, accepts)).map_err(Failure::Said)?;
+    writeln!(io::stdout(), "{}", if accepts { "Taken for right." } else { "Forgotten." })?;
+    Ok(exit::ALLOW)
+}
+
+fn change(book: &mut Book, which: &Which, accepts: bool) {
+    let Some(tools) = book.servers.get_mut(&which.server) else { return };
+    let is_wanted = |name: &String| which.tool.as_ref().is_none_or(|wanted| wanted == name);
+    if accepts {
+        tools.iter_mut().filter(|(name, _)| is_wanted(name)).for_each(|(_, pin)| pin.accept());
+    } else {
+        tools.retain(|name, _| !is_wanted(name));
+    }
+    if tools.is_empty() {
+        book.servers.remove(&which.server);
+    }
+}

@@ -1,0 +1,251 @@
+//! `guard mcp-serve`: guard's own tools for agents, over standard input and output: judge a command before it is proposed,
+//! see what waits, ask for several at once with reasons.
+//!
+//! What may not enter: answering a request, giving a grant, changing a setting, running anything. An agent that speaks to
+//! this has no more power than one that does not.
+
+use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ask::Asked;
+use super::failure::Failure;
+use super::queue::{self, Tells, Wait};
+use super::road::{self, Judged, Road};
+use super::tool::{Servers, Told};
+use super::{exit, pending};
+use crate::judge::invocation::{Invocation, Origin};
+use crate::judge::policy::Decision;
+use crate::store::queue::{Plea, State};
+use crate::ui::json::Verdict;
+use crate::ui::verdict;
+
+/// The versions of the protocol that are spoken, the newest first.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// The longest message that is read, and the most that is asked for at once.
+const LONGEST: u64 = 4 << 20;
+const BATCH: usize = 20;
+
+/// Errors of JSON-RPC.
+const UNREADABLE: i32 = -32700;
+const NO_METHOD: i32 = -32601;
+const WRONG: i32 = -32602;
+
+/// A command or a call of a tool, as an agent names it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    command: Option<String>,
+    tool: Option<String>,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    server: Servers,
+    cwd: Option<PathBuf>,
+    /// Why it is wanted.
+    reason: Option<String>,
+}
+
+/// Several of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Items {
+    items: Vec<Item>,
+}
+
+/// Answers until standard input ends.
+///
+/// # Errors
+/// Standard input or output failed.
+pub fn run() -> Result<u8, Failure> {
+    let mut from = io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut from).take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(exit::ALLOW);
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let answer = match serde_json::from_slice::<Value>(&line) {
+            Ok(message) => answer(&message),
+            Err(error) => Some(failed(&Value::Null, UNREADABLE, &format!("the message cannot be read: {error}"))),
+        };
+        if let Some(answer) = answer {
+            let mut out = io::stdout().lock();
+            writeln!(out, "{answer}").and_then(|()| out.flush())?;
+        }
+    }
+}
+
+fn failed(id: &Value, code: i32, why: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
+}
+
+/// The answer to a message; `None` where it wants none.
+fn answer(message: &Value) -> Option<Value> {
+    let method = message.get("method").and_then(Value::as_str)?;
+    let id = message.get("id")?;
+    let done = |result: Value| Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    let params = message.get("params").cloned().unwrap_or_default();
+    match method {
+        "initialize" => {
+            let wanted = params.get("protocolVersion").and_then(Value::as_str);
+            let version = VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(VERSIONS[0]);
+            done(json!({
+                "protocolVersion": version, "capabilities": { "tools": {} },
+                "serverInfo": { "name": "guard", "version": env!("CARGO_PKG_VERSION") },
+                "instructions": "Judge a command with check_command before you propose it. What guard would ask a person \
+                    about can be asked for with submit_batch; a person answers it elsewhere, and then the same command runs.",
+            }))
+        }
+        "ping" => done(json!({})),
+        "tools/list" => done(json!({ "tools": tools() })),
+        "tools/call" => {
+            let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+            let arguments = params.get("arguments").cloned().unwrap_or_else(|| json!({}));
+            let told = match name {
+                "check_command" => serde_json::from_value::<Item>(arguments)
+                    .map_err(|error| error.to_string())
+                    .and_then(|item| check(&item)),
+                "list_waiting" => waiting(),
+                "submit_batch" => serde_json::from_value::<Items>(arguments)
+                    .map_err(|error| error.to_string())
+                    .and_then(|items| submit(&items)),
+                _ => return Some(failed(id, WRONG, &format!("there is no tool {name}: tools/list lists them"))),
+            };
+            let (value, is_error) = told.map_or_else(|why| (json!({ "error": why }), true), |value| (value, false));
+            let text = json!([{ "type": "text", "text": value.to_string() }]);
+            done(json!({ "content": text, "structuredContent": value, "isError": is_error }))
+        }
+        _ => Some(failed(id, NO_METHOD, &format!("{method} is not known here"))),
+    }
+}
+
+fn tools() -> Value {
+    let item = json!({
+        "command": { "type": "string", "description": "A line for a shell" },
+        "tool": { "type": "string", "description": "The name of a tool, in the place of a command" },
+        "input": { "description": "The input of that tool" },
+        "server": { "type": "string", "description": "The name of the server that offers that tool" },
+        "cwd": { "type": "string", "description": "The folder, absolute; else the one that guard was started in" },
+        "reason": { "type": "string", "description": "Why it is wanted, for the person who is asked" },
+    });
+    let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
+    json!([
+        { "name": "check_command", "title": "Judge a command", "annotations": reads,
+          "description": "Says whether guard would let a command or a call of a tool run, ask a person, or refuse, and why, \
+            with a safer way where there is one. Runs nothing and asks nobody.",
+          "inputSchema": { "type": "object", "properties": item, "additionalProperties": false } },
+        { "name": "list_waiting", "title": "What waits for a person", "annotations": reads,
+          "description": "Lists the requests that wait for a person's answer, and those that were approved and not used yet.",
+          "inputSchema": { "type": "object", "properties": {}, "additionalProperties": false } },
+        { "name": "submit_batch", "title": "Ask a person for several commands",
+          "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
+          "description": "Asks a person for several commands at once, each with the reason why it is wanted. Nothing runs: \
+            when a request is approved, run the same command in the same folder. What needs no person is said to be allowed.",
+          "inputSchema": { "type": "object", "required": ["items"], "additionalProperties": false, "properties": {
+            "items": { "type": "array", "minItems": 1, "maxItems": BATCH,
+              "items": { "type": "object", "properties": item, "additionalProperties": false } } } } },
+    ])
+}
+
+/// What an agent names, as an invocation of its own session.
+fn invocation(road: &Road, item: &Item) -> Result<Invocation, String> {
+    let request = match (&item.command, &item.tool) {
+        (Some(command), None) => road.plain_line(command.into()).map_err(|error| error.to_string())?,
+        (None, Some(tool)) => {
+            let told = Told { input: item.input.clone(), server: item.server.clone(), ..Told::default() };
+            told.request(road, tool.clone())
+        }
+        _ => return Err("give either \"command\" or \"tool\"".to_owned()),
+    };
+    let mut invocation = road.caller.invocation(request);
+    invocation.origin = Origin::Agent;
+    if let Some(cwd) = &item.cwd {
+        if !cwd.is_absolute() {
+            return Err("cwd must be absolute".to_owned());
+        }
+        invocation.cwd.clone_from(cwd);
+        invocation.env.variables.insert("PWD".into(), cwd.into());
+    }
+    Ok(invocation)
+}
+
+fn told(road: &Road, invocation: &Invocation, judged: &Judged) -> Value {
+    let command = invocation.display();
+    let threshold = road.policy().thresholds.of(Origin::Agent);
+    let verdict = Verdict::new(&command, Origin::Agent, threshold, &judged.judgment, &judged.decision);
+    serde_json::to_value(verdict).unwrap_or_default()
+}
+
+fn check(item: &Item) -> Result<Value, String> {
+    let road = Road::open().map_err(|error| error.to_string())?;
+    let invocation = invocation(&road, item)?;
+    let judged = road.judge(&invocation);
+    Ok(told(&road, &invocation, &judged))
+}
+
+/// What waits, as `guard pending --json` has it.
+fn waiting() -> Result<Value, String> {
+    let all = match road::requests().map_err(|error| error.to_string())? {
+        Some(queue) => queue.list(Timestamp::now()).map_err(|error| error.to_string())?,
+        None => Vec::new(),
+    };
+    let open = all.iter().filter(|one| matches!(one.state, State::Waiting | State::Late | State::Approved));
+    let rows = open.map(|one| {
+        let mut row = serde_json::to_value(one).unwrap_or_default();
+        row["waited_for"] = pending::is_waited_for(one).into();
+        row
+    });
+    Ok(json!({ "requests": rows.collect::<Vec<_>>() }))
+}
+
+fn submit(items: &Items) -> Result<Value, String> {
+    if items.items.is_empty() || items.items.len() > BATCH {
+        return Err(format!("give 1 to {BATCH} items"));
+    }
+    let road = Road::open().map_err(|error| error.to_string())?;
+    let one = |item: &Item| file(&road, item).unwrap_or_else(|why| json!({ "status": "error", "error": why }));
+    Ok(json!({ "results": items.items.iter().map(one).collect::<Vec<_>>() }))
+}
+
+/// Files one, where a person is to be asked.
+fn file(road: &Road, item: &Item) -> Result<Value, String> {
+    let invocation = invocation(road, item)?;
+    let judged = road.judge(&invocation);
+    let verdict = told(road, &invocation, &judged);
+    let risk = &judged.judgment.risk;
+    Ok(match &judged.decision {
+        Decision::Run(_) => json!({ "status": "allow", "verdict": verdict }),
+        Decision::Refuse(refusal) => {
+            json!({ "status": "deny", "why": verdict::refused(refusal, risk), "verdict": verdict })
+        }
+        Decision::Ask(prompt) => {
+            let time = Duration::from_secs(road.policy().queue_wait.into());
+            let time = time.min(queue::callers_limit(&road.caller.env));
+            let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
+            let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
+            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea };
+            match queue::ask(road, &invocation, &judged.judgment, prompt, &wait) {
+                Asked::Queued { request } => {
+                    let found = road::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
+                    let is_approved = found.is_some_and(|found| found.state == State::Approved);
+                    let status = if is_approved { "approved" } else { "waiting" };
+                    json!({ "status": status, "request": request, "verdict": verdict })
+                }
+                // Nobody waited here, so that nobody's yes was taken.
+                Asked::Yes { .. } => return Err("what was answered cannot be told".to_owned()),
+                Asked::No(refusal) | Asked::Killed { refusal, .. } => {
+                    json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
+                }
+            }
+        }
+    })
+}

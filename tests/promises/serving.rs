@@ -1,0 +1,194 @@
+//! guard's own tools for agents, and the clients for programs: what they can do, and what they never can.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::harness::home::Home;
+use super::harness::tools;
+
+/// Says these to `guard mcp-serve`, and returns its answers.
+fn served(home: &Home, messages: &[Value]) -> Vec<Value> {
+    let mut serve = home.guard(&["mcp-serve"]);
+    let mut serve = serve.env("GUARD_WAIT", "60").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = serve.stdin.take().unwrap();
+    for message in messages {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    drop(stdin);
+    let answers = BufReader::new(serve.stdout.take().unwrap()).lines();
+    let answers = answers.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert!(serve.wait().unwrap().success());
+    answers
+}
+
+fn call(id: u32, name: &str, arguments: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+}
+
+#[test]
+fn an_agent_judges_sees_and_asks() {
+    let home = Home::new();
+    let batch = json!({ "items": [
+        { "command": "ls", "reason": "to look" },
+        { "tool": "calendar.delete_event", "input": { "id": "7", "password": "needle-4711" }, "reason": "it is over" },
+        { "command": "rm -rf /" },
+        { "tool": "x", "command": "y" },
+    ] });
+    let answers = served(
+        &home,
+        &[
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18" } }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            call(2, "check_command", &json!({ "command": "git push --force" })),
+            call(3, "submit_batch", &batch),
+            call(4, "list_waiting", &json!({})),
+        ],
+    );
+    assert_eq!(answers.len(), 4);
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(answers[1]["result"]["structuredContent"]["decision"], "ask", "{}", answers[1]);
+    let results = &answers[2]["result"]["structuredContent"]["results"];
+    let status = |number: usize| results[number]["status"].as_str().unwrap_or_default();
+    assert_eq!([status(0), status(1), status(2), status(3)], ["allow", "waiting", "deny", "error"], "{results}");
+    let waiting = &answers[3]["result"]["structuredContent"]["requests"];
+    assert_eq!(waiting[0]["said"], "it is over", "{waiting}");
+    assert!(!answers.iter().any(|answer| answer.to_string().contains("needle-4711")));
+    // Nothing was answered, and nothing was let run of what a person is to be asked about.
+    let log = home.prints(&["log", "--json", "-n", "0"], 0);
+    assert!(!log.contains("\"allow\""), "{log}");
+}
+
+#[test]
+fn an_agent_never_answers_gives_grants_or_changes_settings() {
+    let home = Home::new();
+    let listed = served(&home, &[json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })]);
+    let tools = listed[0]["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["check_command", "list_waiting", "submit_batch"]);
+
+    let batch = json!({ "items": [{ "tool": "calendar.delete_event", "input": { "id": "7" } }] });
+    let first = served(&home, &[call(1, "submit_batch", &batch)]);
+    let id = first[0]["result"]["structuredContent"]["results"][0]["request"].as_str().unwrap().to_owned();
+    let mut tries = Vec::new();
+    for name in
+        ["approve", "deny", "allow", "grant", "trust", "config", "config_set", "review", "answer", "pins", "run"]
+    {
+        tries.push(call(2, name, &json!({ "id": id, "request": id, "yes": true })));
+    }
+    for more in
+        [json!({ "yes": true }), json!({ "answer": "yes" }), json!({ "approve": id }), json!({ "grant": "always" })]
+    {
+        let mut arguments = json!({ "command": format!("guard approve {id}") });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        tries.push(call(3, "check_command", &arguments));
+        let mut one = json!({ "items": [{ "command": "ls" }] });
+        one.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        tries.push(call(4, "submit_batch", &one));
+    }
+    for answer in served(&home, &tries) {
+        let refused = answer["error"]["code"].is_number() || answer["result"]["isError"] == true;
+        assert!(refused, "{answer}");
+    }
+    // What would answer is not let run either, and nobody is asked for it.
+    let items = [format!("guard approve {id}"), "guard allow add ls --always".to_owned(), "guard trust".to_owned()];
+    let items: Vec<Value> = items.iter().map(|command| json!({ "command": command })).collect();
+    let told = served(&home, &[call(5, "submit_batch", &json!({ "items": items }))]);
+    for result in told[0]["result"]["structuredContent"]["results"].as_array().unwrap() {
+        assert_eq!(result["status"], "deny", "{result}");
+    }
+    let pending = home.prints(&["pending", "--all", "--json"], 0);
+    assert!(pending.lines().all(|row| !row.contains("\"approved\"")), "{pending}");
+    assert_eq!(home.prints(&["allow", "list", "--json"], 0), "");
+}
+
+#[test]
+fn nonsense_is_answered_by_errors_and_by_nothing_else() {
+    let home = Home::new();
+    let mut serve = home.guard(&["mcp-serve"]);
+    let mut serve = serve.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = serve.stdin.take().unwrap();
+    for line in
+        ["nonsense", "[]", "{}", "\u{fffd}", "{\"id\":1,\"method\":7}", "{\"id\":2,\"method\":\"no/such\"}", "[[[[[["]
+    {
+        writeln!(stdin, "{line}").unwrap();
+    }
+    writeln!(stdin, "{}", call(3, "check_command", &json!({ "command": 7 }))).unwrap();
+    writeln!(stdin, "{}", call(4, "check_command", &json!({ "command": "ls" }))).unwrap();
+    drop(stdin);
+    let answers: Vec<Value> = BufReader::new(serve.stdout.take().unwrap())
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    assert!(serve.wait().unwrap().success());
+    let last = answers.last().unwrap();
+    assert_eq!((&last["id"], &last["result"]["structuredContent"]["decision"]), (&json!(4), &json!("allow")));
+    for answer in answers.iter().rev().skip(1) {
+        assert!(answer["error"]["code"].is_number() || answer["result"]["isError"] == true, "{answer}");
+    }
+}
+
+const PYTHON: &str = r#"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from guard_client import guarded, Refused
+
+ran = []
+
+@guarded("calendar.list_events")
+def events(calendar, day="today"):
+    ran.append((calendar, day))
+    return 3
+
+@guarded("calendar.delete_event", timeout=0)
+def delete(id, password):
+    ran.append(id)
+
+@guarded("calendar.get_event")
+def broken(id):
+    raise KeyError(id)
+
+assert events("work") == 3
+try:
+    delete("7", password="needle-4711")
+    raise SystemExit("it ran")
+except Refused as refused:
+    assert refused.reason.startswith("guard: refused: "), refused.reason
+    assert refused.verdict["tier"] >= 2
+try:
+    broken("9")
+except KeyError:
+    pass
+assert ran == [("work", "today")], ran
+"#;
+
+#[test]
+fn the_python_client_asks_the_real_guard_and_reports_how_it_ended() {
+    if !tools::is_installed("python3") {
+        return tools::skip("python3");
+    }
+    let home = Home::new();
+    let script = home.path("try.py");
+    std::fs::write(&script, PYTHON).unwrap();
+    let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
+    let mut python = home.program("python3");
+    python.arg("-B").arg(&script).arg(clients);
+    let out = python.env("GUARD_BIN", env!("CARGO_BIN_EXE_guard")).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let log = home.prints(&["log", "--tool", "--json"], 0);
+    let rows: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<(&str, &str, Option<i64>)> = rows
+        .iter()
+        .map(|row| (row["tool"].as_str().unwrap(), row["decision"].as_str().unwrap(), row["exit"].as_i64()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("calendar.list_events", "allow", Some(0)),
+            ("calendar.delete_event", "deny", None),
+            ("calendar.get_event", "allow", Some(1)),
+        ]
+    );
+    assert!(!log.contains("needle-4711"), "{log}");
+}
