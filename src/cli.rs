@@ -13,8 +13,8 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
-    install, learn, line, log, man, mcp, patterns, pending, person, replay, serve, session, setup, simulate, stats,
-    status, submit, trust, verify, wait,
+    install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, serve, session, setup, simulate,
+    stats, status, submit, trust, verify, wait,
 };
 
 mod help;
@@ -114,6 +114,8 @@ pub enum Verb {
     Status(status::StatusArgs),
     /// Show how much is asked, how it is answered, and how fast
     Stats(stats::StatsArgs),
+    /// Try the reviewer of `mode = "smart"`, show what it said and cost, and what it is to learn
+    Reviewer(reviewer::ReviewerArgs),
     /// Decide again what is in the record, under another policy: how much more or less would be asked
     Simulate(simulate::SimulateArgs),
     /// Write the record in the forms that other systems read

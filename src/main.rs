@@ -15,8 +15,8 @@ use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
-    init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, run, serve,
-    session, setup, simulate, stats, status, submit, trust, verify, wait,
+    init, install, learn, line, log, man, mcp, mcp_serve, patterns, pending, person, replay, review, reviewer, run,
+    serve, session, setup, simulate, stats, status, submit, trust, verify, wait,
 };
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
@@ -89,6 +89,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Session(args) => unless_unread(session::run(args)).map_err(|error| error.to_string()),
         Verb::Review => review::run().map_err(|error| error.to_string()),
         Verb::Status(args) => status::run(args).map_err(|error| error.to_string()),
+        Verb::Reviewer(args) => unless_unread(reviewer::run(args)).map_err(|error| error.to_string()),
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
         Verb::Simulate(args) => simulate::run(args).map_err(|error| error.to_string()),
         Verb::Export(args) => export::run(args).map_err(|error| error.to_string()),

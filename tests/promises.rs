@@ -74,6 +74,8 @@ mod replay;
 mod repositories;
 #[path = "promises/review.rs"]
 mod review;
+#[path = "promises/reviewing.rs"]
+mod reviewing;
 #[path = "promises/scene.rs"]
 mod scene;
 #[path = "promises/service.rs"]

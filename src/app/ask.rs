@@ -8,11 +8,12 @@ use jiff::Timestamp;
 
 use super::approver::sign;
 use super::queue;
+use super::reviewer::{self, Review, Settles};
 use super::road::Road;
 use super::settle::folder_identity;
-use crate::channel::terminal::{self, Answer, Closed};
+use crate::channel::terminal::{self, Answer, Closed, Question, Second};
 use crate::judge::Judgment;
-use crate::judge::approved::{Place, Until, What};
+use crate::judge::approved::{Approved, Place, Until, What};
 use crate::judge::approver::{Approval, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
@@ -35,6 +36,8 @@ pub enum Asked {
         by: Option<String>,
     },
     No(Refusal),
+    /// The reviewer let it run.
+    Reviewed(Box<Approved>),
     /// A signal came while asking: it is recorded, then guard dies of it.
     Killed {
         refusal: Refusal,
@@ -55,12 +58,23 @@ pub struct Offer {
 
 /// Asks where a person sits; elsewhere the command waits in the queue, and there too for the other approvers of what
 /// several sign.
-pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, no_wait: bool) -> Asked {
+/// What a reviewer settles is not asked about, and a person who is there need not wait for it.
+pub fn ask(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    no_wait: bool,
+    review: &mut Review<'_>,
+) -> Asked {
     let wait = |why: &str| queue::Wait::of(road, invocation, no_wait, why.to_owned());
     if prompt.approvals > 1
         && let Some(why) = sign::lacking(&road.approvers(), prompt.approvals)
     {
         return Asked::No(Refusal::NoOne { why });
+    }
+    if let Settles::Runs(approved) = review.quickly() {
+        return Asked::Reviewed(approved);
     }
     let situation = &road.caller.terminal;
     // A service counts approvals itself, and none of the session that asked.
@@ -74,7 +88,7 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
             return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });
         }
-        match at_the_terminal(road, invocation, judgment, prompt) {
+        match at_the_terminal(road, invocation, judgment, prompt, review) {
             Err(why) => why.to_string(),
             Ok(Asked::Yes { .. }) if prompt.approvals > 1 => {
                 return queue::ask_another(road, invocation, judgment, prompt, &wait(ANOTHER));
@@ -85,7 +99,17 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
         let why = situation.to_string();
         why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned()
     };
-    queue::ask(road, invocation, judgment, prompt, &wait(&why))
+    match review.settle() {
+        Settles::Runs(approved) => Asked::Reviewed(approved),
+        Settles::Refused(refusal) => {
+            let opinion = review.opinion.as_ref();
+            Asked::No(reviewer::overrulable(road, invocation, judgment, refusal, opinion))
+        }
+        Settles::Open => {
+            let wait = queue::Wait { opinion: review.opinion.clone(), ..wait(&why) };
+            queue::ask(road, invocation, judgment, prompt, &wait)
+        }
+    }
 }
 
 /// What several approvers sign, one of them signs on the card, and cannot wait for the others.
@@ -96,6 +120,7 @@ fn signed(
     road: &Road,
     (invocation, judgment): (&Invocation, &Judgment),
     grant: Option<Offer>,
+    by: Option<String>,
     said: impl FnOnce(),
 ) -> Asked {
     let (enrolled, tier) = (road.approvers(), judgment.risk.tier);
@@ -114,7 +139,9 @@ fn signed(
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
         Ok(names) => {
             said();
-            Asked::Yes { grant, by: Some(format!("signed by {}", names.join(" and "))) }
+            let signed = format!("signed by {}", names.join(" and "));
+            let by = by.map_or(signed.clone(), |by| format!("{by}; {signed}"));
+            Asked::Yes { grant, by: Some(by) }
         }
         Err(why) => Asked::No(Refusal::Unsigned { why }),
     }
@@ -126,21 +153,37 @@ fn at_the_terminal(
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
+    review: &mut Review<'_>,
 ) -> Result<Asked, Closed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
-    let Card { view, explained, look, runtime, session, always } = card(road, invocation, judgment, prompt);
+    let Card { mut view, mut explained, look, runtime, session, always } = card(road, invocation, judgment, prompt);
+    view.opinion = review.said();
+    explained.card.opinion.clone_from(&view.opinion);
     let is_signed = prompt.approvals < 2 && sign::is_wanted(&road.approvers(), judgment.risk.tier, 1);
-    let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
-    let answer = asked(&view, prompt, &explained, look, runtime);
-    let yes = |grant: Option<Offer>| {
+    let second = if review.is_open() { Some(&mut *review as &mut dyn Second) } else { None };
+    let question = Question { view: &view, prompt, explained: &explained, look, said: !is_signed };
+    let answer = terminal::ask_beside(question, runtime, second);
+    // Where nobody could be asked, its opinion is still wanted.
+    if !matches!(answer, Answer::Closed(_)) {
+        review.end();
+    }
+    let allowed = |grant: Option<Offer>, by: Option<String>| {
         if is_signed {
-            signed(road, (invocation, judgment), grant, || terminal::say_yes(&answer, &view.command, &look))
+            let said = || terminal::say_yes(&answer, &view.command, &look);
+            signed(road, (invocation, judgment), grant, by, said)
         } else {
-            Asked::Yes { grant, by: None }
+            Asked::Yes { grant, by }
         }
     };
+    let yes = |grant| allowed(grant, None);
     Ok(match answer.clone() {
         Answer::Once => yes(None),
+        Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's no: {words}"))),
+        Answer::Settled => match review.outcome() {
+            Settles::Runs(approved) => Asked::Reviewed(approved),
+            Settles::Refused(refusal) => Asked::No(refusal),
+            Settles::Open => Asked::No(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+        },
         Answer::Session => yes(session.filter(|_| may_grant)),
         Answer::Always => yes(always.filter(|_| may_grant)),
         Answer::No { words } => Asked::No(Refusal::Person { words }),

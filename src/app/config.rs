@@ -12,7 +12,7 @@ use super::failure::{Failure, unless_unread};
 use super::road::{Road, judge_here};
 use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
-use crate::config::{ConfigProblem, Loaded, Provenance, Source};
+use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
 use crate::judge::document::quoted;
 use crate::judge::invocation::Request;
 use crate::judge::policy::Policy;
@@ -162,7 +162,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
     if key.is_some() {
         for row in &keys {
             let way = match (row.kind, row.stricter) {
-                (Kind::Tables(_) | Kind::Names | Kind::Argv, _) => String::new(),
+                (Kind::Tables(_) | Kind::Table(_) | Kind::Names | Kind::Argv, _) => String::new(),
                 (Kind::List(_), Stricter::Higher) => "; more is stricter".to_owned(),
                 (Kind::List(_), Stricter::Lower) => "; fewer is stricter".to_owned(),
                 (Kind::Word(words), _) => format!("; {} is the strictest", words.last().unwrap_or(&"")),
@@ -172,7 +172,7 @@ fn show(config: &Loaded, key: Option<&str>, as_json: bool, out: &mut dyn Write) 
             };
             writeln!(out, "\n{}: {}", row.name, row.what)?;
             writeln!(out, "  {}; default {}{way}", row.expected(), default(row.key))?;
-            if let Kind::Tables(fields) = row.kind {
+            if let Kind::Tables(fields) | Kind::Table(fields) = row.kind {
                 for field in fields {
                     writeln!(out, "  {}: {} ({})", field.name, field.what, field.kind)?;
                 }
@@ -201,6 +201,12 @@ fn lines(key: Key, config: &Loaded, sources: &[Provenance]) -> Vec<(String, Stri
                 _ => config.grants.iter().map(|grant| format!("{}: {}", grant.id, grant.words)).collect(),
             };
             entries.into_iter().map(|entry| (quoted(&entry), "user or machine".to_owned())).collect()
+        }
+        Kind::Table(_) if key == Key::Reviewer => {
+            let of = |(reviewer, source): &(Reviewer, Source)| {
+                reviewer.lines().into_iter().map(|line| (line, source.to_string())).collect()
+            };
+            config.reviewer.as_ref().map(of).unwrap_or_default()
         }
         Kind::Names | Kind::LockOnly => Vec::new(),
         _ => of_key.iter().map(|source| (source.value.clone(), marked(source))).collect(),
@@ -241,6 +247,12 @@ fn key_json(key: Key, config: &Loaded, sources: &[Provenance]) -> Value {
             value["value"] = of_key().map(|row| json!({ "entry": row.value, "source": source(&row.source) })).collect();
         }
         Kind::Tables(_) if key == Key::Support => value["value"] = json!(config.policy.support),
+        Kind::Table(_) if key == Key::Reviewer => {
+            if let Some((reviewer, from)) = &config.reviewer {
+                value["value"] = json!(reviewer.lines());
+                value["source"] = source(from);
+            }
+        }
         Kind::Tables(_) => value["value"] = json!(config.grants),
         _ => {
             if let Some(row) = of_key().next() {
@@ -399,7 +411,7 @@ mod tests {
         let (said, code) = text(|out| check(&loaded, &["x.toml:1: broken".to_owned()], &[], false, out), folder.path());
         assert_eq!(code, WRONG);
         assert!(said.starts_with(
-            "problem: /guard/config.toml:1: mode: expected \"off\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
+            "problem: /guard/config.toml:1: mode: expected \"off\", \"smart\" or \"manual\", found 3\nproblem: x.toml:1: broken\n"
         ), "{said}");
         let (said, _) = text(|out| check(&loaded, &[], &[], true, out), folder.path());
         let said: Value = serde_json::from_str(&said).unwrap();

@@ -177,9 +177,14 @@ impl Desk {
         // It is no yes before it is signed; what became of it is reported at the end.
         let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
         match asked(&view, &prompt, &explained, look, runtime) {
-            Reply::Once => self.allow(one, None, report),
-            Reply::Session => self.allow(one, session.as_ref(), report),
-            Reply::Always => self.allow(one, always.as_ref(), report),
+            Reply::Once => self.allow(one, None, None, report),
+            Reply::Overruled { words } => self.allow(one, None, Some(&words), report),
+            Reply::Settled => {
+                report.no(one.id(), "settled elsewhere meanwhile");
+                Ok(())
+            }
+            Reply::Session => self.allow(one, session.as_ref(), None, report),
+            Reply::Always => self.allow(one, always.as_ref(), None, report),
             Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
             Reply::No { words: None } => {
                 report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
@@ -204,7 +209,7 @@ impl Desk {
         let yes = confirm(&text, &question(batch))?;
         for one in batch {
             if yes {
-                self.allow(one, None, report)?;
+                self.allow(one, None, None, report)?;
             } else {
                 report.no(one.id(), "not approved");
             }
@@ -212,8 +217,14 @@ impl Desk {
         Ok(())
     }
 
-    /// A yes to what was shown.
-    pub fn allow(&self, one: &Shown, grant: Option<&Offer>, report: &mut Report) -> Result<(), Failure> {
+    /// A yes to what was shown, with words where a reviewer's no is overruled.
+    pub fn allow(
+        &self,
+        one: &Shown,
+        grant: Option<&Offer>,
+        words: Option<&str>,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
         let (mut signatures, mut signer) = (Vec::new(), Vec::new());
         let enrolled = self.road.approvers();
         if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
@@ -236,7 +247,7 @@ impl Desk {
             signatures: &signatures,
             yes: Some((&one.digest, &one.bindings)),
             by: &self.road.caller.account.name,
-            words: None,
+            words,
             waited_for: self.is_waited_for(&one.whole.pending),
             approvals: one.approvals,
             signer: &signer,
@@ -301,6 +312,7 @@ impl Desk {
             }
             Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
             Outcome::Settled(pending) => report.no(id, &settled(&pending)),
+            Outcome::Wordless => report.no(id, "the reviewer refused it: a yes against that says why"),
             Outcome::TooLate => {
                 report.no(id, &too_late(pending.tier));
             }

@@ -260,6 +260,7 @@ fn written(
         parent: row.parent.map(str::to_owned),
         waits: row.process.is_some(),
         shape: row.shape.map(str::to_owned),
+        opinion: row.opinion.cloned(),
         deeds: row.deeds.clone(),
     })))?;
     Ok(number.map(Receipt::Recorded))

@@ -24,6 +24,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("guard-approvals.7", "the queue, who may answer, approver keys", include_str!("../../man/guard-approvals.7")),
     ("guard-gateway.8", "answers from afar: the API, the page, messengers", include_str!("../../man/guard-gateway.8")),
     ("guard-record.7", "the record: what it shows, how long it is kept", include_str!("../../man/guard-record.7")),
+    ("guard-reviewer.7", "another model's opinion before a person's", include_str!("../../man/guard-reviewer.7")),
     ("guard-patterns.5", "rules of your own", include_str!("../../man/guard-patterns.5")),
 ];
 

@@ -232,7 +232,7 @@ fn file(road: &Road, item: &Item) -> Result<Value, String> {
             let time = time.min(queue::callers_limit(&road.caller.env));
             let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
-            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea };
+            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None };
             match queue::ask(road, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
                     let found = road::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
@@ -241,7 +241,7 @@ fn file(road: &Road, item: &Item) -> Result<Value, String> {
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                Asked::Yes { .. } => return Err("what was answered cannot be told".to_owned()),
+                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("what was answered cannot be told".to_owned()),
                 Asked::No(refusal) | Asked::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }

@@ -36,6 +36,7 @@ pub mod person;
 pub mod queue;
 pub mod replay;
 pub mod review;
+pub mod reviewer;
 pub mod road;
 pub mod run;
 pub mod serve;

@@ -20,6 +20,7 @@ use crate::judge::approver::{self, Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::StoreError;
 use crate::store::queue::{Answer, Filed, Found, NewRequest, Plea};
@@ -61,6 +62,8 @@ pub struct Wait {
     pub why: String,
     /// What whoever asks says of it.
     pub plea: Plea,
+    /// What a reviewer thinks of it, for whoever answers.
+    pub opinion: Option<Opinion>,
 }
 
 impl Wait {
@@ -73,7 +76,7 @@ impl Wait {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
         let time = time.min(callers_limit(&invocation.env));
-        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default() }
+        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default(), opinion: None }
     }
 }
 
@@ -110,6 +113,42 @@ pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &P
     // Without the record there is no answer that counts, nor a run of what is asked about.
     let asking = Asking { road, invocation, judgment, approvals: prompt.approvals, wait };
     asking.ask(false).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
+}
+
+/// Whether a person has said yes to this very command, and nobody has used it yet.
+#[must_use]
+pub fn is_answered(road: &Road, digest: &Digest) -> bool {
+    let own = || road.service().is_none() && road.paths().is_ok_and(|paths| paths.queue().database().exists());
+    own() && road.requests().and_then(|queue| queue.is_answered(digest, &road.caller.account.name)).unwrap_or(false)
+}
+
+/// Files what a reviewer refused, so that a person may overrule it once: under which name. Nobody waits for it.
+#[must_use]
+pub fn file_refused(road: &Road, invocation: &Invocation, judgment: &Judgment, opinion: &Opinion) -> Option<String> {
+    if road.service().is_some() || road.policy().queue_wait == 0 {
+        return None;
+    }
+    let (now, waiter) = (Timestamp::now(), Caller::name_of_this());
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce).ok()?;
+    let request = NewRequest {
+        invocation,
+        digest: &invocation.digest(&judgment.facts.expanded),
+        risk: &judgment.risk,
+        bindings: &Bindings::of(judgment, folder_identity(&invocation.cwd)),
+        fresh: Fresh::of(nonce, invocation, &judgment.risk),
+        waiter: Some(waiter.as_str()),
+        above: road.caller.above(),
+        expires: now.saturating_add(SignedDuration::from_secs(60)).unwrap_or(now),
+        most: road.policy().queue_pending,
+        approvals: 1,
+        decision: judgment.risk.is_decision(),
+        plea: &Plea::default(),
+        opinion: Some(opinion),
+    };
+    let queue = road.requests().ok()?;
+    let Ok(Filed::Waits { id, .. }) = queue.file(&request, now) else { return None };
+    queue.give_up(&id).ok()?.then_some(id)
 }
 
 /// The same for what several approvers sign and one of them has just said yes to, on the card: they sign here, and the
@@ -162,6 +201,7 @@ impl Asking<'_> {
             approvals,
             decision: judgment.risk.is_decision(),
             plea: &wait.plea,
+            opinion: wait.opinion.as_ref(),
         };
         let (id, signing) = match queue.file(&request, now).map_err(told)? {
             Filed::Crowded { waiting } => return Ok(Asked::No(Refusal::Crowded { waiting })),

@@ -348,7 +348,7 @@ impl<'a> Sitting<'a> {
         // An approver may have to sign, on the same terminal.
         screen.meanwhile(|| {
             chosen.iter().try_for_each(|shown| match yes {
-                true => desk.allow(shown, None, &mut report),
+                true => desk.allow(shown, None, None, &mut report),
                 false => {
                     report.no(shown.id(), "not approved");
                     Ok(())

@@ -15,6 +15,7 @@ use super::exit;
 use super::export::deliver;
 use super::hook;
 use super::keeper::Keeper;
+use super::reviewer::{self, Review};
 use super::road::{Judged, Road, changed_file};
 use crate::exec::{self, Inherited};
 use crate::judge::Judgment;
@@ -22,6 +23,7 @@ use crate::judge::approved::{Advance, Approved, Receipt};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Record, Refusal, yes_in_advance};
+use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
 use crate::store::{Handed, IntentRow, Retention, Settled, StoreError};
 use crate::ui::verdict;
@@ -80,7 +82,8 @@ fn at_once(road: &Road, approved: Approved, judgment: &Judgment, manner: Manner)
     }
     let settled = Settled::Allowed(approved.basis());
     let process = if manner.watched { Caller::unique_name() } else { None };
-    match record(road, approved.invocation(), judgment, approved.digest(), settled, None, None, process.as_deref()) {
+    let told = Told { process: process.as_deref(), ..Told::default() };
+    match record(road, approved.invocation(), judgment, approved.digest(), settled, &told) {
         Ok(receipt) => Ok(Ready { approved, receipt, asked: false }),
         Err(refusal) => Err(say(&refusal, risk)),
     }
@@ -133,10 +136,16 @@ fn with_a_person(
     let folder = folder_identity(&invocation.cwd);
     let begun = Instant::now();
     inherited.hold_alarm();
-    let asked = ask::ask(road, &invocation, judgment, prompt, manner.no_wait);
+    let mut review = Review::begin(road, &invocation, judgment, Duration::MAX);
+    let asked = ask::ask(road, &invocation, judgment, prompt, manner.no_wait, &mut review);
     let answer = Some(begun.elapsed());
+    let opinion = review.opinion.take();
+    drop(review);
+    let refuse =
+        |refusal: &Refusal, answer| refuse_with(road, &invocation, judgment, refusal, (answer, opinion.as_ref()));
     let (grant, by) = match asked {
         Asked::Yes { grant, by } => (grant, by),
+        Asked::Reviewed(approved) => return reviewed(road, *approved, judgment, opinion.as_ref()),
         Asked::Queued { request } => {
             let _ = writeln!(
                 std::io::stderr(),
@@ -147,11 +156,13 @@ fn with_a_person(
         }
         // Where nobody could be asked, nobody took time to answer.
         Asked::No(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
-            return Err(refuse(road, &invocation, judgment, &refusal, None));
+            return Err(refuse(&refusal, None));
         }
-        Asked::No(refusal) => return Err(refuse(road, &invocation, judgment, &refusal, answer)),
+        // Nobody was asked about what the reviewer refused.
+        Asked::No(refusal @ Refusal::Reviewer { .. }) => return Err(refuse(&refusal, None)),
+        Asked::No(refusal) => return Err(refuse(&refusal, answer)),
         Asked::Killed { refusal, signal } => {
-            let _ = refuse(road, &invocation, judgment, &refusal, answer);
+            let _ = refuse(&refusal, answer);
             exec::leave(exec::Ended::Killed { signal, core: false });
         }
     };
@@ -159,17 +170,18 @@ fn with_a_person(
     let fresh = road.judge_again(&invocation);
     if folder != folder_identity(&invocation.cwd) {
         let refusal = Refusal::Changed { what: "the working directory".to_owned() };
-        return Err(refuse(road, &invocation, judgment, &refusal, answer));
+        return Err(refuse(&refusal, answer));
     }
     let approved = match Approved::by_person(invocation.clone(), judgment, &fresh) {
         Ok(approved) => approved,
-        Err(refusal) => return Err(refuse(road, &invocation, judgment, &refusal, answer)),
+        Err(refusal) => return Err(refuse(&refusal, answer)),
     };
     let settled = Settled::Allowed(approved.basis());
     let process = Caller::unique_name();
     let waits = process.as_deref();
     let words = by.as_deref();
-    let receipt = record(road, approved.invocation(), judgment, approved.digest(), settled, answer, words, waits);
+    let told = Told { answer, words, process: waits, opinion: opinion.as_ref() };
+    let receipt = record(road, approved.invocation(), judgment, approved.digest(), settled, &told);
     let receipt = match receipt {
         Ok(receipt) => receipt,
         Err(refusal) => return Err(say(&refusal, &judgment.risk)),
@@ -182,6 +194,20 @@ fn with_a_person(
     Ok(Ready { approved, receipt, asked: true })
 }
 
+/// What a reviewer let run: nobody was asked, and it is waited for, so that what came of it is known.
+fn reviewed(road: &Road, approved: Approved, judgment: &Judgment, opinion: Option<&Opinion>) -> Result<Ready, u8> {
+    if let Some(opinion) = opinion {
+        reviewer::warn_of_yolo(road, approved.invocation(), opinion);
+    }
+    let settled = Settled::Allowed(approved.basis());
+    let process = Caller::unique_name();
+    let told = Told { process: process.as_deref(), opinion, ..Told::default() };
+    match record(road, approved.invocation(), judgment, approved.digest(), settled, &told) {
+        Ok(receipt) => Ok(Ready { approved, receipt, asked: true }),
+        Err(refusal) => Err(say(&refusal, &judgment.risk)),
+    }
+}
+
 /// Writes down a refusal and says it. A refusal that cannot be written down is one all the same.
 fn refuse(
     road: &Road,
@@ -189,6 +215,17 @@ fn refuse(
     judgment: &Judgment,
     refusal: &Refusal,
     answer: Option<Duration>,
+) -> u8 {
+    refuse_with(road, invocation, judgment, refusal, (answer, None))
+}
+
+/// The same, with what a reviewer thought of it.
+fn refuse_with(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    refusal: &Refusal,
+    (answer, opinion): (Option<Duration>, Option<&Opinion>),
 ) -> u8 {
     let digest = invocation.digest(&judgment.facts.expanded);
     // Who has just said no on the card knows the rest.
@@ -198,7 +235,8 @@ fn refuse(
     for problem in road.problems() {
         let _ = writeln!(std::io::stderr(), "guard: {problem}");
     }
-    let _ = record(road, invocation, judgment, digest, Settled::Refused(refusal), answer, None, None);
+    let told = Told { answer, opinion, ..Told::default() };
+    let _ = record(road, invocation, judgment, digest, Settled::Refused(refusal), &told);
     keep_to_retention(road);
     code
 }
@@ -212,20 +250,28 @@ pub(super) fn keep_to_retention(road: &Road) {
     }
 }
 
-/// Writes the intent. `words` are what goes with a yes, and `process` names this guard where it will wait for the command.
+/// What a row tells beside the decision.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told<'a> {
+    answer: Option<Duration>,
+    /// What goes with a yes.
+    words: Option<&'a str>,
+    /// This guard, where it will wait for the command.
+    process: Option<&'a str>,
+    opinion: Option<&'a Opinion>,
+}
+
+/// Writes the intent.
 ///
 /// # Errors
 /// It could not be written, and the command is of tier 2 or above.
-#[expect(clippy::too_many_arguments, reason = "a row has many parts")]
 fn record(
     road: &Road,
     invocation: &Invocation,
     judgment: &Judgment,
     digest: crate::judge::invocation::Digest,
     settled: Settled<'_>,
-    answer: Option<Duration>,
-    words: Option<&str>,
-    process: Option<&str>,
+    told: &Told<'_>,
 ) -> Result<Receipt, Refusal> {
     let parent = road.parent();
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
@@ -235,10 +281,11 @@ fn record(
     };
     let row = IntentRow {
         deeds: &deeds,
-        answer_ms: answer.map(milliseconds),
-        words,
+        answer_ms: told.answer.map(milliseconds),
+        words: told.words,
         parent: parent.as_deref(),
-        process,
+        process: told.process,
+        opinion: told.opinion,
         shape: shape.as_deref(),
         ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
     };

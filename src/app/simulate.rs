@@ -19,6 +19,7 @@ use super::road::Road;
 use super::{exit, moment};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
+use crate::judge::policy::Mode;
 use crate::store::{Entry, Filter, Kind, Store, StoreError};
 use again::Bench;
 use report::Report;
@@ -38,6 +39,9 @@ pub struct SimulateArgs {
     /// A folder of pattern files to try in the place of your own
     #[arg(long, value_name = "FOLDER")]
     patterns: Option<PathBuf>,
+    /// Try this mode; with smart it says what the reviewer could settle, and asks none
+    #[arg(long, value_parser = ["off", "smart", "manual"])]
+    mode: Option<String>,
     /// Name all commands whose decision changes, not the twenty most frequent
     #[arg(long)]
     list: bool,
@@ -60,7 +64,12 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let since = time("since", &args.since)?;
     let until = args.until.as_deref().map(|text| time("until", text)).transpose()?;
     let instead = instead(args)?;
-    let mut policies = Policies::open(instead)?;
+    let mode = args.mode.as_deref().map(|mode| match mode {
+        "off" => Mode::Off,
+        "smart" => Mode::Smart,
+        _ => Mode::Manual,
+    });
+    let mut policies = Policies::open(instead, mode)?;
     let mut report = Report::new(since, until, now.time_zone().clone());
     if let Some(store) = policies.now.existing()? {
         let mut filter = Filter { since: Some(since), until, limit: Some(PART), ..Filter::default() };
@@ -87,12 +96,13 @@ pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
 }
 
 fn policy_in_words(args: &SimulateArgs) -> String {
-    match (&args.config, &args.patterns) {
+    let policy = match (&args.config, &args.patterns) {
         (None, None) => "the policy as it is now".to_owned(),
         (Some(file), None) => file.display().to_string(),
         (None, Some(folder)) => format!("the patterns of {}", folder.display()),
         (Some(file), Some(folder)) => format!("{} and the patterns of {}", file.display(), folder.display()),
-    }
+    };
+    args.mode.as_ref().map_or(policy.clone(), |mode| format!("{policy}, with mode = {mode}"))
 }
 
 /// What is tried out; `None` for the policy as it is.
@@ -114,6 +124,7 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
 struct Policies {
     now: Road,
     instead: Option<Instead>,
+    mode: Option<Mode>,
     /// By the files of projects that are there.
     known: HashMap<Vec<PathBuf>, Rc<Bench>>,
     folders: HashMap<PathBuf, Rc<Bench>>,
@@ -122,9 +133,10 @@ struct Policies {
 }
 
 impl Policies {
-    fn open(instead: Option<Instead>) -> Result<Self, Failure> {
+    fn open(instead: Option<Instead>, mode: Option<Mode>) -> Result<Self, Failure> {
         let now = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
-        let mut policies = Self { now, instead, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
+        let mut policies =
+            Self { now, instead, mode, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
         // In the root folder no project has a say.
         let bench = policies.bench(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
@@ -166,7 +178,12 @@ impl Policies {
         caller.cwd = folder.to_owned();
         let roots = self.roots(folder);
         let now = Road::under(caller.clone(), config::load(&roots));
-        let other = Road::under(caller, config::load_with(&roots, self.instead.as_ref()));
+        let mut config = config::load_with(&roots, self.instead.as_ref());
+        // A broken configuration stays as tight as it is.
+        if let Some(mode) = self.mode.filter(|_| config.problems.is_empty()) {
+            config.try_mode(mode);
+        }
+        let other = Road::under(caller, config);
         for problem in other.problems() {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);

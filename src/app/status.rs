@@ -128,6 +128,7 @@ fn status(road: &Road) -> Result<Status, Failure> {
     Ok(Status {
         mode: match mode {
             Mode::Manual => "manual",
+            Mode::Smart => "smart",
             Mode::Off => "off",
         },
         preset: match preset {

@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::ask::Asked;
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
+use super::reviewer::{Review, Settles, overrulable};
 use super::road::{Judged, Road};
 use super::tool::{Servers, Told};
 use super::{exit, settle};
@@ -29,6 +30,7 @@ use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::review::Opinion;
 use crate::store::queue::Plea;
 use crate::store::{End, IntentRow, Outcome, Settled};
 use crate::ui::json::Verdict;
@@ -127,11 +129,24 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let Judged { judgment, decision } = road.judge(&invocation);
     let plea = Plea { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
     let report = wanted.report.then_some(&lines);
-    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea, report };
+    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea, report, opinion: None };
     match &decision {
         Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
+            let most = Duration::from_secs(wanted.timeout_secs.into());
+            // Whoever is in a crisis waits for no machine, and is refused by none.
+            let mut review = (!case.plea.crisis).then(|| Review::begin(&road, &invocation, &judgment, most));
+            let settled = review.as_mut().map_or(Settles::Open, Review::settle);
+            let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
+            match settled {
+                Settles::Runs(approved) => return case.allow(&decision, approved.basis(), None, None),
+                Settles::Refused(refusal) => {
+                    let refusal = overrulable(&road, &invocation, &judgment, refusal, case.opinion.as_ref());
+                    return case.deny(&decision, &refusal, None);
+                }
+                Settles::Open => {}
+            }
             let begun = Instant::now();
             match case.ask(prompt, wanted.timeout_secs) {
                 Ok(by) => case.allow(&decision, &Basis::Person, by.as_deref(), Some(begun.elapsed())),
@@ -219,6 +234,8 @@ struct Case<'a> {
     plea: Plea,
     /// Where the client says how it ended, where it will.
     report: Option<&'a Receiver<String>>,
+    /// What a reviewer thought of it.
+    opinion: Option<Opinion>,
 }
 
 impl Case<'_> {
@@ -227,13 +244,21 @@ impl Case<'_> {
         let Self { road, invocation, judgment, .. } = *self;
         let time = Duration::from_secs(road.policy().queue_wait.min(timeout).into());
         let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
-        let wait = Wait { time, elsewhere: false, tells: Tells::Starter, why, plea: self.plea.clone() };
+        let wait = Wait {
+            time,
+            elsewhere: false,
+            tells: Tells::Starter,
+            why,
+            plea: self.plea.clone(),
+            opinion: self.opinion.clone(),
+        };
         match queue::ask(road, invocation, judgment, prompt, &wait) {
             Asked::Yes { by, .. } => {
                 let fresh = road.judge_again(invocation);
                 Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
             }
             Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
+            Asked::Reviewed(_) => Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
             Asked::Queued { request } => {
                 Err(Refusal::NoOne { why: format!("request {request} waits, and nobody waits for it here") })
             }
@@ -283,6 +308,7 @@ impl Case<'_> {
             answer_ms: answered.map(settle::milliseconds),
             words,
             shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
+            opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
         settle::write_down(self.road, &row, |keeper| keeper.advised(&row, None))

@@ -10,16 +10,21 @@ use super::dialog::{Dialog, Step};
 use super::keys::Decoder;
 use super::lock::Lock;
 use super::screen::Screen;
-use super::terminal::{Answer, Closed, NO, READING, failed, hung_up};
+use super::terminal::{Answer, Closed, NO, READING, Second, Word, failed, hung_up};
 use super::tty::{Got, Modes, Tty};
 use crate::judge::policy::Prompt;
-use crate::ui::card::{self, CardState, CardView, Entry, Size};
-use crate::ui::explain::{ExplainView, explain};
-use crate::ui::style::{Line, Look, Style};
-use crate::ui::{verdict, wrap};
+use crate::ui::card::CardView;
+use crate::ui::explain::ExplainView;
+use crate::ui::style::Look;
+use crate::ui::verdict;
+
+mod drawing;
 
 /// After a yes, for so long nothing else may arrive: if something does, a machine typed it.
 const ALONE: Duration = Duration::from_millis(50);
+
+/// How often somebody else is asked whether they have said something.
+const PACE: Duration = Duration::from_millis(100);
 
 /// After an escape, for so long a sequence may go on.
 const ESCAPE: Duration = Duration::from_millis(50);
@@ -29,13 +34,13 @@ const LONGEST: usize = 8192;
 
 /// What is asked, and of what terminal.
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a> {
-    pub(super) view: &'a CardView,
-    pub(super) prompt: &'a Prompt,
-    pub(super) explained: &'a ExplainView,
-    pub(super) look: Look,
+pub struct Question<'a> {
+    pub view: &'a CardView,
+    pub prompt: &'a Prompt,
+    pub explained: &'a ExplainView,
+    pub look: Look,
     /// A yes is said when the card is gone; false where it counts only once it is signed.
-    pub(super) said: bool,
+    pub said: bool,
 }
 
 /// One question being asked.
@@ -43,11 +48,14 @@ pub(super) struct Asking<'a> {
     tty: &'a Tty,
     watch: &'a Watch,
     lock: &'a Lock,
-    view: &'a CardView,
+    view: CardView,
     prompt: &'a Prompt,
     explained: &'a ExplainView,
     look: Look,
     said: bool,
+    /// Who thinks about it too, and for how long, in tenths of a second.
+    second: Option<&'a mut dyn Second>,
+    asking: Option<u64>,
     /// The cursor cannot be moved, or there is no room to.
     line_by_line: bool,
     dialog: Dialog,
@@ -73,17 +81,23 @@ impl<'a> Asking<'a> {
     ) -> Self {
         let Question { view, prompt, explained, look, said } = question;
         let offered = |grant: &Option<String>| prompt.may_grant && grant.is_some();
+        let mut dialog = Dialog::new(word, offered(&view.session_grant), offered(&view.standing_grant));
+        if view.opinion.as_ref().is_some_and(|said| said.denies) {
+            dialog.overrule();
+        }
         Self {
             tty,
             watch,
             lock,
-            view,
+            view: view.clone(),
             prompt,
             explained,
             look,
             said,
+            second: None,
+            asking: None,
             line_by_line: look.dumb || !tty.size().is_enough(),
-            dialog: Dialog::new(word, offered(&view.session_grant), offered(&view.standing_grant)),
+            dialog,
             screen: Screen::default(),
             decoder: Decoder::default(),
             total: prompt.seconds,
@@ -91,6 +105,12 @@ impl<'a> Asking<'a> {
             shown: None,
             waited: 0,
         }
+    }
+
+    /// With somebody else who thinks about it while it is shown.
+    pub(super) fn beside(mut self, second: &'a mut dyn Second) -> Self {
+        self.second = Some(second);
+        self
     }
 
     /// Until there is an answer. The terminal is as before when this returns.
@@ -137,9 +157,16 @@ impl<'a> Asking<'a> {
             return Err(Closed::Background);
         }
         self.watch.take(Signal::SIGWINCH);
+        if self.listen() {
+            return Ok(Some(Answer::Settled));
+        }
         self.draw()?;
         let left = self.deadline.saturating_sub(now());
-        let most = if self.decoder.is_waiting() { ESCAPE } else { Duration::from_secs(1) };
+        let most = match (self.decoder.is_waiting(), self.second.is_some()) {
+            (true, _) => ESCAPE,
+            (false, true) => PACE,
+            (false, false) => Duration::from_secs(1),
+        };
         let ready = self.watch.wait(self.tty.as_fd(), false, left.min(most)).map_err(failed)?;
         if self.is_late() {
             return Ok(Some(self.timed_out()));
@@ -149,6 +176,33 @@ impl<'a> Asking<'a> {
             return Ok(None);
         }
         self.read(ready.read)
+    }
+
+    /// Hears what somebody else has said; whether nobody need answer any more.
+    fn listen(&mut self) -> bool {
+        let Some(second) = &mut self.second else { return false };
+        match second.look() {
+            Word::Not { after } => {
+                self.asking = Some(u64::try_from(after.as_millis() / 100).unwrap_or(u64::MAX));
+                return false;
+            }
+            // A no that is on its way stays one.
+            Word::Settled if self.dialog.denied().is_none() => return true,
+            Word::Settled => {}
+            Word::Said(said) => {
+                if said.denies {
+                    self.dialog.overrule();
+                    // Another question is on the screen, which somebody must have the time to read.
+                    self.shown = None;
+                }
+                self.view.opinion = Some(said);
+                if self.line_by_line {
+                    self.shown = None;
+                }
+            }
+        }
+        (self.second, self.asking) = (None, None);
+        false
     }
 
     /// Whether a signal has come that ends the process.
@@ -212,7 +266,7 @@ impl<'a> Asking<'a> {
                 self.total = self.prompt.finish_seconds;
                 self.deadline = now().saturating_add(Duration::from_secs(self.total.into()));
             }
-            Step::Answered(yes @ (Answer::Once | Answer::Session | Answer::Always)) if !self.line_by_line => {
+            Step::Answered(yes) if is_yes(&yes) && !self.line_by_line => {
                 let left = self.deadline.saturating_sub(now());
                 let more = self.watch.wait(self.tty.as_fd(), false, ALONE.min(left)).map_err(failed)?;
                 if more.read {
@@ -233,123 +287,6 @@ impl<'a> Asking<'a> {
     fn left(&self) -> u32 {
         let left = self.deadline.saturating_sub(now());
         u32::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).min(self.total)
-    }
-
-    /// Shows where things stand.
-    fn draw(&mut self) -> Result<(), Closed> {
-        if self.line_by_line {
-            return self.draw_lines();
-        }
-        let size = self.tty.size();
-        let lines = match self.dialog.page() {
-            Some(top) => self.page(top, size),
-            None => card::card(self.view, &self.state(), size, &self.look),
-        };
-        let first = self.shown.is_none();
-        let bytes = self.screen.draw(&lines, &self.look, size);
-        self.write(&bytes)?;
-        if first {
-            self.now_shown()?;
-        }
-        Ok(())
-    }
-
-    /// A question has just appeared: what was typed before is thrown away.
-    fn now_shown(&mut self) -> Result<(), Closed> {
-        self.tty.flush_input().map_err(hung_up)?;
-        self.decoder.clear();
-        self.shown = Some(now());
-        Ok(())
-    }
-
-    /// What the card shows of the conversation.
-    fn state(&self) -> CardState<'_> {
-        CardState {
-            prompt: self.prompt,
-            left: self.left(),
-            total: self.total,
-            entry: self.dialog.entry(),
-            hint: self.dialog.hint,
-        }
-    }
-
-    /// A page of the explanation, and the time that goes on.
-    fn page(&mut self, top: usize, size: Size) -> Vec<Line> {
-        let all = explain(self.explained, size.columns, &self.look);
-        let count = all.len();
-        let foot = |room: usize| {
-            let hint = self.dialog.hint.unwrap_or("space: on, b: back, q: to the card");
-            let line = Line::of(Style::Strong, format!("{} s", self.left()));
-            let where_ = format!(" · lines {}–{} of {count} · {hint}", top + 1, (top + room).min(count));
-            // A line that the terminal wraps by itself would put the next drawing in the wrong place.
-            wrap::styled(&line.with(Style::Dim, where_), size.columns.saturating_sub(1))
-        };
-        let room = size.rows.saturating_sub(2 + foot(count).len()).max(1);
-        let foot = foot(room);
-        self.dialog.page_lines = room;
-        self.dialog.all_lines = count;
-        let mut lines: Vec<Line> = all.into_iter().skip(top).take(room).collect();
-        lines.push(Line::new());
-        lines.extend(foot);
-        lines
-    }
-
-    /// Without a cursor to move: each question once, in lines.
-    fn draw_lines(&mut self) -> Result<(), Closed> {
-        if self.shown.is_some() {
-            return Ok(());
-        }
-        let size = self.tty.size();
-        let mut lines = Vec::new();
-        if self.dialog.close_page() {
-            lines = explain(self.explained, size.columns, &self.look);
-        } else if self.dialog.hint.is_none() && matches!(self.dialog.entry(), Entry::Key | Entry::Word { .. }) {
-            lines = card::plain(self.view, self.prompt.may_grant, size.columns, &self.look);
-        }
-        if let Some(hint) = self.dialog.hint {
-            lines.push(Line::of(Style::Plain, hint));
-        }
-        if let (Entry::Confirm, Some(words)) = (self.dialog.entry(), &self.view.standing_grant) {
-            lines.push(Line::of(Style::Plain, format!("always: {words}")));
-        }
-        let question = match self.dialog.entry() {
-            Entry::Key => {
-                let session = if self.view.session_grant.is_some() { ", s this session" } else { "" };
-                let standing = if self.view.standing_grant.is_some() { ", a always" } else { "" };
-                let grants = if self.prompt.may_grant { format!("{session}{standing}") } else { String::new() };
-                format!("y once{grants}, n no, ? explain; then Enter ({} s):", self.left())
-            }
-            Entry::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
-            Entry::Words(_) => format!("Why not? ({} s):", self.left()),
-            Entry::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
-        };
-        let mut out = String::from("\r\n");
-        for line in &lines {
-            out.push_str(&line.render(&self.look));
-            out.push_str("\r\n");
-        }
-        out.push_str(&Line::of(Style::Plain, question).render(&self.look));
-        out.push(' ');
-        self.write(&out)?;
-        self.now_shown()
-    }
-
-    /// Writes all of it, for as long as there is time.
-    fn write(&self, text: &str) -> Result<(), Closed> {
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            let taken = self.tty.write(rest).map_err(hung_up)?;
-            rest = rest.get(taken..).unwrap_or_default();
-            if taken == 0 {
-                // A terminal that takes nothing must not hold the answer up past its time.
-                if self.is_late() {
-                    return Ok(());
-                }
-                self.watch.wait(self.tty.as_fd(), true, Duration::from_millis(100)).map_err(failed)?;
-                self.look_for_the_end()?;
-            }
-        }
-        Ok(())
     }
 
     /// Stopped by Ctrl-Z: the terminal goes back, and the clock goes on.
@@ -412,4 +349,9 @@ impl<'a> Asking<'a> {
         // If the terminal takes nothing now, the card stays on it; the answer holds.
         let _ = self.tty.write(out.as_bytes());
     }
+}
+
+/// Whether an answer lets the command run.
+const fn is_yes(answer: &Answer) -> bool {
+    matches!(answer, Answer::Once | Answer::Overruled { .. } | Answer::Session | Answer::Always)
 }

@@ -25,6 +25,7 @@ enum At {
     Key,
     Confirm,
     Words(String),
+    Overrule(String),
     Word { typed: String, started: bool },
 }
 
@@ -44,6 +45,9 @@ pub(super) struct Dialog {
     pub(super) hint: Option<&'static str>,
 }
 
+/// Fewer letters than this say nothing.
+const LEAST_WORDS: usize = 4;
+
 /// More words than this are not a reason any more.
 const MOST_WORDS: usize = 300;
 
@@ -61,9 +65,19 @@ impl Dialog {
             At::Key => Entry::Key,
             At::Confirm => Entry::Confirm,
             At::Words(typed) => Entry::Words(typed),
+            At::Overrule(typed) => Entry::Overrule(typed),
             At::Word { typed, started } => {
                 Entry::Word { word: self.word.as_deref().unwrap_or_default(), typed, started: *started }
             }
+        }
+    }
+
+    /// A reviewer says no: from now on words are what lets it run. A no that was begun stays one.
+    pub(super) fn overrule(&mut self) {
+        if matches!(self.at, At::Key | At::Confirm) {
+            self.at = At::Overrule(String::new());
+            self.page = None;
+            self.hint = None;
         }
     }
 
@@ -91,7 +105,7 @@ impl Dialog {
         let most = match self.at {
             _ if self.page.is_some() => usize::MAX,
             At::Key | At::Confirm => 1,
-            At::Word { .. } => 2,
+            At::Word { .. } | At::Overrule(_) => 2,
             At::Words(_) => usize::MAX,
         };
         if pasted || keys.len() > most {
@@ -121,7 +135,7 @@ impl Dialog {
         if let Some(top) = self.page {
             return self.turn(top, key);
         }
-        if key == Key::Char('?') && !matches!(self.at, At::Words(_)) {
+        if key == Key::Char('?') && !matches!(self.at, At::Words(_) | At::Overrule(_)) {
             self.page = Some(0);
             return Step::Turned;
         }
@@ -146,6 +160,12 @@ impl Dialog {
             },
             At::Words(words) => match key {
                 Key::Enter => return Step::Answered(no(words)),
+                Key::Backspace => drop(words.pop()),
+                Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
+                _ => {}
+            },
+            At::Overrule(words) => match key {
+                Key::Enter => return Step::Answered(overruled(words)),
                 Key::Backspace => drop(words.pop()),
                 Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
                 _ => {}
@@ -193,6 +213,9 @@ impl Dialog {
         if matches!(self.at, At::Words(_)) {
             return Step::Answered(no(line));
         }
+        if matches!(self.at, At::Overrule(_)) {
+            return Step::Answered(overruled(line));
+        }
         if line == "?" {
             self.page = Some(0);
             return Step::On;
@@ -225,6 +248,13 @@ impl Dialog {
     pub(super) const fn close_page(&mut self) -> bool {
         self.page.take().is_some()
     }
+}
+
+/// A yes against a reviewer's no, where there are words to it.
+fn overruled(words: &str) -> Answer {
+    let words = words.trim();
+    let is_said = words.chars().filter(|c| c.is_alphanumeric()).count() >= LEAST_WORDS;
+    if is_said { Answer::Overruled { words: words.to_owned() } } else { NO }
 }
 
 /// No, with words if there are any.
@@ -284,6 +314,29 @@ mod tests {
         assert_eq!(dialog.keys(&[Key::Char('a'), Key::Char('y')]), Step::Pasted);
         assert_eq!(dialog.keys(&[Key::Char('a')]), Step::Turned);
         assert_eq!(dialog.keys(&[Key::Char('y')]), Step::Answered(Answer::Always));
+    }
+
+    #[test]
+    fn a_reviewers_no_is_overruled_by_words_alone() {
+        for (typed, runs) in [("I know the host", true), ("", false), ("y", false), ("y y", false), ("....", false)] {
+            let mut dialog = Dialog::new(None, true, true);
+            dialog.overrule();
+            for c in typed.chars() {
+                assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On, "{typed}");
+            }
+            let wanted = if runs { Answer::Overruled { words: typed.to_owned() } } else { NO };
+            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(wanted.clone()), "{typed}");
+            let mut dialog = Dialog::new(None, true, true);
+            dialog.overrule();
+            assert_eq!(dialog.line(typed), Step::Answered(wanted), "{typed}");
+        }
+        let mut begun = Dialog::new(None, false, false);
+        assert_eq!(begun.keys(&[Key::Char('n')]), Step::On);
+        begun.overrule();
+        assert!(begun.denied().is_some(), "a no that was begun stays one");
+        let mut critical = critical();
+        critical.overrule();
+        assert_eq!(critical.line("I know better"), Step::Answered(NO), "the word is wanted all the same");
     }
 
     #[test]

@@ -16,12 +16,13 @@ use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
 use super::alarm::Watch;
-use super::asking::{Asking, Question};
+use super::asking::Asking;
+pub use super::asking::Question;
 use super::lock::Lock;
 use super::tty::{Tty, is_attended};
-use super::word;
+use super::word::random;
 use crate::judge::policy::Prompt;
-use crate::ui::card::CardView;
+use crate::ui::card::{CardView, Said};
 use crate::ui::explain::ExplainView;
 use crate::ui::style::Look;
 use crate::ui::verdict;
@@ -29,7 +30,7 @@ use crate::ui::verdict;
 /// For so long after a question appears no key answers it: nobody has read it yet.
 pub const READING: Duration = Duration::from_millis(300);
 
-/// What became of a question. Only the first three let anything run.
+/// What became of a question. Only the first four let anything run.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -39,6 +40,10 @@ pub enum Answer {
     Session,
     /// And from now on: the grant was shown in words and confirmed.
     Always,
+    /// This time, against a reviewer's no, with why.
+    Overruled { words: String },
+    /// Somebody else settled it meanwhile: [`Second`].
+    Settled,
     /// No, with what the person wants the caller to know.
     No { words: Option<String> },
     /// Nobody answered.
@@ -53,6 +58,8 @@ impl Answer {
     pub const fn words(&self) -> Option<&'static str> {
         match self {
             Self::Once => Some("allowed once by you"),
+            Self::Overruled { .. } => Some("allowed once by you, against the reviewer"),
+            Self::Settled => Some("allowed once by the reviewer"),
             Self::Session => Some("allowed for this session by you"),
             Self::Always => Some("allowed always by you"),
             Self::No { .. } | Self::TimedOut { .. } | Self::Closed(_) => None,
@@ -62,6 +69,23 @@ impl Answer {
 
 /// No, and nothing more.
 pub(super) const NO: Answer = Answer::No { words: None };
+
+/// Somebody else who thinks about the question while it is shown.
+pub trait Second {
+    /// What they have said by now. Called again until it is something.
+    fn look(&mut self) -> Word;
+}
+
+/// What a [`Second`] has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Nothing yet, after so long.
+    Not { after: Duration },
+    /// The question need not be answered any more.
+    Settled,
+    /// A person answers, and sees this.
+    Said(Said),
+}
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,10 +123,16 @@ pub enum Closed {
 /// `XDG_RUNTIME_DIR`, where the lock lies.
 pub fn ask(view: &CardView, prompt: &Prompt, explained: &ExplainView, look: Look, runtime: Option<PathBuf>) -> Answer {
     let question = Question { view, prompt, explained, look, said: true };
-    try_ask(question, runtime).unwrap_or_else(Answer::Closed)
+    try_ask(question, runtime, None).unwrap_or_else(Answer::Closed)
 }
 
-/// The same where a yes counts only once it is signed: it is not said. [`say_yes`] says it.
+/// As [`ask`], while somebody else thinks about it too. The person need not wait for them. Where a yes counts only once it
+/// is signed, it is not `said`: [`say_yes`] says it.
+pub fn ask_beside(question: Question<'_>, runtime: Option<PathBuf>, second: Option<&mut dyn Second>) -> Answer {
+    try_ask(question, runtime, second).unwrap_or_else(Answer::Closed)
+}
+
+/// As [`ask`], where a yes counts only once it is signed: it is not said. [`say_yes`] says it.
 pub fn ask_before_a_signature(
     view: &CardView,
     prompt: &Prompt,
@@ -111,7 +141,7 @@ pub fn ask_before_a_signature(
     runtime: Option<PathBuf>,
 ) -> Answer {
     let question = Question { view, prompt, explained, look, said: false };
-    try_ask(question, runtime).unwrap_or_else(Answer::Closed)
+    try_ask(question, runtime, None).unwrap_or_else(Answer::Closed)
 }
 
 /// Says on the terminal that a command was allowed.
@@ -158,14 +188,22 @@ pub(super) fn failed(error: impl std::fmt::Display) -> Closed {
     Closed::Failed(error.to_string())
 }
 
-fn try_ask(question: Question<'_>, runtime: Option<PathBuf>) -> Result<Answer, Closed> {
+fn try_ask(
+    question: Question<'_>,
+    runtime: Option<PathBuf>,
+    second: Option<&mut dyn Second>,
+) -> Result<Answer, Closed> {
     let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
     check(&tty).or_else(|why| if why == Closed::Busy { Ok(()) } else { Err(why) })?;
     let lock = Lock::open(tty.number(), runtime.as_deref()).map_err(failed)?;
     lock.take(|| false).map_err(failed)?;
     // Whoever held the lock had the terminal in its own modes: whose it is now counts.
     check(&tty)?;
-    let word = if question.prompt.word { Some(word::random().map_err(failed)?) } else { None };
+    let word = if question.prompt.word { Some(random().map_err(failed)?) } else { None };
     let watch = Watch::begin(1).map_err(failed)?;
-    Asking::new(question, word, &tty, &watch, &lock).ask()
+    let asking = Asking::new(question, word, &tty, &watch, &lock);
+    match second {
+        Some(second) => asking.beside(second).ask(),
+        None => asking.ask(),
+    }
 }

@@ -63,6 +63,7 @@ pub fn fail_closed(policy: &mut Policy) {
         *threshold = (*threshold).min(FAIL_CLOSED_THRESHOLD);
     }
     policy.mode = Mode::Manual;
+    policy.review.clear();
     policy.yolo = false;
     policy.hook.grant = false;
     policy.hook.deadline = policy.hook.deadline.min(built_in.hook.deadline);

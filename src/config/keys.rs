@@ -62,6 +62,7 @@ pub enum Key {
     Support,
     Grant,
     Service,
+    Reviewer,
     Locked,
     /// No value of its own: names the pattern files in `locked`.
     Patterns,
@@ -134,7 +135,7 @@ pub struct Entry {
     pub what: &'static str,
 }
 
-const MODES: &[&str] = &["off", "manual"];
+const MODES: &[&str] = &["off", "smart", "manual"];
 const PRESETS: &[&str] = &["relaxed", "balanced", "strict", "paranoid"];
 const RECORDS: &[&str] = &["flagged", "all"];
 
@@ -179,6 +180,60 @@ const SERVICE_FIELDS: &[Field] = &[
     },
 ];
 
+const REVIEWER_FIELDS: &[Field] = &[
+    Field {
+        name: "provider",
+        kind: "openai, openai-responses, anthropic, gemini, ollama or program",
+        what: "Whose protocol is spoken. openai is chat completions, and so vLLM, llama.cpp and LM Studio too.",
+    },
+    Field { name: "model", kind: "string", what: "The model's name; of a program, the name in the record." },
+    Field {
+        name: "url",
+        kind: "string",
+        what: "The base address; without, the provider's own. Plain http reaches this machine alone.",
+    },
+    Field {
+        name: "key",
+        kind: "{ file = … }, { env = … } or { command = […] }",
+        what: "Where the key is found; a keyring by its command (secret-tool lookup …). It is never shown.",
+    },
+    Field {
+        name: "program",
+        kind: "list of strings, a program first",
+        what: "For provider program: it reads the request as JSON and prints a verdict.",
+    },
+    Field { name: "timeout", kind: "seconds, 1 to 60", what: "For the whole of an opinion; 10 without." },
+    Field { name: "retries", kind: "0 to 3", what: "After a failure that may pass; 1 without." },
+    Field { name: "calls_per_day", kind: "number", what: "The budget of calls; 500 without." },
+    Field { name: "tokens_per_day", kind: "number", what: "The budget of tokens; 1000000 without." },
+    Field {
+        name: "money_per_day",
+        kind: "number",
+        what: "The budget of money, in the unit of the prices; none without.",
+    },
+    Field { name: "price_in", kind: "number", what: "Of a million tokens of input." },
+    Field { name: "price_out", kind: "number", what: "Of a million tokens of output." },
+    Field { name: "cache", kind: "seconds, 0 to 86400", what: "How long an opinion is used again; 3600 without." },
+    Field { name: "max_tokens", kind: "64 to 8192", what: "The longest answer; 400 without." },
+    Field {
+        name: "max_tokens_field",
+        kind: "string",
+        what: "What the API calls that, where it is not max_tokens: max_completion_tokens.",
+    },
+    Field { name: "temperature", kind: "number", what: "Sent where it is set." },
+    Field { name: "policy", kind: "path", what: "A text of your own that is added to what the model is told." },
+    Field {
+        name: "review",
+        kind: "list of ids of rules, with *",
+        what: "What these find is sent to the reviewer below the threshold too, at tier 1.",
+    },
+    Field {
+        name: "jury",
+        kind: "{ provider = …, model = …, … }",
+        what: "A second reviewer: both must approve. Fields from provider to temperature.",
+    },
+];
+
 use Stricter::{Higher, Lower};
 
 const fn row(key: Key, name: &'static str, kind: Kind, stricter: Stricter, what: &'static str) -> Entry {
@@ -189,7 +244,7 @@ const fn row(key: Key, name: &'static str, kind: Kind, stricter: Stricter, what:
 #[rustfmt::skip]
 pub const KEYS: &[Entry] = &[
     row(Key::Mode, "mode", Kind::Word(MODES), Higher,
-        "Who is asked: manual asks people; off runs everything up to tier 3 and keeps the floor and the record."),
+        "Who is asked: manual asks people; smart asks the reviewer first, which may settle some of tier 2 (guard-reviewer(7)); off runs everything up to tier 3 and keeps the floor and the record."),
     row(Key::Preset, "preset", Kind::Word(PRESETS), Higher,
         "Sets thresholds, weights, timeouts, prompts_per_hour and breaker_after; keys beside it win."),
     row(Key::ThresholdCli, "thresholds.cli", THRESHOLD, Lower,
@@ -290,6 +345,9 @@ pub const KEYS: &[Entry] = &[
         "Standing grants, for CI, in user or machine files; never for tier 4."),
     row(Key::Service, "service", Kind::Table(SERVICE_FIELDS), Higher,
         "In the machine's file: the record and the queue are kept by guard serve, under an account of its own."),
+    row(Key::Reviewer, "reviewer", Kind::Table(REVIEWER_FIELDS), Lower,
+        "In user or machine files: who gives an opinion where mode is smart. A later file's stands in the place of an \
+         earlier one's."),
     row(Key::Locked, "locked", Kind::Names, Higher,
         "In the machine's file: keys or tables (`\"*\"` for all) that others may only tighten."),
     row(Key::Patterns, "patterns", Kind::LockOnly, Higher,

@@ -340,6 +340,12 @@ impl Joined {
         }
     }
 
+    /// Where a single value comes from.
+    #[must_use]
+    pub fn source_of(&self, key: Key) -> Source {
+        self.sources.get(key as usize).cloned().unwrap_or(Source::BUILT_IN)
+    }
+
     /// Where an entry of a list comes from.
     #[must_use]
     pub fn entry_source(&self, key: Key, word: &str) -> Source {

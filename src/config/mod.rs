@@ -18,6 +18,7 @@ pub mod keys;
 pub mod layers;
 pub mod manual;
 pub mod paths;
+pub mod reviewer;
 pub mod schema;
 pub mod service;
 pub mod values;
@@ -25,12 +26,13 @@ pub mod values;
 pub use errors::ConfigProblem;
 pub use layers::{Layer, PatternFile, Provenance, Source};
 pub use paths::Roots;
+pub use reviewer::Reviewer;
 pub use service::Service;
 
 use jiff::Timestamp;
 
 use crate::judge::approved::{Grant, Until, What};
-use crate::judge::policy::Policy;
+use crate::judge::policy::{Mode, Policy};
 use crate::judge::risk::Tier;
 use keys::Key;
 use layers::Joined;
@@ -52,6 +54,8 @@ pub struct Loaded {
     pub grants: Vec<Grant>,
     /// Who keeps the record, where the machine's file says that a service does.
     pub service: Option<Service>,
+    /// Who gives an opinion, and where it is said. Without problems it is there where the mode is smart.
+    pub reviewer: Option<(Reviewer, Source)>,
     /// Where was looked, the weakest layer first.
     pub places: Vec<Place>,
     /// The files of `grants`, in their order.
@@ -120,6 +124,13 @@ impl Loaded {
         }
     }
 
+    /// The same configuration with another mode, to try it out.
+    pub fn try_mode(&mut self, mode: Mode) {
+        self.policy.mode = mode;
+        let list = self.reviewer.as_ref().filter(|_| mode == Mode::Smart).map(|(reviewer, _)| reviewer.review.clone());
+        self.policy.review = list.unwrap_or_default();
+    }
+
     /// Tightens the policy as a problem does: for what is found to be wrong after loading, such as a broken pattern
     /// file.
     pub fn fail_closed(&mut self) {
@@ -153,6 +164,7 @@ pub fn load_with(roots: &Roots, instead: Option<&Instead>) -> Loaded {
         pattern_files: Vec::new(),
         grants: Vec::new(),
         service: None,
+        reviewer: None,
         places: Vec::new(),
     };
     let below = |folder: &Path| (folder.join("config.toml"), folder.join("patterns"));
@@ -199,6 +211,7 @@ struct Loading<'a> {
     /// With the files they stand in.
     grants: Vec<(Grant, Arc<Path>)>,
     service: Option<Service>,
+    reviewer: Option<(Reviewer, Source)>,
     places: Vec<Place>,
 }
 
@@ -251,9 +264,18 @@ impl Loading<'_> {
             }
         }
         self.joined.apply(&document, &mut self.problems);
+        if let Some((reviewer, line)) = document.reviewer {
+            if locked(&self.joined, Key::Reviewer) {
+                self.problems.push(problem("reviewer", "the machine's configuration locks it".to_owned()));
+            } else {
+                let source = Source { layer, file: Some(document.file), line: Some(line), ..Source::BUILT_IN };
+                self.reviewer = Some((reviewer, source));
+            }
+        }
     }
 
     fn with_project(mut self) -> Loaded {
+        self.with_reviewer();
         for folder in self.roots.project() {
             let found = self.find(Layer::Project, (folder.join(PROJECT_FILE), folder.join(PROJECT_PATTERNS)));
             self.take(Layer::Project, found);
@@ -261,7 +283,32 @@ impl Loading<'_> {
         self.finish()
     }
 
-    fn finish(self) -> Loaded {
+    /// What the reviewer is sent, and that there is none where one is wanted. A project's file takes neither away: what it
+    /// would no longer send to the reviewer is a person's.
+    fn with_reviewer(&mut self) {
+        if self.joined.policy.mode != Mode::Smart {
+            return;
+        }
+        if let Some((reviewer, _)) = &self.reviewer {
+            self.joined.policy.review.clone_from(&reviewer.review);
+            return;
+        }
+        let source = self.joined.source_of(Key::Mode);
+        let file = source.file.as_deref().unwrap_or(Path::new("config.toml"));
+        let why = "\"smart\" asks a reviewer, and there is no table [reviewer]";
+        let problem = ConfigProblem {
+            key: Some("mode".to_owned()),
+            line: source.line,
+            ..ConfigProblem::of_file(source.layer, file, why)
+        };
+        let problem = problem.with_remedy("say who it is (guard-reviewer(7)), or write mode = \"manual\"");
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    fn finish(mut self) -> Loaded {
+        self.with_reviewer();
         let (grants, grant_files) = self.grants.into_iter().unzip();
         let mut loaded = Loaded {
             policy: self.joined.policy.clone(),
@@ -270,6 +317,7 @@ impl Loading<'_> {
             pattern_files: self.pattern_files,
             grants,
             service: self.service,
+            reviewer: self.reviewer,
             places: self.places,
             grant_files,
             joined: self.joined,

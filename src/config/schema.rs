@@ -13,6 +13,7 @@ use super::errors::ConfigProblem;
 use super::grants;
 use super::keys::{Entry as Row, Item, KEYS, Key, Kind, TABLES, nearest};
 use super::layers::{Layer, locks};
+use super::reviewer::{self, Reviewer};
 use super::service::{self, Service};
 use crate::judge::approved::Grant;
 use crate::judge::document::{found, integer};
@@ -28,6 +29,8 @@ pub struct Document {
     pub grants: Vec<Grant>,
     /// Who keeps the record, in the machine's file.
     pub service: Option<Service>,
+    /// Who gives an opinion, with the line of the table.
+    pub reviewer: Option<(Reviewer, u32)>,
     /// Keys that later layers may only tighten.
     pub locked: Vec<Key>,
     /// Where lines begin, as byte offsets.
@@ -74,6 +77,7 @@ impl Document {
             support: Vec::new(),
             grants: Vec::new(),
             service: None,
+            reviewer: None,
             locked: Vec::new(),
             lines,
         };
@@ -101,6 +105,9 @@ impl Document {
                         let line = document.line(key.span().start);
                         document.take(&full, line, value, home, problems, warnings);
                     }
+                }
+                DeValue::Table(_) if *name.get_ref() == Key::Reviewer.entry().name => {
+                    reviewer::read(&mut document, line, text, home, problems, warnings);
                 }
                 _ => document.take(name.get_ref(), line, value, home, problems, warnings),
             }
@@ -181,6 +188,7 @@ impl Document {
                 }
             }
             Kind::Tables(_) => grants::read_tables(self, key, value, problems),
+            Kind::Table(_) if key == Key::Reviewer => problems.push(self.wrong(name, &row.expected(), value)),
             Kind::Table(_) => service::read(self, line, value, problems),
             // `from_name` does not return it.
             Kind::LockOnly => {}

@@ -35,7 +35,8 @@ impl Key {
         Some(match self {
             Self::Mode => match policy.mode {
                 Mode::Off => 0,
-                Mode::Manual => 1,
+                Mode::Smart => 1,
+                Mode::Manual => 2,
             },
             Self::Preset => place(policy.preset),
             Self::ThresholdCli => policy.thresholds.cli.0.into(),
@@ -78,7 +79,13 @@ impl Key {
             return;
         }
         match self {
-            Self::Mode => policy.mode = if value == 0 { Mode::Off } else { Mode::Manual },
+            Self::Mode => {
+                policy.mode = match value {
+                    0 => Mode::Off,
+                    1 => Mode::Smart,
+                    _ => Mode::Manual,
+                };
+            }
             Self::Preset => policy.preset = preset(value),
             Self::ThresholdCli => policy.thresholds.cli = weight,
             Self::ThresholdAgent => policy.thresholds.agent = weight,

@@ -11,7 +11,9 @@ use std::fmt;
 use std::io;
 
 pub mod feed;
+
 mod grouped;
+pub mod inquiry;
 pub mod notice;
 mod prepare;
 pub mod preserve;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use guard_gateway::{channel, pair, serve, token};
+use guard_gateway::{channel, pair, reviewer, serve, token};
 
 /// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -19,6 +19,9 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Make, list and revoke tokens
     Token(token::TokenArgs),
+    /// Ask a model about one command: a question as JSON on standard input, its opinion on standard output
+    #[command(hide = true)]
+    Review(reviewer::ReviewArgs),
     /// Set up, try, list and remove messengers
     Channel(channel::setup::ChannelArgs),
     /// Reach the gateway that runs, for guard approver add --passkey
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Serve(args) => serve::run(&args),
         Verb::Token(args) => token::run(&args),
+        Verb::Review(args) => reviewer::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
         Verb::Pair(args) => pair::run(&args),
     };

@@ -20,7 +20,7 @@ use crate::desk::Offer;
 use crate::hub::{Shown, seconds_left};
 use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
-use crate::store::queue::State;
+use crate::store::queue::{Pending, State};
 
 /// How many taps may wait.
 const TAPS: usize = 256;
@@ -54,7 +54,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
         request: pending.id.clone(),
         command: visible(&pending.command),
         cwd: visible(&pending.cwd),
-        why: visible(&pending.why),
+        why: visible(&why(pending)),
         tier: pending.tier.number(),
         tier_name: pending.tier.name().to_owned(),
         score: pending.score.to_string(),
@@ -374,4 +374,10 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         Ok(axum::Json(value)) => value["told"].as_str().unwrap_or("done").to_owned(),
         Err(problem) => problem.detail,
     }
+}
+
+/// The worst finding, and after it what a reviewer thinks.
+fn why(pending: &Pending) -> String {
+    let said = pending.review.as_ref().map(|opinion| format!(" · {}", guard_ui::ui::card::Said::of(opinion).line));
+    format!("{}{}", pending.why, said.unwrap_or_default())
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Judgment;
 use super::invocation::{Digest, Invocation};
-use super::policy::{Basis, Cleared, Refusal};
+use super::policy::{Basis, Cleared, Policy, Refusal};
+use super::review::{self, Opinion, Outcome};
 use super::risk::Tier;
 
 /// A standing permission (RISK.md, DESIGN.md).
@@ -160,6 +161,30 @@ impl Approved {
         }
         let digest = invocation.digest(&fresh.0.facts.expanded);
         Ok(Self { invocation, basis: Basis::Person, digest })
+    }
+
+    /// What a reviewer let run: its opinion is held against the judgment that was made after it came, as well.
+    ///
+    /// # Errors
+    /// [`Refusal::Changed`] when the two differ, or the opinion does not settle what would run now.
+    pub fn by_reviewer(
+        invocation: Invocation,
+        shown: &Judgment,
+        fresh: &Rejudged,
+        policy: &Policy,
+        opinion: &Opinion,
+    ) -> Result<Self, Refusal> {
+        if let Some(what) = shown.difference(&fresh.0) {
+            return Err(Refusal::Changed { what });
+        }
+        match review::gate(&invocation, &fresh.0, policy, opinion) {
+            Outcome::Run(cleared) => {
+                let digest = invocation.digest(&fresh.0.facts.expanded);
+                Ok(Self { invocation, basis: cleared.basis().clone(), digest })
+            }
+            Outcome::Refuse(refusal) => Err(refusal),
+            Outcome::Ask => Err(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
+        }
     }
 
     /// What runs on a yes that was given before it was judged here: nothing was shown, so there is nothing to compare.

@@ -33,6 +33,7 @@ pub mod order;
 pub mod policy;
 pub mod reach;
 pub mod reserved;
+pub mod review;
 pub mod risk;
 pub mod rules;
 pub mod shape;
@@ -71,6 +72,9 @@ pub struct Judgment {
     /// Whether a standing grant may cover it: not at tier 4, and never a shell, an interpreter or a wrapper,
     /// and never what wants several approvers.
     pub may_grant: bool,
+    /// A program or script runs in it of whose effect nothing is known, and no rule says that it can be undone. For what
+    /// a reviewer may settle: it is irreversible then.
+    pub unread: bool,
     /// What working it out took, in units of fuel, beyond what the files that were read brought with them.
     pub spent: u64,
 }
@@ -111,7 +115,8 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     // What was too much to work out is not asked about further.
     let questions = if inquiry.fuel.lasts() { inquiry.open() } else { Vec::new() };
     let bound_to = if shape.is_some() { shape::bound_to(&facts) } else { Vec::new() };
-    Judgment { risk, shape, bound_to, reach, may_grant, questions, rests_on: rests_on(answers), spent, facts }
+    let unread = review::has_unread(&facts, &risk, catalog);
+    Judgment { risk, shape, bound_to, reach, may_grant, unread, questions, rests_on: rests_on(answers), spent, facts }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.

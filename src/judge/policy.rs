@@ -15,6 +15,7 @@ pub use super::rules::model::Support;
 mod decide;
 mod decision;
 
+pub(in crate::judge) use decide::must_ask;
 pub use decide::{decide, yes_in_advance};
 pub use decision::{Basis, Cleared, Decision, Prompt, Refusal};
 
@@ -60,6 +61,9 @@ pub struct Policy {
     pub retention_mib: u32,
     /// Set on rules and globally: lets a threshold rise above 3.0.
     pub yolo: bool,
+    /// Globs over the ids of rules whose findings the reviewer is asked about below the threshold too. Empty unless the
+    /// account's own mode is smart.
+    pub review: Vec<String>,
     pub hook: Hook,
     /// Collectors that each row of the record is sent to.
     pub export_to: Vec<String>,
@@ -122,6 +126,7 @@ impl Default for Policy {
             retention_days: 365,
             retention_mib: 1 << 20,
             yolo: false,
+            review: Vec::new(),
             hook: Hook { grant: false, deadline: 3600 },
             export_to: Vec::new(),
         }
@@ -164,6 +169,8 @@ pub enum Mode {
     /// People only.
     #[default]
     Manual,
+    /// A reviewer first, for what it may settle ([`super::review`]).
+    Smart,
     /// Runs everything up to tier 3 and keeps the floor and the record.
     Off,
 }

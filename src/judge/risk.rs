@@ -20,7 +20,10 @@ pub struct Finding {
     /// What it falls on: the operands that made it match, as text.
     pub touches: Vec<String>,
     pub deny: bool,
+    /// The rule lets a reviewer settle it.
     pub yolo: bool,
+    /// The rule says that it can be undone, whatever is known of the program.
+    pub reversible: bool,
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
     pub notes: Vec<super::rules::model::Note>,

@@ -21,6 +21,7 @@ pub fn finding(rule: &str, tier: Tier) -> Finding {
         touches: Vec::new(),
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,

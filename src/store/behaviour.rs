@@ -57,6 +57,8 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         // And whoever says yes to that is a program: no denial is forgotten for it.
         Settled::Allowed(Basis::Person) if is_trial(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
+        // A model's no is held against the same wish in another spelling, as a rule's is.
+        Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
         // A host that asks for itself does not tell what came of it.

@@ -24,6 +24,7 @@ use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Above, Basis, Refusal};
+use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
 
 /// What is written down before a command runs, or instead of running it.
@@ -47,6 +48,8 @@ pub struct IntentRow<'a> {
     pub process: Option<&'a str>,
     /// What a grant for commands like it would cover. Kept where a person answered, to learn what they always allow.
     pub shape: Option<&'a str>,
+    /// What a reviewer thought of it, where one was asked.
+    pub opinion: Option<&'a Opinion>,
     /// What it does to files.
     pub deeds: &'a Deeds,
     /// The tool that is called, where the invocation itself does not say.
@@ -79,6 +82,7 @@ impl<'a> IntentRow<'a> {
             parent: None,
             process: None,
             shape: None,
+            opinion: None,
             deeds: &NO_DEEDS,
             tool: None,
             hides: false,
@@ -228,9 +232,16 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
     if let Some(shape) = row.shape.filter(|_| row.answer_ms.is_some()) {
         draft.text("what", Some(grants::encode(&What::Shape { shape: shape.to_owned() })));
     }
+    draft.text("review", row.opinion.and_then(opinion));
     draft.integer("answer_ms", row.answer_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)));
     draft.integer("mark", behaviour::mark(row).map(i64::from));
     draft
+}
+
+/// A reviewer's opinion as a row tells it: what it says of a secret is hidden.
+fn opinion(opinion: &Opinion) -> Option<String> {
+    let reason = redact(&opinion.reason).0;
+    serde_json::to_string(&Opinion { reason, ..opinion.clone() }).ok()
 }
 
 /// The last intent of a guard that waits.
@@ -277,6 +288,7 @@ fn waiting(process: &str) -> String {
 const fn provenance(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::Person { .. } => "human",
+        Refusal::Reviewer { .. } => "llm",
         Refusal::Rule { .. }
         | Refusal::Timeout { .. }
         | Refusal::RateLimited { .. }
@@ -297,6 +309,7 @@ const fn provenance(refusal: &Refusal) -> &'static str {
 fn words(refusal: &Refusal) -> Option<&str> {
     match refusal {
         Refusal::Person { words } => words.as_deref(),
+        Refusal::Reviewer { reason, .. } => Some(reason),
         Refusal::NoOne { why } | Refusal::Unrecorded { why } => Some(why),
         Refusal::Changed { what } => Some(what),
         Refusal::Unsigned { why } => Some(why),

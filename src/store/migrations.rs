@@ -65,6 +65,8 @@ const STEPS: &[&str] = &[
      CREATE INDEX keeping ON record(kept) WHERE kept IS NOT NULL;",
     // The tool that was called, where it was no command.
     "ALTER TABLE record ADD COLUMN tool TEXT",
+    // What a reviewer thought, as JSON.
+    "ALTER TABLE record ADD COLUMN review TEXT",
 ];
 
 /// How many steps this version knows.

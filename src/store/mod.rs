@@ -75,6 +75,15 @@ pub use redact::redact;
 pub use rows::{Entry, Kind, ResultEntry};
 pub use stats::{HASTY_MS, Stats};
 
+/// The HMAC of some bytes under the key of the record in this folder, for one purpose, in hexadecimal digits.
+///
+/// # Errors
+/// There is no key there, or none that can be read.
+pub fn seal_beside(folder: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
+    let seal = key::Key::read(&Paths::new(folder).key())?.seal(purpose, bytes);
+    Ok(seal.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The record, for reading and writing.
 pub struct Store {
     paths: Paths,

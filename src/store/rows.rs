@@ -11,6 +11,7 @@ use super::error::StoreError;
 use super::prune::{self, Pruned};
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver::Signed;
+use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Tier, Weight};
 
 /// What a row is.
@@ -133,6 +134,9 @@ pub struct Entry {
     /// The approvers whose signatures stand under an answer. Who shows them has not checked them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signed_by: Vec<String>,
+    /// What a reviewer thought of it, where one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Opinion>,
     /// What came of it, where guard waited.
     #[serde(flatten)]
     pub result: Option<ResultEntry>,
@@ -268,6 +272,7 @@ fn entry(row: &Row<'_>) -> Result<Entry, Unclear> {
         provenance: text("provenance")?,
         answer_ms: row.get("answer_ms")?,
         signed_by: signed_by(row),
+        review: review(row),
         result: if kind == Kind::Result { Some(outcome(row)?) } else { None },
         what: text("what")?.filter(|_| kind != Kind::Pruned).map(|what| json(&what)).transpose()?,
         pruned: text("what")?.filter(|_| kind == Kind::Pruned).map(|what| json(&what)).transpose()?,
@@ -282,6 +287,12 @@ fn signed_by(row: &Row<'_>) -> Vec<String> {
     let text: Option<String> = row.get("signatures").unwrap_or_default();
     let signed: Vec<Signed> = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     signed.into_iter().map(|signed| signed.approver).collect()
+}
+
+/// What a reviewer thought. A record of an older guard that cannot be brought up to date has no such column.
+fn review(row: &Row<'_>) -> Option<Opinion> {
+    let text: Option<String> = row.get("review").unwrap_or_default();
+    serde_json::from_str(&text?).ok()
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Unclear> {

@@ -69,6 +69,7 @@ pub(super) fn risk(rule: &str, tier: Tier, notes: &[Note]) -> Risk {
         touches: vec!["x".to_owned()],
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: notes.to_vec(),
         lowered: None,

@@ -7,6 +7,7 @@ use super::style::{Line, Look, Style};
 use super::{foot, why, wrap};
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::Prompt;
+use crate::judge::review::{Opinion, Says};
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 
@@ -33,6 +34,8 @@ pub struct CardView {
     pub threshold: Weight,
     /// What is known of what it would touch, a sentence each.
     pub evidence: Vec<String>,
+    /// What another model thinks of it.
+    pub opinion: Option<Said>,
     /// What `s` would cover, in words; `None`: not offered.
     pub session_grant: Option<String>,
     /// What `a` would cover, in words; `None`: not offered.
@@ -56,9 +59,34 @@ impl CardView {
             risk,
             threshold,
             evidence: Vec::new(),
+            opinion: None,
             session_grant: None,
             standing_grant: None,
         }
+    }
+}
+
+/// An opinion that is no person's, as the card shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Whose it is, what it says and why, in one sentence.
+    pub line: String,
+    /// It is a no, which a person may overrule with words.
+    pub denies: bool,
+}
+
+impl Said {
+    /// An opinion in a sentence that says whose it is.
+    #[must_use]
+    pub fn of(opinion: &Opinion) -> Self {
+        let Opinion { by, reason, .. } = opinion;
+        let line = match opinion.says {
+            Says::Approve => format!("a machine's opinion ({by}): it would let this run: {reason}"),
+            Says::Deny => format!("a machine's opinion ({by}): no: {reason}"),
+            Says::Escalate => format!("a machine's opinion ({by}): a person should decide: {reason}"),
+            Says::Nothing => format!("no opinion of a machine ({by}): {reason}"),
+        };
+        Self { line, denies: false }
     }
 }
 
@@ -73,6 +101,8 @@ pub struct CardState<'a> {
     pub entry: Entry<'a>,
     /// A word to whoever pressed a key that means nothing here.
     pub hint: Option<&'a str>,
+    /// A reviewer is being asked, for so many tenths of a second.
+    pub asking: Option<u64>,
 }
 
 /// What the card waits for.
@@ -84,6 +114,8 @@ pub enum Entry<'a> {
     Confirm,
     /// The words that go with a no.
     Words(&'a str),
+    /// The words that overrule a reviewer's no.
+    Overrule(&'a str),
     /// A random word.
     Word { word: &'a str, typed: &'a str, started: bool },
 }

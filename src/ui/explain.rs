@@ -185,6 +185,7 @@ pub fn outcome(decision: &Decision) -> Vec<String> {
             Basis::Score => "It runs without asking: the score is below the threshold.".to_owned(),
             Basis::Grant(id) => format!("It runs without asking: grant {id} covers it."),
             Basis::Support => "It runs at once: it is on the list of support commands.".to_owned(),
+            Basis::Reviewer { by, .. } => format!("It runs without a person: the reviewer ({by}) approves it."),
             Basis::ModeOff => "It runs without asking: mode is off.".to_owned(),
             Basis::Above(row) => format!("It runs without asking: it is part of what a person let run (row {row})."),
             Basis::YesInAdvance => "It runs: you said yes in advance.".to_owned(),

@@ -28,6 +28,12 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             let lead = if columns < 50 { "Why not? " } else { "Why not? (Enter: no words) " };
             entry(&Line::of(Style::Plain, lead), typed, columns)
         }
+        Entry::Overrule(typed) => {
+            let long = "The reviewer says no. To run it all the same, say why and press Enter; Esc is no:";
+            let mut lines = wrap::styled(&Line::of(Style::Strong, long), columns);
+            lines.extend(entry(&Line::of(Style::Plain, "why: "), typed, columns));
+            lines
+        }
         Entry::Word { word, typed, .. } => {
             let lead = |before: &str, after: &str| {
                 Line::of(Style::Plain, before).with(Style::Key, word).with(Style::Plain, after)
@@ -42,8 +48,17 @@ pub(super) fn lines(view: &CardView, state: &CardState<'_>, columns: usize, room
             }
         }
     };
+    if let Some(tenths) = state.asking {
+        lines.push(Line::of(Style::Dim, asking(tenths)));
+    }
     lines.push(countdown(state, columns));
     lines
+}
+
+/// That a reviewer is being asked, and for how long.
+#[must_use]
+pub fn asking(tenths: u64) -> String {
+    format!("asking the reviewer · {}.{} s", tenths / 10, tenths % 10)
 }
 
 /// A question and what was typed so far, with the end of it in sight.

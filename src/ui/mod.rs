@@ -13,7 +13,7 @@ pub mod card;
 pub mod command;
 pub mod diff;
 pub mod explain;
-mod foot;
+pub mod foot;
 pub mod json;
 mod lookalike;
 pub mod parts;

@@ -92,6 +92,10 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
         lines.extend(wrap::labelled(&label("› "), Style::Plain, sentence, columns));
     }
     lines.extend(wrap::labelled(&label("score "), Style::Plain, &score(&view.risk, view.threshold), columns));
+    // After all that is known, and not among it.
+    if let Some(said) = &view.opinion {
+        lines.extend(wrap::labelled(&label("~ "), Style::Dim, &visible::text(&said.line), columns));
+    }
     if let Some(words) = view.session_grant.as_deref().filter(|_| grants) {
         lines.extend(wrap::labelled(&label("s covers "), Style::Dim, words, columns));
     }

@@ -375,8 +375,9 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
 #[test]
 fn a_wrong_value_says_what_was_expected_and_what_was_found() {
     let cases = [
-        ("mode = \"smart\"", "mode: expected \"off\" or \"manual\", found \"smart\""),
-        ("mode = 1", "mode: expected \"off\" or \"manual\", found 1"),
+        ("mode = \"smart\"", "mode: \"smart\" asks a reviewer, and there is no table [reviewer]"),
+        ("mode = \"clever\"", "mode: expected \"off\", \"smart\" or \"manual\", found \"clever\""),
+        ("mode = 1", "mode: expected \"off\", \"smart\" or \"manual\", found 1"),
         ("thresholds = 2.0", "thresholds: expected a table headed [thresholds], found 2.0"),
         ("thresholds.cli = \"high\"", "thresholds.cli: expected a number from 0.0 to 5.0, found \"high\""),
         ("thresholds.cli = nan", "thresholds.cli: expected a number from 0.0 to 5.0, found nan"),
@@ -641,6 +642,20 @@ fn pattern_files_come_by_layer_and_then_by_name() {
             (Layer::Project, "p.toml", true),
         ]
     );
+}
+
+#[test]
+fn a_project_that_says_manual_takes_nothing_from_the_reviewer_but_its_say() {
+    let house = House::new();
+    let reviewer = "[reviewer]\nprovider = \"program\"\nprogram = [\"/bin/true\"]\nreview = [\"git.*\"]\n";
+    house.user(&format!("mode = \"smart\"\n{reviewer}")).project("mode = \"manual\"");
+    let loaded = house.load();
+    assert_eq!(loaded.problems, []);
+    assert_eq!((loaded.policy.mode, loaded.policy.review.as_slice()), (Mode::Manual, &["git.*".to_owned()][..]));
+    house.user(&format!("mode = \"manual\"\n{reviewer}"));
+    assert!(house.load().policy.review.is_empty());
+    house.user("mode = \"smart\"");
+    assert_eq!(house.load().problems.len(), 1, "that there is none stays a problem");
 }
 
 #[test]

@@ -91,7 +91,7 @@ guard hook: as the agent understands it; 2 is always a denial.
 ";
 
 const SEE_ALSO: &str = ".SH \"SEE ALSO\"
-guard-patterns(5), guard-agents(7), guard-approvals(7), guard-record(7), guard-gateway(8)
+guard-patterns(5), guard-agents(7), guard-approvals(7), guard-record(7), guard-reviewer(7), guard-gateway(8)
 ";
 
 #[test]
@@ -143,7 +143,7 @@ fn every_command_that_a_document_shows_is_one() {
             assert!(shown::is_option(option), "{name} shows {option}, which no verb has");
         }
         let least = match name.as_str() {
-            "CONTRIBUTING.md" | "man/guard-patterns.5" => 4,
+            "CONTRIBUTING.md" | "man/guard-patterns.5" | "man/guard-reviewer.7" => 4,
             "SECURITY.md" | "docs/architecture.md" => 1,
             "man/guard-gateway.8" => 0,
             _ => 20,
@@ -155,8 +155,8 @@ fn every_command_that_a_document_shows_is_one() {
 #[test]
 fn every_key_that_a_document_names_is_one() {
     // What guard-patterns(5) and CONTRIBUTING name are keys of pattern files; tests/promises/patterns.rs looks at those.
-    // guard-gateway(8) names those of the gateway's own file.
-    let of_patterns = ["man/guard-gateway.8", "man/guard-patterns.5", "CONTRIBUTING.md"];
+    // guard-gateway(8) names those of the gateway's own file, guard-reviewer(7) fields of one table.
+    let of_patterns = ["man/guard-gateway.8", "man/guard-reviewer.7", "man/guard-patterns.5", "CONTRIBUTING.md"];
     let configures = |name: &str| !of_patterns.contains(&name) && (name == "README.md" || name.starts_with("man/"));
     for (name, shown) in documents().into_iter().filter(|(name, _)| configures(name)) {
         for key in &shown.keys {

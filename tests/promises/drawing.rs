@@ -44,6 +44,7 @@ fn finding(
         touches: touches.iter().map(|&text| text.to_owned()).collect(),
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,
@@ -87,6 +88,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
         },
         threshold: Weight(200),
         evidence: Vec::new(),
+        opinion: None,
         session_grant: Some("exactly this command, in this folder, until this session ends".to_owned()),
         standing_grant: Some("exactly this command, in ~/work/api and below, until you revoke it".to_owned()),
     }
@@ -133,7 +135,7 @@ fn prompt(tier: Tier) -> Prompt {
 
 fn draw(view: &CardView, entry: Entry<'_>, hint: Option<&str>, size: Size, look: &Look) -> Vec<Line> {
     let prompt = prompt(view.risk.tier);
-    let state = CardState { prompt: &prompt, left: 19, total: 30, entry, hint };
+    let state = CardState { prompt: &prompt, left: 19, total: 30, entry, hint, asking: None };
     card(view, &state, size, look)
 }
 

@@ -83,6 +83,7 @@ fn finding(act: usize) -> Finding {
         touches: Vec::new(),
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,

@@ -116,9 +116,9 @@ fn a_newer_record_is_left_alone() {
     let home = Home::that_asks_nobody();
     assert!(home.run(&["true"]).status.success());
     home.sql("PRAGMA user_version = 7");
-    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 5)");
+    home.holds_back(&home.run(&FLAGGED), "written by a newer guard (schema 7, this one knows 6)");
     assert!(home.run(&["true"]).status.success());
-    home.sql("PRAGMA user_version = 5");
+    home.sql("PRAGMA user_version = 6");
     assert_eq!(home.store().verify().unwrap().rows, 1);
 }
 
@@ -131,12 +131,12 @@ fn an_older_record_is_brought_up_to_date_and_stays_whole() {
     home.sql(
         "DROP INDEX making; DROP INDEX keeping; ALTER TABLE record DROP COLUMN made; ALTER TABLE record DROP COLUMN kept;
          ALTER TABLE record DROP COLUMN given; ALTER TABLE record DROP COLUMN signatures; \
-         ALTER TABLE record DROP COLUMN tool; PRAGMA user_version = 1",
+         ALTER TABLE record DROP COLUMN tool; ALTER TABLE record DROP COLUMN review; PRAGMA user_version = 1",
     );
     assert!(home.run(&["true"]).status.success());
     let audit = home.store().verify().unwrap();
     assert_eq!((audit.rows, audit.faults.len()), (4, 0));
-    home.sql("UPDATE record SET given = given, signatures = signatures, made = made, kept = kept, tool = tool");
+    home.sql("UPDATE record SET given = given, signatures = signatures, made = made, kept = kept, tool = tool, review = review");
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl 
         touches: Vec::new(),
         deny: true,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,

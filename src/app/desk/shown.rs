@@ -12,8 +12,10 @@ use crate::judge::Judgment;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
 use crate::judge::policy::Prompt;
+use crate::judge::review::Says;
 use crate::judge::risk::Tier;
 use crate::store::queue::{Pending, Whole};
+use crate::ui::card::Said;
 use crate::ui::pending::approvals;
 use crate::ui::style::{Line, Look, Style};
 use crate::ui::{card, wrap};
@@ -48,7 +50,8 @@ impl Shown {
 
     /// Whether one question may be about it and others.
     pub fn may_be_in_a_batch(&self) -> bool {
-        self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
+        let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+        !refused && self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
     }
 
     /// How the card asks about it.
@@ -107,6 +110,9 @@ impl Shown {
             evidence.insert(0, format!("Whoever asked says why: {said}"));
         }
         evidence.insert(0, of_all);
+        if let Some(opinion) = &self.whole.pending.review {
+            card.view.opinion = Some(Said { denies: opinion.says == Says::Deny, ..Said::of(opinion) });
+        }
         card.explained.card = card.view.clone();
         (card, prompt)
     }

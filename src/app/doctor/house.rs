@@ -6,6 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Finding, Ward};
 use crate::app::export::deliver;
+use crate::app::gateway;
+use crate::config::reviewer::{Provider, Voice};
 use crate::judge::policy::Mode;
 use crate::store::{Filter, Store};
 
@@ -101,9 +103,52 @@ fn rules(ward: &Ward) -> Vec<Finding> {
         let says = "yolo is set: what nobody was asked about may be irreversible";
         findings.push(Finding::warn("config", says, "take yolo out of the file that guard config show yolo names"));
     }
+    if policy.mode == Mode::Smart {
+        findings.extend(reviewer(ward));
+    }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
         let says = format!("{files} configuration and {} pattern files are in order", config.pattern_files.len());
+        findings.push(Finding::ok("config", says));
+    }
+    findings
+}
+
+/// Who reviews, whether they could be asked, and which rules lend them their leave.
+fn reviewer(ward: &Ward) -> Vec<Finding> {
+    let road = ward.road;
+    let Some((reviewer, _)) = &road.config().reviewer else { return Vec::new() };
+    let mut findings = Vec::new();
+    let lent: Vec<&str> = road.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str()).collect();
+    if !lent.is_empty() {
+        let says = format!(
+            "yolo: the reviewer may settle what cannot be undone where these rules find it: {}",
+            lent.join(", ")
+        );
+        findings.push(Finding::warn(
+            "config",
+            says,
+            "take yolo out of the rules, or know why (guard patterns show RULE)",
+        ));
+    }
+    let is_program = |voice: &Voice| voice.provider == Provider::Program;
+    if reviewer.voices.iter().any(|voice| !is_program(voice))
+        && let Err(why) = gateway::find()
+    {
+        findings.push(Finding::warn(
+            "config",
+            format!("the reviewer cannot be asked: {why}"),
+            "install it beside guard",
+        ));
+    }
+    for voice in reviewer.voices.iter().filter(|voice| is_program(voice)) {
+        if !voice.program.first().is_some_and(|program| std::path::Path::new(program).is_file()) {
+            let says = format!("the reviewer cannot be asked: there is no {}", voice.program.concat());
+            findings.push(Finding::warn("config", says, "guard config show reviewer names the file"));
+        }
+    }
+    if findings.is_empty() {
+        let says = format!("{} reviews what it may settle; guard reviewer test tries it", reviewer.name());
         findings.push(Finding::ok("config", says));
     }
     findings

@@ -3,6 +3,7 @@
 //!
 //! What may not enter: dialects.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ use crate::app::approver::sign;
 use crate::app::ask::Asked;
 use crate::app::deeds;
 use crate::app::queue::{self, Tells, Wait};
+use crate::app::reviewer::{Review, Settles, overrulable};
 use crate::app::road::{Judged, Road, RoadError};
 use crate::app::settle;
 use crate::judge::Judgment;
@@ -25,11 +27,13 @@ use crate::judge::approved::Approved;
 use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
-use crate::judge::risk::Tier;
+use crate::judge::review::Opinion;
+use crate::judge::risk::{Risk, Tier};
 use crate::judge::syntax::tree::Dialect;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Plea;
 use crate::store::{Handed, IntentRow, Settled};
+use crate::ui::card::Said;
 use crate::ui::{verdict, visible};
 
 /// The longest command that is judged. A shell takes no argument of half the length.
@@ -61,13 +65,15 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     let folder = super::physical(&invocation.cwd);
     let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
     let digest = invocation.digest(&judgment.facts.expanded);
-    let note = Note { road: &road, invocation: &invocation, judgment: &judgment, digest };
+    let note = Note { road: &road, invocation: &invocation, judgment: &judgment, digest, opinion: None };
     let allow = || {
         let grants = road.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
         if grants { Answer::Allow } else { Answer::NoOpinion }
     };
+    let thought: RefCell<Option<Opinion>> = RefCell::default();
     let deny = |refusal: Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
+        let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
         let _ = note.write(Settled::Refused(&refusal), answered, None, None);
         Ok(Answer::Deny { reason: in_full(&road, verdict::refused(&refusal, risk)) })
     };
@@ -86,6 +92,24 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
                 // The same command was put to a person when the tool was to be used.
                 return Ok(Answer::NoOpinion);
             }
+            let most = watchdog.left().saturating_sub(MARGIN);
+            let mut review = Review::begin(&road, &invocation, &judgment, most);
+            let settled = review.settle();
+            let opinion = review.opinion.take();
+            thought.borrow_mut().clone_from(&opinion);
+            let note = Note { opinion: opinion.clone(), ..note.clone() };
+            match settled {
+                Settles::Runs(approved) => {
+                    return match note.write(Settled::Allowed(approved.basis()), None, None, hands()) {
+                        Ok(()) => Ok(allow()),
+                        Err(refusal) => deny(refusal, None),
+                    };
+                }
+                Settles::Refused(refusal) => {
+                    return deny(overrulable(&road, &invocation, &judgment, refusal, opinion.as_ref()), None);
+                }
+                Settles::Open => {}
+            }
             // No agent's prompt signs for an approver.
             let is_signed = || sign::is_wanted(&road.approvers(), prompt.tier, prompt.approvals);
             let is_left_to_host =
@@ -93,13 +117,14 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             let is_there = || road.caller.is_person_at_agent(&host.hook.ask.headless);
             if call.asks && is_left_to_host && is_there() {
                 return match note.write(Settled::Asked, None, None, hands()) {
-                    Ok(()) => Ok(Answer::Ask { reason: in_full(&road, verdict::question(risk)) }),
+                    Ok(()) => Ok(Answer::Ask { reason: in_full(&road, asked(risk, opinion.as_ref())) }),
                     Err(refusal) => deny(refusal, None),
                 };
             }
             let begun = Instant::now();
             let _with_agent = Parting::watch(&road.caller);
-            match elsewhere(&road, &invocation, &judgment, &prompt, &wait(host, &road, &prompt, watchdog)) {
+            let wait = Wait { opinion, ..wait(host, &road, &prompt, watchdog) };
+            match elsewhere(&road, &invocation, &judgment, &prompt, &wait) {
                 Ok(by) => {
                     let settled = Settled::Allowed(&Basis::Person);
                     match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
@@ -115,6 +140,13 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
             }
         }
     }
+}
+
+/// What a person is asked, with what a reviewer thinks of it after that.
+fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
+    let question = verdict::question(risk);
+    opinion
+        .map_or_else(|| question.clone(), |opinion| format!("{question} ({})", visible::text(&Said::of(opinion).line)))
 }
 
 /// A reason, with what is wrong with the configuration: that may be all there is to it.
@@ -136,6 +168,7 @@ fn elsewhere(
     let by = match queue::ask(road, invocation, judgment, prompt, wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
+        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => {
             return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not") });
         }
@@ -157,7 +190,7 @@ fn wait(host: Host, road: &Road, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
     };
-    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default() }
+    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None }
 }
 
 /// What the agent wants to do, as an invocation of its own session.
@@ -227,11 +260,14 @@ fn is_handed(road: &Road, handed: &Handed<'_>, tier: Tier) -> bool {
 }
 
 /// What is to be written down of an answer.
+#[derive(Clone)]
 struct Note<'a> {
     road: &'a Road,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     digest: Digest,
+    /// What a reviewer thought of it.
+    opinion: Option<Opinion>,
 }
 
 impl Note<'_> {
@@ -246,7 +282,7 @@ impl Note<'_> {
         words: Option<&str>,
         handed: Option<&Handed<'_>>,
     ) -> Result<(), Refusal> {
-        let Self { road, invocation, judgment, digest } = *self;
+        let Self { road, invocation, judgment, digest, .. } = *self;
         let deeds = match settled {
             Settled::Refused(_) => Deeds::default(),
             Settled::Allowed(_) | Settled::Asked => deeds::of(road, invocation, judgment),
@@ -255,6 +291,7 @@ impl Note<'_> {
             deeds: &deeds,
             answer_ms: answered.map(settle::milliseconds),
             words,
+            opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
         };
         settle::write_down(road, &row, |keeper| keeper.advised(&row, handed)).map(drop)

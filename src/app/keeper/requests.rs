@@ -59,6 +59,7 @@ impl Requests {
                 approvals: new.approvals,
                 decision: new.decision,
                 plea: new.plea.clone(),
+                opinion: new.opinion.cloned(),
             }))),
         }
     }
@@ -73,6 +74,17 @@ impl Requests {
             Self::Service(client) => {
                 client.ask(Ask::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
             }
+        }
+    }
+
+    /// As [`Queue::is_answered`]; a service does not tell.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.is_answered(digest, user),
+            Self::Service(_) => Ok(false),
         }
     }
 

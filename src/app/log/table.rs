@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use super::super::moment;
 use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
+use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
 use crate::store::{End, Entry, Kind, ResultEntry, is_trial};
 use crate::ui::pending::cut;
@@ -204,6 +205,13 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
     line("signed by", entry.signed_by.join(" and "));
+    if let Some(opinion) = &entry.review {
+        let yolo =
+            if opinion.yolo.is_empty() { String::new() } else { format!(", by yolo of {}", opinion.yolo.join(", ")) };
+        let policy = if opinion.policy.is_empty() { String::new() } else { format!(", policy {}", opinion.policy) };
+        let Opinion { says, reason, by, ms, .. } = opinion;
+        line("reviewer", format!("{} ({by}, {ms} ms{policy}{yolo}): {reason}", says.name()));
+    }
     line("session", or(&entry.session));
     line("root", or(&entry.root));
     let about = match entry.kind {

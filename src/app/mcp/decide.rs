@@ -3,6 +3,7 @@
 //!
 //! What may not enter: messages.
 
+use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,11 +12,13 @@ use jiff::Timestamp;
 
 use crate::app::ask::Asked;
 use crate::app::queue::{self, Tells, Wait};
+use crate::app::reviewer::{Review, Settles, overrulable};
 use crate::app::road::{Judged, Road};
 use crate::app::settle;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
 use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::review::Opinion;
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
 use crate::store::queue::Plea;
@@ -56,11 +59,14 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
     let risk = &judgment.risk;
     let digest = invocation.digest(&judgment.facts.expanded);
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
+    let opinion: RefCell<Option<Opinion>> = RefCell::default();
     let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
+        let opinion = opinion.borrow().clone();
         let row = IntentRow {
             answer_ms: answered.map(settle::milliseconds),
             words,
             shape: shape.as_deref(),
+            opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
         settle::write_down(&road, &row, |keeper| keeper.advised(&row, None)).map(drop)
@@ -76,8 +82,23 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
         }
         Decision::Refuse(refusal) => Err(deny(&refusal, None)),
         Decision::Ask(prompt) => {
+            let mut review = Review::begin(&road, &invocation, &judgment, most);
+            let settled = review.settle();
+            *opinion.borrow_mut() = review.opinion.take();
+            match settled {
+                Settles::Runs(approved) => {
+                    return write(Settled::Allowed(approved.basis()), None, None)
+                        .map_err(|refusal| deny(&refusal, None));
+                }
+                Settles::Refused(refusal) => {
+                    let thought = opinion.borrow().clone();
+                    return Err(deny(&overrulable(&road, &invocation, &judgment, refusal, thought.as_ref()), None));
+                }
+                Settles::Open => {}
+            }
             let begun = Instant::now();
-            match ask(&road, &invocation, &judgment, &prompt, most) {
+            let thought = opinion.borrow().clone();
+            match ask(&road, &invocation, &judgment, &prompt, most, thought) {
                 Ok(by) => write(Settled::Allowed(&Basis::Person), Some(begun.elapsed()), by.as_deref())
                     .map_err(|refusal| deny(&refusal, None)),
                 // Where nobody could be asked, nobody took time to answer.
@@ -97,14 +118,16 @@ fn ask(
     judgment: &crate::judge::Judgment,
     prompt: &Prompt,
     most: Duration,
+    opinion: Option<Opinion>,
 ) -> Result<Option<String>, Refusal> {
     let policy = Duration::from_secs(road.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&road.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
-    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default() };
+    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion };
     let by = match queue::ask(road, invocation, judgment, prompt, &wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
+        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} waits") }),
     };
     let fresh = road.judge_again(invocation);

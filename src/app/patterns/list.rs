@@ -77,7 +77,7 @@ fn as_json(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Value
     let mut value = json!({
         "id": rule.id, "tier": rule.tier.number(), "weight": rule.weight.as_f64(),
         "reversibility": rule.reversibility.name(), "reason": rule.reason, "instead": rule.instead,
-        "deny": rule.deny, "yolo": rule.yolo, "approvals": rule.approvals, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
+        "deny": rule.deny, "yolo": rule.yolo, "reversible": rule.reversible, "approvals": rule.approvals, "lower": rule.lower, "notes": rule.notes, "match": rule.when,
         "layer": origin.map(|(layer, _)| layer.name()), "file": origin.and_then(|(_, file)| file),
     });
     if let (Some(value), Some(examples)) = (value.as_object_mut(), examples) {
@@ -124,7 +124,7 @@ fn drawn(rule: &Rule, catalog: &Catalog, examples: Option<&Examples>) -> Vec<Lin
         let facts = words(serde_json::to_value(&rule.lower));
         lines.push(label("less when", facts.trim_matches(['[', ']']).replace('"', "").replace(',', ", ").as_str()));
     }
-    for (name, holds) in [("refuses", rule.deny), ("reviewer may", rule.yolo)] {
+    for (name, holds) in [("refuses", rule.deny), ("reviewer may", rule.yolo), ("can be undone", rule.reversible)] {
         if holds {
             lines.push(label(name, "yes"));
         }

@@ -14,6 +14,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
 use crate::judge::ledger::Deeds;
 use crate::judge::policy::{Basis, Refusal, Standing};
+use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
 use crate::store::queue::{Plea, Told};
 use crate::store::{ContextEntry, FindingEntry, context, findings};
@@ -217,6 +218,9 @@ pub struct Row {
     /// The speaker will wait for the command.
     pub waits: bool,
     pub shape: Option<String>,
+    /// What a reviewer thought of it.
+    #[serde(default)]
+    pub opinion: Option<Opinion>,
     /// What the command does to files.
     #[serde(default)]
     pub deeds: Deeds,
@@ -240,6 +244,9 @@ pub struct New {
     /// What the speaker says of it.
     #[serde(default)]
     pub plea: Plea,
+    /// What a reviewer thinks of it.
+    #[serde(default)]
+    pub opinion: Option<Opinion>,
 }
 
 /// A person's answer.

@@ -16,6 +16,7 @@ use crate::judge::approved::{Grant, GrantId, Place, Until, What};
 use crate::judge::facts::question::Answers;
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
 use crate::judge::policy::{Above, Decision, Policy, Standing, decide};
+use crate::judge::review::{self, Role};
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Risk, Tier, Weight};
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::syntax::tree::Span;
@@ -49,7 +50,7 @@ impl Word {
 pub(super) fn then(entry: &Entry) -> Option<Word> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
         (_, Some("attempt" | "unjudged")) => return None,
-        ("ask", _) | ("allow", Some("person" | "yes" | "host")) => Word::Ask,
+        ("ask", _) | ("allow", Some("person" | "yes" | "host" | "reviewer")) => Word::Ask,
         ("allow", _) => Word::Allow,
         (_, Some("rule")) => Word::Deny,
         _ => Word::Ask,
@@ -67,6 +68,8 @@ pub(super) struct Again {
     pub rule: Option<String>,
     /// The folder is there, and was looked at.
     pub looked: bool,
+    /// It is asked, and a reviewer could settle it.
+    pub reviewer: bool,
 }
 
 /// The policy as it is and the other, where they hold.
@@ -90,6 +93,7 @@ struct Anew {
     shape: Option<String>,
     bound_to: Vec<String>,
     may_grant: bool,
+    unread: bool,
     /// The folder is there, and was looked at.
     looked: bool,
 }
@@ -139,9 +143,11 @@ impl Bench {
             shape: anew.shape.clone(),
             bound_to: anew.bound_to.clone(),
             may_grant: anew.may_grant,
+            unread: anew.unread,
             ..Judgment::default()
         };
         let decision = decide(&invocation, &judgment, policy, &standing, &grants);
+        let asks = matches!(decision, Decision::Ask(_));
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Some(Again {
             word: match decision {
@@ -154,6 +160,7 @@ impl Bench {
             threshold: policy.thresholds.of(invocation.origin),
             rule: worst.map(|finding| finding.rule.clone()),
             looked: anew.looked,
+            reviewer: asks && matches!(review::role(&judgment, policy), Role::Settles { .. }),
         })
     }
 
@@ -180,6 +187,7 @@ impl Bench {
             shape: after.shape,
             bound_to: after.bound_to,
             may_grant: after.may_grant,
+            unread: after.unread,
             looked,
         });
         if self.known.borrow().len() < MAX_KNOWN {
@@ -308,6 +316,7 @@ fn finding(entry: &FindingEntry) -> Finding {
         touches: entry.touches.clone(),
         deny: entry.deny,
         yolo: false,
+        reversible: false,
         approvals: entry.approvals,
         notes: entry.notes.clone(),
         lowered: entry.lowered.clone(),

@@ -59,6 +59,8 @@ pub(super) struct Report {
     /// Questions and refusals by the rule that weighs most: then, now.
     rules: BTreeMap<String, (u64, u64)>,
     changes: Vec<Change>,
+    /// Of what is asked now, what a reviewer could settle.
+    reviewer: u64,
     /// A part of the command is hidden in the record.
     hidden: u64,
     /// The folder is gone.
@@ -78,6 +80,7 @@ impl Report {
             days: BTreeMap::new(),
             rules: BTreeMap::new(),
             changes: Vec::new(),
+            reviewer: 0,
             hidden: 0,
             gone: 0,
             unreadable: 0,
@@ -98,6 +101,7 @@ impl Report {
         if again.word != Word::Allow {
             self.rules.entry(again.rule.clone().unwrap_or_else(score)).or_default().1 += 1;
         }
+        self.reviewer += u64::from(again.reviewer);
         self.hidden += u64::from(entry.redacted);
         self.gone += u64::from(!again.looked);
         if then != again.word {
@@ -133,6 +137,7 @@ impl Report {
             "rules": self.rules.iter().map(|(rule, (then, now))| json!({ "rule": rule, "then": then, "now": now }))
                 .collect::<Vec<_>>(),
             "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
+            "reviewer_may_settle": self.reviewer,
             "partly_hidden": self.hidden, "folder_gone": self.gone, "unreadable": self.unreadable,
         })
     }
@@ -150,6 +155,10 @@ impl Report {
         text.push_str(&format!(", decided again under {policy}.\n\n           then    now\n"));
         for (word, name) in Word::ALL.into_iter().zip(["allowed", "asked", "denied"]) {
             text.push_str(&format!("{name:8}{:>7}{:>7}\n", number(self.then.of(word)), number(self.now.of(word))));
+        }
+        if self.reviewer > 0 {
+            let (of, all) = (number(self.reviewer), number(self.now.of(Word::Ask)));
+            text.push_str(&format!("\nOf the {all} asked, a reviewer could settle {of}.\n"));
         }
         if self.changes.is_empty() {
             text.push_str("\nNo decision changes.\n");

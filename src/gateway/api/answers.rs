@@ -130,6 +130,7 @@ pub async fn give(
         }
         Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),
         Outcome::Unsigned => Err(Problem::new("signature-required", text)),
+        Outcome::Wordless => Err(Problem::new("not-from-afar", text)),
         Outcome::TooLate => Err(Problem::new("too-late", text)),
         Outcome::Unknown => Err(Problem::new("not-found", text)),
     }

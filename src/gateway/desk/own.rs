@@ -187,6 +187,7 @@ impl Desk for Own {
             touches: Vec::new(),
             deny: true,
             yolo: false,
+            reversible: false,
             approvals: 1,
             notes: Vec::new(),
             lowered: None,

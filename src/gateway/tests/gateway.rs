@@ -8,4 +8,5 @@ mod http;
 mod load;
 mod passkey;
 mod person;
+mod reviewer;
 mod unit;

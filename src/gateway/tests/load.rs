@@ -50,6 +50,7 @@ fn file(paths: &Paths) {
             approvals: 1,
             decision: false,
             plea: &Plea::default(),
+            opinion: None,
         };
         assert!(matches!(queue.file(&new, &|_| true, now).unwrap(), Filed::Waits { .. }));
     }

@@ -4,6 +4,7 @@ use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing, S
 use crate::judge::Judgment;
 use crate::judge::approved::{Grant, GrantId, Place, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
+use crate::judge::review;
 use crate::judge::risk::{CircumstanceFact, Risk, Tier};
 
 /// Weighs a judged command against the policy, in the order of RISK.md: deny rules, support, the floor, grants,
@@ -38,7 +39,10 @@ pub fn decide(
             return cleared(Basis::Above(above.row));
         }
         if policy.mode == Mode::Off
-            || (risk.tier < Tier::High && !must_ask(risk) && below_threshold(invocation, risk, policy))
+            || (risk.tier < Tier::High
+                && !must_ask(risk)
+                && below_threshold(invocation, risk, policy)
+                && !review::is_sent(risk, policy))
         {
             return cleared(if policy.mode == Mode::Off { Basis::ModeOff } else { Basis::Score });
         }
@@ -63,7 +67,7 @@ pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis>
 }
 
 /// A change of production is asked whatever the threshold.
-fn must_ask(risk: &Risk) -> bool {
+pub(in crate::judge) fn must_ask(risk: &Risk) -> bool {
     risk.tier >= Tier::Medium
         && risk.context.iter().any(|circumstance| circumstance.fact == CircumstanceFact::Production)
 }

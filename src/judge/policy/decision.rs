@@ -64,19 +64,23 @@ pub enum Basis {
     Person,
     /// A hook handed it to its host's own prompt, or got a person's yes, and the host now runs it.
     Host,
+    /// A reviewer's opinion. `by` names the model; `with` are the rules without whose leave it would not have counted.
+    Reviewer { by: String, with: Vec<String> },
 }
 
 impl Basis {
-    /// The provenance of RISK.md: `rule` or `human`.
+    /// The provenance of RISK.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
     #[must_use]
     pub const fn provenance(&self) -> &'static str {
         match self {
             Self::Score | Self::Grant(_) | Self::Support | Self::ModeOff => "rule",
             Self::Above(_) | Self::YesInAdvance | Self::Person | Self::Host => "human",
+            Self::Reviewer { with, .. } if with.is_empty() => "llm",
+            Self::Reviewer { .. } => "hybrid",
         }
     }
 
-    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`: who settled it, for the record.
+    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`, `reviewer`: who settled it, for the record.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -88,6 +92,7 @@ impl Basis {
             Self::YesInAdvance => "yes",
             Self::Person => "person",
             Self::Host => "host",
+            Self::Reviewer { .. } => "reviewer",
         }
     }
 }
@@ -117,6 +122,8 @@ pub enum Refusal {
     Rule { rule: String, reason: String },
     /// A person, with their words.
     Person { words: Option<String> },
+    /// A reviewer, with its reason. A person may override it once, with words.
+    Reviewer { by: String, reason: String },
     /// Nobody answered in time.
     Timeout { seconds: u32 },
     /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be approved,
@@ -151,6 +158,7 @@ impl Refusal {
         match self {
             Self::Rule { .. } => "rule",
             Self::Person { .. } => "person",
+            Self::Reviewer { .. } => "reviewer",
             Self::Timeout { .. } | Self::Unanswered { .. } => "timeout",
             Self::RateLimited { .. } | Self::Crowded { .. } => "rate-limit",
             Self::Breaker { .. } => "breaker",
@@ -171,6 +179,7 @@ impl fmt::Display for Refusal {
             Self::Rule { rule, reason } => write!(f, "denied by rule {rule}: {reason}"),
             Self::Person { words: Some(words) } => write!(f, "denied by a person: {words}"),
             Self::Person { words: None } => f.write_str("denied by a person"),
+            Self::Reviewer { by, reason } => write!(f, "denied by the reviewer ({by}): {reason}"),
             Self::Timeout { seconds } => write!(f, "timed out: nobody answered within {seconds} s"),
             Self::Unanswered { request, seconds, so_far: Some(so_far), .. } => {
                 write!(f, "timed out: request {request} had {so_far} within {seconds} s")

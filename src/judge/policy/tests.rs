@@ -507,6 +507,8 @@ fn who_settled_it_is_named_for_the_record() {
         (Basis::YesInAdvance, "human", "yes"),
         (Basis::Person, "human", "person"),
         (Basis::Host, "human", "host"),
+        (Basis::Reviewer { by: "m".to_owned(), with: Vec::new() }, "llm", "reviewer"),
+        (Basis::Reviewer { by: "m".to_owned(), with: vec!["a.b".to_owned()] }, "hybrid", "reviewer"),
     ] {
         assert_eq!((basis.provenance(), basis.name()), (provenance, name));
     }

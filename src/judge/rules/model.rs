@@ -36,6 +36,8 @@ pub struct Rule {
     pub deny: bool,
     /// Lets a reviewer or a threshold above 3.0 settle it up to tier 3 (RISK.md, provenance).
     pub yolo: bool,
+    /// What it speaks of can be undone though nothing describes what it does: for a reviewer (RISK.md, provenance).
+    pub reversible: bool,
     /// How many different approvers sign a yes; 1: as the policy has it.
     pub approvals: u8,
     /// What it contributes to the behaviour of a session.

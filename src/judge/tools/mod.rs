@@ -233,6 +233,7 @@ fn plain(rule: &str, tier: Tier, reversibility: Reversibility, span: Span) -> Fi
         touches: Vec::new(),
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,

@@ -64,6 +64,7 @@ impl From<FindingEntry> for Finding {
             touches: entry.touches,
             deny: entry.deny,
             yolo: false,
+            reversible: false,
             approvals: entry.approvals,
             notes: entry.notes,
             lowered: entry.lowered,

@@ -10,6 +10,7 @@ use super::rows::{counts_on, find, sweep};
 use crate::judge::approver::{Signed, passkey};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
+use crate::judge::review::Says;
 use crate::store::error::StoreError;
 use crate::store::{Answered, Store};
 
@@ -79,6 +80,10 @@ impl Queue {
             let never_late = pending.is_never_late() || wanted > 1;
             if late && answer.yes.is_some() && never_late {
                 return Ok(Outcome::TooLate);
+            }
+            let refused = pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+            if refused && answer.yes.is_some() && answer.words.is_none_or(|words| words.trim().is_empty()) {
+                return Ok(Outcome::Wordless);
             }
             let mut given: Vec<(i64, &str)> =
                 pending.given.iter().copied().zip(pending.approved_by.iter().map(String::as_str)).collect();

@@ -35,6 +35,7 @@ use super::Paths;
 use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
+use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
 
 /// So much is kept of why whoever asks says they do, in characters.
@@ -118,6 +119,7 @@ impl Queue {
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));
         let said = new.plea.said.as_deref().map(|said| redact(&said.chars().take(MOST_SAID).collect::<String>()).0);
+        let review = new.opinion.and_then(|opinion| serde_json::to_string(opinion).ok());
         let session = &new.invocation.session;
         self.change(|connection| {
             sweep(connection, now)?;
@@ -156,9 +158,9 @@ impl Queue {
             connection
                 .prepare(
                     "INSERT OR REPLACE INTO request(id, state, filed, expires, waiter, digest, user, session, root, origin,
-                     agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said)
+                     agent, tier, score, command, redacted, cwd, why, exact, approvals, decision, crisis, said, review)
                      VALUES(?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
-                            ?20, ?21)",
+                            ?20, ?21, ?22)",
                 )?
                 .execute(params![
                     id,
@@ -182,6 +184,7 @@ impl Queue {
                     new.decision,
                     new.plea.crisis,
                     said,
+                    review,
                 ])?;
             Ok(Filed::Waits { id, twins })
         })
@@ -199,6 +202,17 @@ impl Queue {
                 let _ = std::fs::remove_file(bell.path());
             }
         }
+    }
+
+    /// Whether a person has said yes to this command of this account's, and nobody has used it yet.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
+        let Ok(key) = Key::read(&self.paths.key()) else { return Ok(false) };
+        let digest = key.seal("request", &digest.0);
+        let approved = |one: &Pending| one.state == State::Approved && one.user == user;
+        self.read(|connection| same(connection, &digest)).map(|found| found.iter().any(approved))
     }
 
     /// Nobody waits for a request any more. True when that was so; false when it was answered first.

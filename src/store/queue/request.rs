@@ -9,6 +9,7 @@ use super::exact::Exact;
 use crate::judge::approver::{Approval, Fresh, Signed};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Invocation};
+use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier, Weight};
 use crate::store::Answered;
 
@@ -98,6 +99,9 @@ pub struct Pending {
     /// The approvers who have said yes so far, where it wants several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approved_by: Vec<String>,
+    /// What a reviewer thinks of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Opinion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,6 +186,8 @@ pub struct NewRequest<'a> {
     pub decision: bool,
     /// What whoever asks says of it.
     pub plea: &'a Plea,
+    /// What a reviewer thinks of it.
+    pub opinion: Option<&'a Opinion>,
 }
 
 /// What whoever asks says of a command beside the command. It may bring a request forward, and lowers nothing.
@@ -249,6 +255,8 @@ pub enum Outcome {
     Unsigned,
     /// The passkey of this approver has counted further than this signature says: somebody may have copied it.
     Copied { by: String },
+    /// A reviewer refused it, and a yes against that says why.
+    Wordless,
     /// Somebody was first, or it is over.
     Settled(Box<Pending>),
     /// It is of tier 4 or wants several approvers, and nobody waits for it any more.
@@ -316,6 +324,7 @@ pub fn blank() -> Pending {
         said: None,
         approvals: 1,
         approved_by: Vec::new(),
+        review: None,
         decided: None,
         decided_by: None,
         words: None,

@@ -18,7 +18,7 @@ const UNUSED_MS: i64 = 60 * 60 * 1000;
 const SHOWN_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "CREATE TABLE IF NOT EXISTS request(
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,
@@ -51,6 +51,8 @@ const STEPS: [&str; 3] = [
      ALTER TABLE request ADD COLUMN crisis INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE request ADD COLUMN said TEXT;
      CREATE TABLE counter(key TEXT PRIMARY KEY, count INTEGER NOT NULL) STRICT",
+    // What a reviewer thinks of it: JSON.
+    "ALTER TABLE request ADD COLUMN review TEXT",
 ];
 
 /// How many steps this version knows.
@@ -73,7 +75,7 @@ pub(super) fn take(connection: &Connection) -> rusqlite::Result<()> {
 }
 pub(super) const COLUMNS: &str =
     "id, state, filed, expires, waiter, user, session, root, origin, agent, tier, score, command,
-    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said";
+    redacted, cwd, why, decided, decided_by, words, digest, answer, approvals, given, decision, crisis, said, review";
 
 pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option<Pending>> {
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
@@ -120,6 +122,7 @@ pub(super) fn pending(row: &Row<'_>) -> rusqlite::Result<Pending> {
         decision: row.get(23)?,
         crisis: row.get(24)?,
         said: row.get(25)?,
+        review: row.get::<_, Option<String>>(26)?.and_then(|text| serde_json::from_str(&text).ok()),
     })
 }
 

@@ -46,6 +46,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         touches: vec!["build".to_owned()],
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         lowered: None,
@@ -70,6 +71,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         },
         threshold: Weight(200),
         evidence: vec!["build holds 214 files, 3 of them not in git".to_owned()],
+        opinion: None,
         session_grant: Some("this exact command, in this folder, until the session ends".to_owned()),
         standing_grant: Some("this exact command, in /home/ada/project, until you revoke it".to_owned()),
     }

@@ -55,6 +55,8 @@ impl Talk<'_> {
                 above.is_some_and(|above| above.row == *number)
             }
             (_, Some(Basis::Grant(GrantId::Stored(number)))) => self.granted.contains(number),
+            // The reviewer is asked by the account itself: what it says lets no more run there than the gate does.
+            (_, Some(Basis::Reviewer { .. })) => row.opinion.is_some(),
             (_, Some(Basis::Grant(_) | Basis::Score | Basis::Support | Basis::ModeOff)) => true,
             (SettledBy::Refused(_) | SettledBy::Allowed(_), None) => true,
         };
@@ -92,6 +94,7 @@ impl Talk<'_> {
             parent,
             process: process.as_deref().filter(|_| row.waits),
             shape: row.shape.as_deref(),
+            opinion: row.opinion.as_ref(),
             deeds: &row.deeds,
             tool: row.tool.as_ref().map(|(title, _)| title.as_str()),
             hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),

@@ -61,6 +61,7 @@ impl Talk<'_> {
             approvals: new.approvals.max(self.house.policy.approvals.wanted(&risk)),
             decision: new.decision || risk.is_decision(),
             plea: &new.plea,
+            opinion: new.opinion.as_ref(),
         };
         let filed = told(queue.file(&request, &Caller::lives, now))?;
         if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {

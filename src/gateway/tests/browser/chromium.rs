@@ -94,8 +94,12 @@ impl Browser {
                 return value["result"].clone();
             }
             match value["method"].as_str().unwrap_or_default() {
-                // That somebody is not logged in yet is no complaint of the page's.
-                "Log.entryAdded" if !value["params"]["entry"]["text"].as_str().unwrap_or_default().contains("401") => {
+                // That somebody is not logged in yet is no complaint of the page's, and RS256 is left out on purpose.
+                "Log.entryAdded"
+                    if !["401", "pubKeyCredParams"]
+                        .iter()
+                        .any(|known| value["params"]["entry"]["text"].as_str().unwrap_or_default().contains(known)) =>
+                {
                     self.complaints.push(value["params"]["entry"].to_string());
                 }
                 "Runtime.exceptionThrown" => self.complaints.push(value["params"].to_string()),

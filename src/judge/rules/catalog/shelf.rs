@@ -112,6 +112,7 @@ fn unreadable() -> Rule {
         instead: Some("install guard again".to_owned()),
         deny: false,
         yolo: false,
+        reversible: false,
         approvals: 1,
         notes: Vec::new(),
         when: Match { dry_run: true, ..Match::default() },

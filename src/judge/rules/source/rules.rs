@@ -15,7 +15,7 @@ use crate::judge::rules::model::{
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
-use crate::judge::tier::{Tier, Weight};
+use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
 const SPECIAL: [&str; 2] = [":opaque", ":forkbomb"];
@@ -66,6 +66,7 @@ pub fn rule(
         instead: shape.instead.clone(),
         deny: shape.deny,
         yolo: shape.yolo.as_ref().is_some_and(|yolo| *yolo.get_ref()),
+        reversible: shape.reversible.as_ref().is_some_and(|flag| *flag.get_ref()),
         approvals: u8::try_from(approvals).unwrap_or(MAX_APPROVALS),
         notes: shape.notes.clone(),
         when,
@@ -118,6 +119,16 @@ impl Check<'_> {
             }
             if !vocabulary.known.may_loosen() {
                 self.fault(&yolo.span(), "yolo", "a project's pattern file may only tighten", "leave `yolo` out");
+            }
+        }
+        if let Some(reversible) = shape.reversible.as_ref().filter(|flag| *flag.get_ref()) {
+            if shape.reversibility == Reversibility::Irreversible {
+                let remedy = "leave `reversible` out, or say what it is: `reversibility = \"hard\"`";
+                self.fault(&reversible.span(), "reversible", "the rule itself says that it cannot be undone", remedy);
+            }
+            if !vocabulary.known.may_loosen() {
+                let what = "a project's pattern file may only tighten";
+                self.fault(&reversible.span(), "reversible", what, "leave `reversible` out");
             }
         }
         if let Some(approvals) = &shape.approvals {

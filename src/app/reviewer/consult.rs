@@ -1,0 +1,291 @@
+//! Asking the reviewer about one command: started, looked at while a person may answer too, and ended with an opinion.
+//!
+//! Whatever goes wrong is an opinion that says nothing, with the true reason. What may not enter: what an opinion means for
+//! the command ([`crate::judge::review`]).
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::examples;
+use super::request::Request;
+use crate::app::road::Road;
+use crate::app::{gateway, queue};
+use crate::config::Reviewer;
+use crate::config::reviewer::{KeyFrom, Provider, Voice};
+use crate::exec::inquiry::{Inquiry, Replied};
+use crate::exec::notice::PLACES;
+use crate::judge::Judgment;
+use crate::judge::invocation::Invocation;
+use crate::judge::review::{self, Opinion, QUOTED, Role, Says, jury};
+use crate::store::Paths;
+
+/// What the helper of the gateway may need beyond the time that a model has.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// The longest text of the account's own that a model is told.
+const MAX_POLICY: u64 = 64 << 10;
+
+/// What the helper is asked, on standard input.
+#[derive(Debug, Serialize)]
+struct Question<'a> {
+    v: u8,
+    reviewer: &'a Reviewer,
+    /// Where calls, tokens and opinions are counted and kept.
+    state: PathBuf,
+    /// A text of the account's own.
+    policy: String,
+    examples: Vec<examples::Example>,
+    digest: &'a str,
+    request: &'a Request,
+}
+
+/// What it answers.
+#[derive(Debug, Deserialize)]
+struct Answered {
+    opinion: Opinion,
+}
+
+/// A reviewer that is being asked.
+#[derive(Debug)]
+pub struct Consult {
+    running: Vec<Asked>,
+    done: Vec<Opinion>,
+    begun: Instant,
+    about: String,
+}
+
+#[derive(Debug)]
+struct Asked {
+    by: String,
+    is_program: bool,
+    inquiry: Inquiry,
+}
+
+impl Consult {
+    /// Asks, where the policy wants an opinion of this command; for no longer than `most`. A person's answer that waits
+    /// to be used comes first.
+    #[must_use]
+    pub fn begin(road: &Road, invocation: &Invocation, judgment: &Judgment, most: Duration) -> Option<Self> {
+        if review::role(judgment, road.policy()) == Role::Absent {
+            return None;
+        }
+        let (reviewer, _) = road.config().reviewer.as_ref()?;
+        let digest = invocation.digest(&judgment.facts.expanded);
+        if queue::is_answered(road, &digest) {
+            return None;
+        }
+        let request = Request::of(road, invocation, judgment);
+        Some(Self::ask(road, reviewer, &digest.to_string(), &request, most))
+    }
+
+    /// Asks about a request that was made already.
+    #[must_use]
+    pub fn ask(road: &Road, reviewer: &Reviewer, digest: &str, request: &Request, most: Duration) -> Self {
+        let about = digest.get(..QUOTED).unwrap_or_default().to_owned();
+        let mut consult = Self { running: Vec::new(), done: Vec::new(), begun: Instant::now(), about };
+        let limit = Duration::from_secs(reviewer.timeout.into()).min(most);
+        let (programs, models): (Vec<Voice>, Vec<Voice>) =
+            reviewer.voices.iter().cloned().partition(|voice| voice.provider == Provider::Program);
+        for voice in programs {
+            let begun = program(road, &voice, request, limit);
+            consult.take(voice.model, true, begun);
+        }
+        if !models.is_empty() {
+            let asked = Reviewer { voices: models, ..reviewer.clone() };
+            let name = asked.name();
+            let begun = helper(road, &asked, digest, request, limit);
+            consult.take(name, false, begun);
+        }
+        consult
+    }
+
+    fn take(&mut self, by: String, is_program: bool, begun: Result<Inquiry, String>) {
+        match begun {
+            Ok(inquiry) => self.running.push(Asked { by, is_program, inquiry }),
+            Err(why) => self.done.push(Opinion::nothing(by, why)),
+        }
+    }
+
+    /// The opinion, if it comes within `wait`.
+    #[must_use]
+    pub fn look(&mut self, wait: Duration) -> Option<Opinion> {
+        let until = Instant::now() + wait;
+        let about = self.about.clone();
+        while let Some(asked) = self.running.first_mut() {
+            let left = until.saturating_duration_since(Instant::now());
+            let opinion = match asked.inquiry.look(left) {
+                Ok(None) => return None,
+                Ok(Some(replied)) if asked.is_program => of_program(&asked.by, &replied, &about),
+                Ok(Some(replied)) => of_helper(&asked.by, &replied),
+                Err(why) => Opinion::nothing(&asked.by, why),
+            };
+            self.running.remove(0);
+            self.done.push(opinion);
+        }
+        let mut opinion = jury(std::mem::take(&mut self.done)).tidied();
+        if opinion.ms == 0 {
+            opinion.ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        }
+        Some(opinion)
+    }
+
+    /// The opinion. Whoever is asked has a limit, and so this ends.
+    #[must_use]
+    pub fn wait(mut self) -> Opinion {
+        loop {
+            if let Some(opinion) = self.look(Duration::from_secs(1)) {
+                return opinion;
+            }
+        }
+    }
+
+    /// For how long it is being asked.
+    #[must_use]
+    pub fn asked_for(&self) -> Duration {
+        self.begun.elapsed()
+    }
+}
+
+/// What a program needs of the environment, with the variables that are named.
+fn environment(road: &Road, voices: &[Voice]) -> Vec<(OsString, OsString)> {
+    let account = &road.caller.account;
+    let mut env: Vec<(OsString, OsString)> =
+        vec![("PATH".into(), PLACES.join(":").into()), ("USER".into(), account.name.clone().into())];
+    env.extend(account.home.as_ref().map(|home| ("HOME".into(), home.clone().into())));
+    // A keyring is asked over the session's bus.
+    let named = voices.iter().filter_map(|voice| match &voice.key {
+        Some(KeyFrom::Env(name)) => Some(name.as_str()),
+        _ => None,
+    });
+    for name in named.chain(["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"]) {
+        let value = road.caller.env.variables.get(std::ffi::OsStr::new(name));
+        env.extend(value.map(|value| (name.into(), value.clone())));
+    }
+    env
+}
+
+/// A program of the account's own, which reads the request and prints a verdict.
+fn program(road: &Road, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
+    let Some((program, arguments)) = voice.program.split_first() else { return Err("no program".to_owned()) };
+    let input = serde_json::to_string(request).map_err(|error| error.to_string())? + "\n";
+    let env = environment(road, std::slice::from_ref(voice));
+    Inquiry::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
+        .map_err(|error| format!("{program} cannot be started: {error}"))
+}
+
+/// The one-shot helper of the gateway, which alone speaks to models.
+fn helper(
+    road: &Road,
+    reviewer: &Reviewer,
+    digest: &str,
+    request: &Request,
+    limit: Duration,
+) -> Result<Inquiry, String> {
+    let home = road.caller.account.home.as_deref();
+    let folder = Paths::standard(home).map_err(|error| error.to_string())?;
+    let policy = match &reviewer.policy {
+        None => String::new(),
+        Some(path) => own_text(path)?,
+    };
+    let question = Question {
+        v: 1,
+        reviewer: &Reviewer { timeout: u32::try_from(limit.as_secs()).unwrap_or(1).max(1), ..reviewer.clone() },
+        state: folder.folder().join("reviewer.json"),
+        policy,
+        examples: examples::accepted(road)?,
+        digest,
+        request,
+    };
+    let input = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
+    let program = gateway::find()?;
+    let env = environment(road, &reviewer.voices);
+    Inquiry::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
+        .map_err(|error| format!("{} cannot be started: {error}", program.display()))
+}
+
+/// The account's own text. One that cannot be read leaves no reviewer: what it would have forbidden is not known.
+fn own_text(path: &std::path::Path) -> Result<String, String> {
+    let told = |error: std::io::Error| format!("its policy {} cannot be read: {error}", path.display());
+    if std::fs::metadata(path).map_err(told)?.len() > MAX_POLICY {
+        return Err(format!("its policy {} is longer than {} KiB", path.display(), MAX_POLICY >> 10));
+    }
+    std::fs::read_to_string(path).map_err(told)
+}
+
+/// What the helper printed.
+fn of_helper(by: &str, replied: &Replied) -> Opinion {
+    match serde_json::from_slice::<Answered>(&replied.answer) {
+        Ok(Answered { opinion }) if replied.code == Some(0) => opinion,
+        _ => Opinion::nothing(by, "the program that asks it failed"),
+    }
+}
+
+/// What a program printed: an object with a word and a reason. What it does not let pass is a person's, whatever it
+/// calls that.
+fn of_program(by: &str, replied: &Replied, about: &str) -> Opinion {
+    let nothing = |why: &str| Opinion::nothing(by, why);
+    let Ok(value) = serde_json::from_slice::<Value>(&replied.answer) else {
+        return nothing("it printed no JSON");
+    };
+    let text = |names: &[&str]| names.iter().find_map(|name| value.get(name)?.as_str()).map(str::to_owned);
+    let Some(word) = text(&["verdict", "decision", "action"]) else { return nothing("it printed no verdict") };
+    let reason = text(&["reason", "message"]).unwrap_or_default();
+    if value.get("digest").is_some_and(|digest| digest.as_str() != Some(about)) {
+        return nothing("it speaks of another command");
+    }
+    let says = match word.to_ascii_lowercase().as_str() {
+        "approve" | "allow" if replied.code == Some(0) => Says::Approve,
+        "approve" | "allow" => return nothing("it approves and fails"),
+        "deny" | "block" | "warn" | "ask" | "escalate" => Says::Escalate,
+        _ => return nothing("it printed a verdict that is none"),
+    };
+    let reason = if says == Says::Escalate { format!("{word}: {reason}") } else { reason };
+    Opinion { says, reason, about: about.to_owned(), ..nothing("") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(text: &str, code: i32) -> (Says, String) {
+        let opinion = of_program("p", &Replied { code: Some(code), answer: text.into() }, "0123abcd");
+        (opinion.says, opinion.reason)
+    }
+
+    #[test]
+    fn a_program_lets_pass_by_one_clear_word_alone() {
+        for text in [r#"{"verdict":"approve"}"#, r#"{"decision":"Allow","digest":"0123abcd"}"#] {
+            assert_eq!(says(text, 0).0, Says::Approve, "{text}");
+            assert_eq!(says(text, 1).0, Says::Nothing, "{text}");
+        }
+        for word in ["deny", "block", "warn", "ask", "ESCALATE"] {
+            let text = format!(r#"{{"action":"{word}","message":"m"}}"#);
+            assert_eq!(says(&text, 2), (Says::Escalate, format!("{word}: m")));
+        }
+        for text in [
+            "",
+            "approve",
+            "{}",
+            r#"{"verdict":true}"#,
+            r#"{"verdict":"approved"}"#,
+            r#"{"verdict":"allow","digest":"x"}"#,
+        ] {
+            assert_eq!(says(text, 0).0, Says::Nothing, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_helper_that_fails_gives_no_opinion() {
+        let good = br#"{"v":1,"opinion":{"says":"APPROVE","reason":"r","by":"m","about":"0123abcd"}}"#;
+        let of = |code, answer: &[u8]| of_helper("m", &Replied { code, answer: answer.to_vec() }).says;
+        assert_eq!(of(Some(0), good), Says::Approve);
+        assert_eq!(
+            (of(Some(1), good), of(None, good), of(Some(0), b"APPROVE")),
+            (Says::Nothing, Says::Nothing, Says::Nothing)
+        );
+    }
+}

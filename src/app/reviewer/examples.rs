@@ -1,0 +1,253 @@
+//! `guard reviewer examples`: where people decided otherwise than the reviewer, and what of that it is told from then on.
+//!
+//! A disagreement becomes an example only by a person at their terminal who says in words what is to be learned from it.
+//! What may not enter: taking anything up by itself.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::app::exit;
+use crate::app::failure::Failure;
+use crate::app::road::Road;
+use crate::channel::line;
+use crate::judge::review::Says;
+use crate::store::{Entry, Filter, Store};
+use crate::ui::visible;
+
+/// How many examples a model is told, and how long a command in one may be.
+const MOST: usize = 40;
+const MAX_COMMAND: usize = 500;
+
+/// How many rows are looked up at once.
+const PART: u32 = 500;
+
+/// The arguments of `guard reviewer examples`.
+#[derive(Debug, Args)]
+pub struct ExamplesArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Print one JSON object
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Take a row up, with words of yours
+    Accept {
+        /// The row of the record
+        row: i64,
+    },
+    /// Take an example out again
+    Remove {
+        /// The row that it came from
+        row: i64,
+    },
+}
+
+/// What people decided about a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    pub row: i64,
+    /// Redacted.
+    pub command: String,
+    pub rules: Vec<String>,
+    /// What the reviewer said, and what a person decided: `allow` or `deny`.
+    pub said: String,
+    pub decided: String,
+    /// What is to be learned from it, in a person's words.
+    pub why: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    example: Vec<Example>,
+}
+
+/// A row in which a person decided otherwise.
+#[derive(Debug, Serialize)]
+struct Disagreement {
+    row: i64,
+    time: Timestamp,
+    command: String,
+    said: &'static str,
+    reason: String,
+    decided: String,
+    accepted: bool,
+}
+
+/// The examples that were accepted.
+///
+/// # Errors
+/// They cannot be read: what a person wanted to be known is not known then, and nobody is asked.
+pub fn accepted(road: &Road) -> Result<Vec<Example>, String> {
+    let Some(path) = path(road) else { return Ok(Vec::new()) };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let file: File =
+                toml::from_str(&text).map_err(|error| format!("{}: {}", path.display(), error.message()))?;
+            let first = file.example.len().saturating_sub(MOST);
+            Ok(file.example.into_iter().skip(first).collect())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+fn path(road: &Road) -> Option<PathBuf> {
+    Some(road.caller.account.home.as_ref()?.join(".config/guard/reviewer-examples.toml"))
+}
+
+/// Lists, takes up or takes out.
+///
+/// # Errors
+/// The record or the file cannot be used.
+pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    match &args.what {
+        None => list(&road, args.json),
+        Some(What::Accept { row }) => accept(&road, *row),
+        Some(What::Remove { row }) => remove(&road, *row),
+    }
+}
+
+/// Whether a row tells that a person decided otherwise.
+pub(super) fn disagrees(entry: &Entry) -> Option<bool> {
+    let opinion = entry.review.as_ref()?;
+    let decided = match (entry.decision.as_deref()?, entry.settled_by.as_deref()?) {
+        ("allow", "person") => true,
+        ("deny", "person") => false,
+        _ => return None,
+    };
+    match opinion.says {
+        Says::Approve => Some(!decided),
+        Says::Deny => Some(decided),
+        Says::Escalate | Says::Nothing => None,
+    }
+}
+
+/// All rows with an opinion since a time, the oldest first.
+pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<Entry>, Failure> {
+    let mut filter = Filter { since, limit: Some(PART), ..Filter::default() };
+    let mut all = Vec::new();
+    loop {
+        let found = store.find_oldest(&filter)?;
+        let entries = store.entries(&found).into_iter().filter_map(Result::ok);
+        all.extend(entries.filter(|entry| entry.review.is_some() || entry.settled_by.as_deref() == Some("person")));
+        let Some(last) = found.last() else { return Ok(all) };
+        filter.after = Some(*last);
+    }
+}
+
+fn list(road: &Road, as_json: bool) -> Result<u8, Failure> {
+    let known = accepted(road).map_err(Failure::Said)?;
+    let entries = road.existing()?.map(|store| reviewed(&store, None)).transpose()?.unwrap_or_default();
+    let found: Vec<Disagreement> = entries
+        .into_iter()
+        .filter(|entry| disagrees(entry) == Some(true))
+        .filter_map(|entry| {
+            let opinion = entry.review?;
+            Some(Disagreement {
+                row: entry.id,
+                time: entry.time,
+                command: entry.command.unwrap_or_default(),
+                said: opinion.says.name(),
+                reason: opinion.reason,
+                decided: entry.decision.unwrap_or_default(),
+                accepted: known.iter().any(|example| example.row == entry.id),
+            })
+        })
+        .collect();
+    let text = if as_json {
+        let value = serde_json::json!({ "disagreements": found, "examples": known });
+        format!("{value}\n")
+    } else if found.is_empty() && known.is_empty() {
+        "No person has decided otherwise than the reviewer.\n".to_owned()
+    } else {
+        let mut text = String::new();
+        for one in &found {
+            let mark = if one.accepted { "  (accepted)" } else { "" };
+            let Disagreement { row, said, decided, reason, command, .. } = one;
+            let line = format!("row {row}: it said {said}, a person {decided}: {command}{mark}");
+            text.push_str(&format!("{}\n      {}\n", visible::text(&line), visible::text(reason)));
+        }
+        for example in &known {
+            let line = format!("row {}, example: {} ({})", example.row, example.command, example.why);
+            text.push_str(&format!("{}\n", visible::text(&line)));
+        }
+        text.push_str("guard reviewer examples accept ROW takes one up.\n");
+        text
+    };
+    Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
+}
+
+fn accept(road: &Road, row: i64) -> Result<u8, Failure> {
+    person(road)?;
+    let none = || Failure::Said(format!("row {row} is none in which a person decided otherwise"));
+    let entry = road.existing()?.ok_or_else(none)?.entry(row)?;
+    if disagrees(&entry) != Some(true) {
+        return Err(none());
+    }
+    let (Some(opinion), Some(command), Some(decided)) = (entry.review, entry.command, entry.decision) else {
+        return Err(none());
+    };
+    let mut file = File { example: accepted(road).map_err(Failure::Said)? };
+    if file.example.iter().any(|example| example.row == row) {
+        return Err(Failure::Said(format!("row {row} is an example already")));
+    }
+    let shown = format!(
+        "{}\nIt said {}: {}\nA person: {decided}\n",
+        visible::text(&command),
+        opinion.says.name(),
+        visible::text(&opinion.reason)
+    );
+    let why = line::ask(&shown, "What is to be learned from it? (Enter alone: nothing)")?;
+    let why = why.trim().to_owned();
+    if why.is_empty() {
+        return Err(Failure::Said("not taken up".to_owned()));
+    }
+    let command = command.chars().take(MAX_COMMAND).collect();
+    let rules = entry.findings.into_iter().map(|finding| finding.rule).collect();
+    let said = opinion.says.name().to_owned();
+    file.example.push(Example { row, command, rules, said, decided, why });
+    write(road, &file)?;
+    writeln!(io::stdout(), "Row {row} is an example from now on.")?;
+    Ok(exit::ALLOW)
+}
+
+fn remove(road: &Road, row: i64) -> Result<u8, Failure> {
+    person(road)?;
+    let mut file = File { example: accepted(road).map_err(Failure::Said)? };
+    let before = file.example.len();
+    file.example.retain(|example| example.row != row);
+    if file.example.len() == before {
+        return Err(Failure::Said(format!("row {row} is no example")));
+    }
+    write(road, &file)?;
+    writeln!(io::stdout(), "Row {row} is no example any more.")?;
+    Ok(exit::ALLOW)
+}
+
+/// Whoever teaches it is a person.
+fn person(road: &Road) -> Result<(), Failure> {
+    let terminal = &road.caller.terminal;
+    if terminal.is_person_here() { Ok(()) } else { Err(Failure::Said(format!("this is for a person: {terminal}"))) }
+}
+
+fn write(road: &Road, file: &File) -> Result<(), Failure> {
+    let path = path(road).ok_or_else(|| Failure::Said("the account has no home".to_owned()))?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let text = toml::to_string(file).map_err(|error| Failure::Said(error.to_string()))?;
+    let draft = path.with_extension("new");
+    std::fs::write(&draft, text)?;
+    Ok(std::fs::rename(&draft, &path)?)
+}

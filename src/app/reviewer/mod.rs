@@ -1,0 +1,74 @@
+//! `guard reviewer`, and asking it: the second factor between the rules and a person where `mode = "smart"`.
+//!
+//! A command that is to be asked about goes through [`Review`] at every door. What its opinion may settle is decided by
+//! [`crate::judge::review`]; guard itself speaks to no model: the gateway's one-shot helper does, or a program that the
+//! configuration names. What may not enter: HTTP.
+
+mod consult;
+mod examples;
+mod request;
+mod settle;
+mod stats;
+mod trial;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+
+use clap::{Args, Subcommand};
+
+use self::request::Request;
+pub use self::settle::{Review, Settles, overrulable, warn_of_yolo};
+use super::exit;
+use super::failure::Failure;
+use super::road::{Judged, Road};
+use crate::config::Reviewer;
+
+/// The arguments of `guard reviewer`.
+#[derive(Debug, Args)]
+pub struct ReviewerArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show what the reviewer would be told of a command, as JSON; nobody is asked
+    Request {
+        /// The command string
+        command: OsString,
+    },
+    /// Try the configured reviewer with the shipped commands and injections: how many it lets pass that it should not
+    Test(trial::TestArgs),
+    /// Show how often it was asked, what it said, whether people agreed, and what it cost
+    Stats(stats::StatsArgs),
+    /// List where people decided otherwise, and take them up one by one as examples for it
+    Examples(examples::ExamplesArgs),
+}
+
+/// Does what is wanted, and returns the exit code.
+///
+/// # Errors
+/// There is no reviewer, or the record cannot be read.
+pub fn run(args: &ReviewerArgs) -> Result<u8, Failure> {
+    match &args.what {
+        What::Request { command } => shown(command),
+        What::Test(args) => trial::run(args),
+        What::Stats(args) => stats::run(args),
+        What::Examples(args) => examples::run(args),
+    }
+}
+
+fn shown(command: &OsString) -> Result<u8, Failure> {
+    let road = Road::open()?;
+    let invocation = road.caller.invocation(road.plain_line(command.clone())?);
+    let Judged { judgment, .. } = road.judge(&invocation);
+    let request = Request::of(&road, &invocation, &judgment);
+    let text = serde_json::to_string_pretty(&request).map_err(io::Error::from)? + "\n";
+    Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
+}
+
+/// The reviewer of the configuration.
+fn configured(road: &Road) -> Result<&Reviewer, Failure> {
+    let none = || Failure::Said("no reviewer is configured: guard-reviewer(7) says how".to_owned());
+    road.config().reviewer.as_ref().map(|(reviewer, _)| reviewer).ok_or_else(none)
+}

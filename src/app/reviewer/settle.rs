@@ -1,0 +1,187 @@
+//! What an opinion comes to for one command: it runs, it is refused, or a person is asked and sees the opinion.
+//!
+//! Every door through which a command comes asks here before it asks a person. What may not enter: how the person is asked.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use super::consult::Consult;
+use crate::app::approver::sign;
+use crate::app::queue;
+use crate::app::road::Road;
+use crate::channel::terminal::{Second, Word};
+use crate::judge::Judgment;
+use crate::judge::approved::Approved;
+use crate::judge::invocation::Invocation;
+use crate::judge::policy::Refusal;
+use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
+use crate::judge::risk::{Finding, Tier};
+use crate::store::{Filter, Store};
+use crate::ui::card::Said;
+
+/// So long is waited before a card is shown that may not be needed.
+const GRACE: Duration = Duration::from_millis(150);
+
+/// What a reviewer has said and is still to say of one command.
+pub struct Review<'a> {
+    road: &'a Road,
+    invocation: &'a Invocation,
+    judgment: &'a Judgment,
+    consult: Option<Consult>,
+    /// An approver has to sign it: the reviewer only advises.
+    is_signed: bool,
+    /// What it said.
+    pub opinion: Option<Opinion>,
+}
+
+/// How a command is settled without a person.
+#[derive(Debug)]
+pub enum Settles {
+    Runs(Box<Approved>),
+    Refused(Refusal),
+    /// By nobody yet.
+    Open,
+}
+
+impl<'a> Review<'a> {
+    /// Asks the reviewer, where the policy wants it; for no longer than `most`.
+    #[must_use]
+    pub fn begin(road: &'a Road, invocation: &'a Invocation, judgment: &'a Judgment, most: Duration) -> Self {
+        let consult = Consult::begin(road, invocation, judgment, most);
+        let tier = judgment.risk.tier;
+        let is_signed = consult.is_some() && tier >= Tier::High && sign::is_wanted(&road.approvers(), tier, 1);
+        Self { road, invocation, judgment, consult, is_signed, opinion: None }
+    }
+
+    /// Waits for it, and says what it comes to.
+    #[must_use]
+    pub fn settle(&mut self) -> Settles {
+        if let Some(consult) = self.consult.take() {
+            self.opinion = Some(self.marked(consult.wait()));
+        }
+        self.outcome()
+    }
+
+    /// Looks whether it is quick; what it comes to by then.
+    #[must_use]
+    pub fn quickly(&mut self) -> Settles {
+        let Some(consult) = &mut self.consult else { return self.outcome() };
+        let Some(opinion) = consult.look(GRACE) else { return Settles::Open };
+        self.consult = None;
+        self.opinion = Some(self.marked(opinion));
+        self.outcome()
+    }
+
+    /// What the opinion that is there comes to. A yes is held against what would run now.
+    #[must_use]
+    pub fn outcome(&self) -> Settles {
+        let Some(opinion) = &self.opinion else { return Settles::Open };
+        match self.gate(opinion) {
+            Outcome::Ask => Settles::Open,
+            Outcome::Refuse(refusal) => Settles::Refused(refusal),
+            Outcome::Run(_) => {
+                let fresh = self.road.judge_again(self.invocation);
+                let (shown, policy) = (self.judgment, self.road.policy());
+                match Approved::by_reviewer(self.invocation.clone(), shown, &fresh, policy, opinion) {
+                    Ok(approved) => Settles::Runs(Box::new(approved)),
+                    Err(refusal) => Settles::Refused(refusal),
+                }
+            }
+        }
+    }
+
+    /// Nobody wants its opinion any more.
+    pub fn end(&mut self) {
+        self.consult = None;
+    }
+
+    /// What a card shows of it.
+    #[must_use]
+    pub fn said(&self) -> Option<Said> {
+        self.opinion.as_ref().map(|opinion| self.said_of(opinion))
+    }
+
+    fn said_of(&self, opinion: &Opinion) -> Said {
+        let denies = opinion.says == Says::Deny && matches!(self.gate(opinion), Outcome::Refuse(_));
+        Said { denies, ..Said::of(opinion) }
+    }
+
+    /// What the opinion comes to, as far as it may.
+    fn gate(&self, opinion: &Opinion) -> Outcome {
+        match self.is_signed {
+            true => Outcome::Ask,
+            false => gate(self.invocation, self.judgment, self.road.policy(), opinion),
+        }
+    }
+
+    /// With the rules that lend it their leave, for the record.
+    fn marked(&self, opinion: Opinion) -> Opinion {
+        let Role::Settles { with } = role(self.judgment, self.road.policy()) else { return opinion };
+        let lent = |finding: &&Finding| finding.yolo && with.contains(&finding.rule);
+        let yolo = self.judgment.risk.findings.iter().filter(lent).map(|finding| finding.rule.clone()).collect();
+        Opinion { yolo, ..opinion }
+    }
+
+    /// Whether it is being asked.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.consult.is_some()
+    }
+}
+
+impl Second for Review<'_> {
+    fn look(&mut self) -> Word {
+        let Some(consult) = &mut self.consult else {
+            let said = self.said().unwrap_or(Said { line: String::new(), denies: false });
+            return Word::Said(said);
+        };
+        let after = consult.asked_for();
+        let Some(opinion) = consult.look(Duration::ZERO) else { return Word::Not { after } };
+        self.consult = None;
+        let opinion = self.marked(opinion);
+        let outcome = self.gate(&opinion);
+        let said = self.said_of(&opinion);
+        self.opinion = Some(opinion);
+        if matches!(outcome, Outcome::Run(_)) { Word::Settled } else { Word::Said(said) }
+    }
+}
+
+/// A refusal of the reviewer's where no person sits, with how a person overrules it.
+#[must_use]
+pub fn overrulable(
+    road: &Road,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    refusal: Refusal,
+    opinion: Option<&Opinion>,
+) -> Refusal {
+    match (refusal, opinion) {
+        (Refusal::Reviewer { by, mut reason }, Some(opinion)) => {
+            if let Some(id) = queue::file_refused(road, invocation, judgment, opinion) {
+                reason.push_str(&format!(" (a person may overrule it once, and say why: guard approve {id})"));
+            }
+            Refusal::Reviewer { by, reason }
+        }
+        (refusal, _) => refusal,
+    }
+}
+
+/// How many rows of the session are looked through for an earlier one.
+const LOOKED_THROUGH: u32 = 200;
+
+/// Says once a session, to a person at their terminal, that a rule's `yolo` let the reviewer settle something.
+pub fn warn_of_yolo(road: &Road, invocation: &Invocation, opinion: &Opinion) {
+    if opinion.yolo.is_empty() || !road.caller.terminal.is_person_here() {
+        return;
+    }
+    let session = Some(invocation.session.id.clone());
+    let filter = Filter { session, limit: Some(LOOKED_THROUGH), ..Filter::default() };
+    let told = |store: Store| {
+        let rows = store.find(&filter).map(|ids| store.entries(&ids)).unwrap_or_default();
+        rows.into_iter().flatten().any(|entry| entry.review.is_some_and(|opinion| !opinion.yolo.is_empty()))
+    };
+    if !road.existing().ok().flatten().is_some_and(told) {
+        let rules = opinion.yolo.join(", ");
+        let _ = writeln!(std::io::stderr(), "guard: yolo of {rules} lets the reviewer settle what cannot be undone");
+    }
+}

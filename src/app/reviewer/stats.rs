@@ -1,0 +1,195 @@
+//! `guard reviewer stats`: how often it was asked, what it took away from people, where they disagreed, and what it cost.
+//!
+//! What may not enter: what is good or bad about it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use clap::Args;
+use jiff::Zoned;
+use serde::Serialize;
+
+use super::examples::{disagrees, reviewed};
+use crate::app::failure::Failure;
+use crate::app::road::Road;
+use crate::app::{exit, moment};
+use crate::judge::order;
+use crate::judge::review::Says;
+use crate::store::Entry;
+use crate::ui::visible;
+
+/// The arguments of `guard reviewer stats`.
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// Not before this time: 2h, 3d, today, 2026-11-21
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    since: String,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is counted of some opinions.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+struct Tally {
+    asked: u64,
+    approve: u64,
+    deny: u64,
+    escalate: u64,
+    /// There was no opinion.
+    nothing: u64,
+    /// It settled them, and nobody was asked: they ran, or were refused.
+    ran: u64,
+    refused: u64,
+    /// Of those that ran by a rule's `yolo`.
+    yolo: u64,
+    /// A person answered as it did, or otherwise.
+    agreed: u64,
+    disagreed: u64,
+    /// It let a command run that a person refused later.
+    wrong: u64,
+    tokens: u64,
+    /// In millionths.
+    cost: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    all: Tally,
+    median_ms: Option<u64>,
+    rules: BTreeMap<String, Tally>,
+    models: BTreeMap<String, Tally>,
+    weeks: BTreeMap<String, Tally>,
+    /// Why there was no opinion, and how often.
+    failures: BTreeMap<String, u64>,
+    /// Rows that it let run and a person refused later.
+    wrong: Vec<i64>,
+}
+
+/// Shows the figures.
+///
+/// # Errors
+/// The record cannot be read, or the time is none.
+pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
+    let now = Zoned::now();
+    let since = moment::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
+    let road = Road::open()?;
+    let entries = road.existing()?.map(|store| reviewed(&store, Some(since))).transpose()?.unwrap_or_default();
+    let report = count(&entries, &now);
+    let text = if args.json {
+        format!("{}\n", serde_json::to_string(&report).map_err(io::Error::from)?)
+    } else {
+        words(&report, &moment::shown(since, now.time_zone()))
+    };
+    Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
+}
+
+fn count(entries: &[Entry], now: &Zoned) -> Report {
+    let mut report = Report::default();
+    let mut times = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let Some(opinion) = &entry.review else { continue };
+        let by_reviewer = entry.settled_by.as_deref() == Some("reviewer");
+        let ran = by_reviewer && entry.decision.as_deref() == Some("allow");
+        let refused_later = |later: &Entry| {
+            let of_person = (later.decision.as_deref(), later.settled_by.as_deref()) == (Some("deny"), Some("person"));
+            of_person && later.command == entry.command
+        };
+        let wrong = ran && entries.iter().skip(at + 1).any(refused_later);
+        if wrong {
+            report.wrong.push(entry.id);
+        }
+        if opinion.says == Says::Nothing {
+            *report.failures.entry(opinion.reason.clone()).or_default() += 1;
+        } else {
+            times.push(opinion.ms);
+        }
+        let worst = entry.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
+        let rule = worst.map_or("none", |finding| finding.rule.as_str()).to_owned();
+        let week = entry.time.to_zoned(now.time_zone().clone()).date().iso_week_date();
+        let week = format!("{}-W{:02}", week.year(), week.week());
+        let Report { all, rules, models, weeks, .. } = &mut report;
+        let model = models.entry(opinion.by.clone()).or_default();
+        for tally in [all, rules.entry(rule).or_default(), model, weeks.entry(week).or_default()] {
+            tally.asked += 1;
+            match opinion.says {
+                Says::Approve => tally.approve += 1,
+                Says::Deny => tally.deny += 1,
+                Says::Escalate => tally.escalate += 1,
+                Says::Nothing => tally.nothing += 1,
+            }
+            tally.ran += u64::from(ran);
+            tally.refused += u64::from(by_reviewer && !ran);
+            tally.yolo += u64::from(ran && !opinion.yolo.is_empty());
+            tally.wrong += u64::from(wrong);
+            match disagrees(entry) {
+                Some(true) => tally.disagreed += 1,
+                Some(false) => tally.agreed += 1,
+                None => {}
+            }
+            tally.tokens += opinion.tokens;
+            tally.cost += opinion.cost;
+        }
+    }
+    order::sort(&mut times);
+    report.median_ms = times.get(times.len() / 2).copied();
+    report
+}
+
+/// Millionths as a number of whole ones.
+pub(super) fn money(cost: u64) -> String {
+    format!("{}.{:04}", cost / 1_000_000, cost % 1_000_000 / 100)
+}
+
+fn words(report: &Report, since: &str) -> String {
+    let all = &report.all;
+    if all.asked == 0 {
+        return format!("Since {since} the reviewer was not asked.\n");
+    }
+    let mut text = format!(
+        "Since {since} the reviewer was asked {} times: {} approved, {} denied, {} left to a person, {} without an \
+         opinion.\nIt took {} prompts away ({} ran, {} refused",
+        all.asked,
+        all.approve,
+        all.deny,
+        all.escalate,
+        all.nothing,
+        all.ran + all.refused,
+        all.ran,
+        all.refused
+    );
+    let yolo = if all.yolo > 0 { format!("; {} by a rule's yolo", all.yolo) } else { String::new() };
+    text.push_str(&format!(
+        "{yolo}). Where a person answered too: {} agreed, {} disagreed.\n",
+        all.agreed, all.disagreed
+    ));
+    text.push_str(&format!("Let run and refused by a person later: {}.\n", all.wrong));
+    if let Some(median) = report.median_ms {
+        text.push_str(&format!(
+            "An opinion in the middle after {median} ms; {} tokens, cost {}.\n",
+            all.tokens,
+            money(all.cost)
+        ));
+    }
+    for (title, tallies) in [("By rule", &report.rules), ("By model", &report.models), ("By week", &report.weeks)] {
+        text.push_str(&format!("\n{title}\n"));
+        let wide = tallies.keys().map(String::len).max().unwrap_or(0);
+        for (name, one) in tallies {
+            let away = one.ran + one.refused;
+            text.push_str(&format!(
+                "  {:wide$}  {} asked, {away} taken away, {} disagreed, {} wrong\n",
+                visible::text(name),
+                one.asked,
+                one.disagreed,
+                one.wrong
+            ));
+        }
+    }
+    if !report.failures.is_empty() {
+        text.push_str("\nWithout an opinion\n");
+        for (why, times) in &report.failures {
+            text.push_str(&format!("  {times}  {}\n", visible::text(why)));
+        }
+    }
+    text
+}

@@ -1,0 +1,472 @@
+//! The table `[reviewer]` of the user's or the machine's file: who gives an opinion where `mode = "smart"`.
+//!
+//! A project has no say in it, or it could send commands to a place of its own. The key itself never stands here: the
+//! table names where it is found, and only the program that asks reads it. What may not enter: the network.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::errors::ConfigProblem;
+use super::keys::Key;
+use super::layers::Layer;
+use super::schema::Document;
+
+/// Who gives an opinion, and within which limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reviewer {
+    /// One, or two that must both approve.
+    pub voices: Vec<Voice>,
+    /// Seconds for the whole of an opinion.
+    pub timeout: u32,
+    /// How often it is tried again after a failure that may pass.
+    pub retries: u32,
+    pub calls_per_day: u64,
+    pub tokens_per_day: u64,
+    /// In millionths of the unit that the prices are in; `None`: not counted.
+    pub money_per_day: Option<u64>,
+    /// Seconds for which an opinion is used again.
+    pub cache: u32,
+    /// A file with a text that is added to what the model is told.
+    pub policy: Option<PathBuf>,
+    /// Globs over ids of rules that are sent to it below the threshold too.
+    pub review: Vec<String>,
+}
+
+/// One who gives an opinion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Voice {
+    pub provider: Provider,
+    pub model: String,
+    pub url: String,
+    pub key: Option<KeyFrom>,
+    /// Of [`Provider::Program`]: the program and its arguments.
+    pub program: Vec<String>,
+    pub max_tokens: u32,
+    pub max_tokens_field: String,
+    pub temperature: Option<f64>,
+    /// Of a million tokens of input, and of output.
+    pub prices: (f64, f64),
+}
+
+/// Whose protocol is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provider {
+    /// Chat completions, which many others speak too.
+    Openai,
+    OpenaiResponses,
+    Anthropic,
+    Gemini,
+    Ollama,
+    /// A program that reads the request and prints a verdict.
+    Program,
+}
+
+impl Provider {
+    /// Where it is found when nobody says where.
+    #[must_use]
+    pub const fn url(self) -> &'static str {
+        match self {
+            Self::Openai | Self::OpenaiResponses => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com/v1beta",
+            Self::Ollama => "http://localhost:11434",
+            Self::Program => "",
+        }
+    }
+}
+
+/// Where a key is found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum KeyFrom {
+    /// A file that only its owner can read.
+    File(PathBuf),
+    /// A variable of the environment.
+    Env(String),
+    /// What this prints.
+    Command(Vec<String>),
+}
+
+impl Reviewer {
+    /// Who it is, in a few words.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let names: Vec<&str> = self.voices.iter().map(|voice| voice.model.as_str()).collect();
+        names.join(" and ")
+    }
+
+    /// The table's fields with their values, for people. No key is among them, only where it is found.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (number, voice) in self.voices.iter().enumerate() {
+            let jury = if number > 0 { "jury." } else { "" };
+            let provider = provider_name(voice.provider);
+            lines.push(format!("{jury}provider = {provider}"));
+            lines.push(format!("{jury}model = {}", voice.model));
+            match voice.provider {
+                Provider::Program => lines.push(format!("{jury}program = {:?}", voice.program)),
+                _ => lines.push(format!("{jury}url = {}", voice.url)),
+            }
+            lines.extend(voice.key.as_ref().map(|key| {
+                let key = match key {
+                    KeyFrom::File(path) => format!("file {}", path.display()),
+                    KeyFrom::Env(name) => format!("variable {name}"),
+                    KeyFrom::Command(words) => format!("what {} prints", words.first().map_or("", String::as_str)),
+                };
+                format!("{jury}key = {key}")
+            }));
+        }
+        lines.push(format!("timeout = {}", self.timeout));
+        lines.push(format!("calls_per_day = {}", self.calls_per_day));
+        lines.push(format!("tokens_per_day = {}", self.tokens_per_day));
+        if let Some(money) = self.money_per_day {
+            lines.push(format!("money_per_day = {}.{:02}", money / 1_000_000, money % 1_000_000 / 10_000));
+        }
+        lines.push(format!("cache = {}", self.cache));
+        lines.extend(self.policy.as_ref().map(|path| format!("policy = {}", path.display())));
+        lines.extend(self.review.iter().map(|rule| format!("review = {rule}")));
+        lines
+    }
+}
+
+const fn provider_name(provider: Provider) -> &'static str {
+    match provider {
+        Provider::Openai => "openai",
+        Provider::OpenaiResponses => "openai-responses",
+        Provider::Anthropic => "anthropic",
+        Provider::Gemini => "gemini",
+        Provider::Ollama => "ollama",
+        Provider::Program => "program",
+    }
+}
+
+/// The table as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    provider: Spanned<Provider>,
+    model: Option<String>,
+    url: Option<String>,
+    key: Option<KeyFrom>,
+    #[serde(default)]
+    program: Vec<String>,
+    #[serde(default = "ten")]
+    timeout: u32,
+    #[serde(default = "one")]
+    retries: u32,
+    #[serde(default = "calls")]
+    calls_per_day: u64,
+    #[serde(default = "tokens")]
+    tokens_per_day: u64,
+    money_per_day: Option<f64>,
+    #[serde(default)]
+    price_in: f64,
+    #[serde(default)]
+    price_out: f64,
+    #[serde(default = "hour")]
+    cache: u32,
+    #[serde(default = "answer")]
+    max_tokens: u32,
+    max_tokens_field: Option<String>,
+    temperature: Option<f64>,
+    policy: Option<PathBuf>,
+    #[serde(default)]
+    review: Vec<String>,
+    jury: Option<Juror>,
+}
+
+/// The second one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Juror {
+    provider: Provider,
+    model: Option<String>,
+    url: Option<String>,
+    key: Option<KeyFrom>,
+    #[serde(default)]
+    program: Vec<String>,
+    #[serde(default)]
+    price_in: f64,
+    #[serde(default)]
+    price_out: f64,
+    #[serde(default = "answer")]
+    max_tokens: u32,
+    max_tokens_field: Option<String>,
+    temperature: Option<f64>,
+}
+
+const fn ten() -> u32 {
+    10
+}
+const fn one() -> u32 {
+    1
+}
+const fn calls() -> u64 {
+    500
+}
+const fn tokens() -> u64 {
+    1_000_000
+}
+const fn hour() -> u32 {
+    3600
+}
+const fn answer() -> u32 {
+    400
+}
+
+/// A whole file, of which only the table is looked at.
+#[derive(Debug, Deserialize)]
+struct File {
+    reviewer: Spanned<Table>,
+}
+
+/// Reads the table of a file whose text is valid TOML.
+pub(super) fn read(
+    document: &mut Document,
+    line: u32,
+    text: &str,
+    home: Option<&Path>,
+    problems: &mut Vec<ConfigProblem>,
+    warnings: &mut Vec<ConfigProblem>,
+) {
+    let name = Key::Reviewer.entry().name;
+    match document.layer {
+        Layer::Redirected => {
+            let message = "left out: HOME or XDG_CONFIG_HOME leads away from the account's own configuration";
+            warnings.push(document.problem(line, name, message));
+            return;
+        }
+        layer if !layer.may_loosen() => {
+            let problem = document.problem(line, name, format!("a {} file has no say in who reviews", layer.name()));
+            problems.push(problem.with_remedy("put it in the user's or the machine's file"));
+            return;
+        }
+        _ => {}
+    }
+    let table = match toml::from_str::<File>(text) {
+        Ok(file) => file.reviewer.into_inner(),
+        Err(error) => {
+            let line = error.span().map_or(line, |span| document.line(span.start));
+            let message = error.message().trim().to_owned();
+            problems
+                .push(document.problem(line, name, message).with_remedy("guard-reviewer(7) lists what it may hold"));
+            return;
+        }
+    };
+    match checked(table, home) {
+        Ok(reviewer) => document.reviewer = Some((reviewer, line)),
+        Err((field, why)) => problems.push(document.problem(line, &format!("{name}.{field}"), why)),
+    }
+}
+
+/// A field and what is wrong with it.
+type Wrong = (&'static str, String);
+
+fn checked(table: Table, home: Option<&Path>) -> Result<Reviewer, Wrong> {
+    let within = |field, value: u32, low: u32, high: u32| match (low..=high).contains(&value) {
+        true => Ok(value),
+        false => Err((field, format!("from {low} to {high}, not {value}"))),
+    };
+    let at_home = |path: PathBuf| match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path,
+    };
+    let first = voice(
+        Juror {
+            provider: table.provider.into_inner(),
+            model: table.model,
+            url: table.url,
+            key: table.key,
+            program: table.program,
+            price_in: table.price_in,
+            price_out: table.price_out,
+            max_tokens: table.max_tokens,
+            max_tokens_field: table.max_tokens_field,
+            temperature: table.temperature,
+        },
+        home,
+    )?;
+    let mut voices = vec![first];
+    if let Some(second) = table.jury {
+        voices.push(voice(second, home)?);
+    }
+    let money = table.money_per_day;
+    if money.is_some() && voices.iter().all(|voice| voice.prices == (0.0, 0.0)) {
+        return Err(("money_per_day", "without price_in and price_out nothing can be counted".to_owned()));
+    }
+    if money.is_some_and(|money| !(0.0..=1e6).contains(&money)) {
+        return Err(("money_per_day", "from 0 to 1000000".to_owned()));
+    }
+    if let Some(wrong) = table.review.iter().find(|name| {
+        let bare = name.strip_suffix('*').unwrap_or(name);
+        name.is_empty() || !bare.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+    }) {
+        return Err(("review", format!("\"{wrong}\" is no id of a rule; * stands at its end alone")));
+    }
+    let policy = table.policy.map(at_home);
+    if policy.as_ref().is_some_and(|path| !path.is_absolute()) {
+        return Err(("policy", "the path must be absolute, or begin with ~/".to_owned()));
+    }
+    Ok(Reviewer {
+        voices,
+        timeout: within("timeout", table.timeout, 1, 60)?,
+        retries: within("retries", table.retries, 0, 3)?,
+        calls_per_day: table.calls_per_day,
+        tokens_per_day: table.tokens_per_day,
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies within a checked range")]
+        money_per_day: money.map(|money| (money * 1e6).round() as u64),
+        cache: within("cache", table.cache, 0, 86_400)?,
+        policy,
+        review: table.review,
+    })
+}
+
+fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
+    let provider = given.provider;
+    let is_program = provider == Provider::Program;
+    let first = given.program.first().cloned().unwrap_or_default();
+    let program = match (is_program, home) {
+        (false, _) if !given.program.is_empty() => {
+            return Err(("program", "goes with provider = \"program\" alone".to_owned()));
+        }
+        (true, _) if !first.starts_with('/') && !first.starts_with("~/") => {
+            return Err(("program", "a program by its whole path (or ~/…), and its arguments".to_owned()));
+        }
+        (true, Some(home)) if first.starts_with("~/") => {
+            let whole = home.join(first.trim_start_matches("~/")).to_string_lossy().into_owned();
+            [vec![whole], given.program.get(1..).unwrap_or_default().to_vec()].concat()
+        }
+        _ => given.program,
+    };
+    let model = match given.model.filter(|model| !model.trim().is_empty()) {
+        Some(model) => model,
+        None if is_program => first.rsplit('/').next().unwrap_or_default().to_owned(),
+        None => return Err(("model", "is missing".to_owned())),
+    };
+    let url = given.url.unwrap_or_else(|| provider.url().to_owned()).trim_end_matches('/').to_owned();
+    if !is_program {
+        is_fit(&url).map_err(|why| ("url", why))?;
+    }
+    if !(64..=8192).contains(&given.max_tokens) {
+        return Err(("max_tokens", format!("from 64 to 8192, not {}", given.max_tokens)));
+    }
+    let prices = (given.price_in, given.price_out);
+    if ![prices.0, prices.1].iter().all(|price| (0.0..=1e5).contains(price)) {
+        return Err(("price_in", "prices are numbers from 0 to 100000".to_owned()));
+    }
+    let usual = if provider == Provider::OpenaiResponses { "max_output_tokens" } else { "max_tokens" };
+    let max_tokens_field = given.max_tokens_field.unwrap_or_else(|| usual.to_owned());
+    let key = match given.key {
+        Some(KeyFrom::File(path)) => {
+            let path = match (path.strip_prefix("~"), home) {
+                (Ok(rest), Some(home)) => home.join(rest),
+                _ => path,
+            };
+            if !path.is_absolute() {
+                return Err(("key", "the path of its file must be absolute, or begin with ~/".to_owned()));
+            }
+            Some(KeyFrom::File(path))
+        }
+        Some(KeyFrom::Command(words))
+            if !words.first().is_some_and(|word| word.starts_with('/') || !word.contains('/')) =>
+        {
+            return Err(("key", "a command begins with a program, by its name or its whole path".to_owned()));
+        }
+        Some(KeyFrom::Env(name)) if name.is_empty() || name.contains(['=', '\0']) => {
+            return Err(("key", "that is no name of a variable".to_owned()));
+        }
+        key => key,
+    };
+    let (max_tokens, temperature) = (given.max_tokens, given.temperature);
+    Ok(Voice { provider, model, url, key, program, max_tokens, max_tokens_field, temperature, prices })
+}
+
+/// Whether commands may be sent there: by TLS, or to this machine.
+fn is_fit(url: &str) -> Result<(), String> {
+    if url.strip_prefix("https://").is_some_and(|rest| !rest.is_empty() && !rest.contains('@')) {
+        return Ok(());
+    }
+    let Some(rest) = url.strip_prefix("http://") else {
+        return Err("an address begins with https://, or http:// for this machine".to_owned());
+    };
+    let place = rest.split('/').next().unwrap_or_default();
+    let host = match place.strip_prefix('[') {
+        Some(inner) => inner.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    };
+    let here = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    if here {
+        Ok(())
+    } else {
+        Err(format!("{place} is another machine, and plain http lets anyone read along: https://"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_table(text: &str) -> Result<Reviewer, Wrong> {
+        let file = toml::from_str::<File>(&format!("[reviewer]\n{text}")).map_err(|error| ("toml", error.to_string()));
+        checked(file?.reviewer.into_inner(), Some(Path::new("/home/ada")))
+    }
+
+    #[test]
+    fn a_table_says_who_reviews_and_the_rest_has_a_default() {
+        let reviewer = read_table("provider = \"anthropic\"\nmodel = \"m\"\nkey = { env = \"K\" }\n").unwrap();
+        assert_eq!((reviewer.timeout, reviewer.retries, reviewer.cache, reviewer.calls_per_day), (10, 1, 3600, 500));
+        assert_eq!(reviewer.voices[0].url, "https://api.anthropic.com/v1");
+        assert_eq!(reviewer.voices[0].key, Some(KeyFrom::Env("K".to_owned())));
+        let both = read_table(
+            "provider = \"ollama\"\nmodel = \"a\"\njury = { provider = \"program\", program = [\"~/r\", \"x\"] }",
+        );
+        let both = both.unwrap();
+        assert_eq!((both.name().as_str(), both.voices[1].program[0].as_str()), ("a and r", "/home/ada/r"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_its_field() {
+        for (text, field) in [
+            ("provider = \"openai\"", "model"),
+            ("provider = \"openai\"\nmodel = \" \"", "model"),
+            ("provider = \"openai\"\nmodel = \"m\"\nurl = \"http://example.org/v1\"", "url"),
+            ("provider = \"openai\"\nmodel = \"m\"\nurl = \"http://localhost.example.org\"", "url"),
+            ("provider = \"openai\"\nmodel = \"m\"\nurl = \"https://user@\"", "url"),
+            ("provider = \"openai\"\nmodel = \"m\"\nurl = \"ftp://x\"", "url"),
+            ("provider = \"openai\"\nmodel = \"m\"\nprogram = [\"/x\"]", "program"),
+            ("provider = \"program\"\nprogram = [\"x\"]", "program"),
+            ("provider = \"program\"", "program"),
+            ("provider = \"openai\"\nmodel = \"m\"\ntimeout = 0", "timeout"),
+            ("provider = \"openai\"\nmodel = \"m\"\ntimeout = 61", "timeout"),
+            ("provider = \"openai\"\nmodel = \"m\"\nretries = 4", "retries"),
+            ("provider = \"openai\"\nmodel = \"m\"\nmoney_per_day = 1", "money_per_day"),
+            ("provider = \"openai\"\nmodel = \"m\"\nmax_tokens = 10", "max_tokens"),
+            ("provider = \"openai\"\nmodel = \"m\"\nprice_in = -1", "price_in"),
+            ("provider = \"openai\"\nmodel = \"m\"\nreview = [\"*.x\"]", "review"),
+            ("provider = \"openai\"\nmodel = \"m\"\npolicy = \"x\"", "policy"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = { file = \"k\" }", "key"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = { command = [] }", "key"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = { env = \"\" }", "key"),
+            ("provider = \"openia\"\nmodel = \"m\"", "toml"),
+            ("provider = \"openai\"\nmodell = \"m\"", "toml"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = \"sk-1\"", "toml"),
+        ] {
+            assert_eq!(read_table(text).unwrap_err().0, field, "{text}");
+        }
+        for url in ["http://127.0.0.1:8080/v1", "http://[::1]:1", "http://localhost", "https://h/v1"] {
+            assert!(read_table(&format!("provider = \"openai\"\nmodel = \"m\"\nurl = \"{url}\"")).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn no_line_for_people_holds_a_key() {
+        let text = "provider = \"gemini\"\nmodel = \"m\"\nkey = { command = [\"cat\", \"s3cret\"] }\nmoney_per_day = 1.5\nprice_in = 1";
+        let lines = read_table(text).unwrap().lines().join("\n");
+        assert!(lines.contains("key = what cat prints") && !lines.contains("s3cret"), "{lines}");
+        assert!(lines.contains("money_per_day = 1.50") && lines.contains("provider = gemini"), "{lines}");
+    }
+}

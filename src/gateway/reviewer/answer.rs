@@ -1,0 +1,104 @@
+//! Reading what a model says. An answer that breaks any rule of asking is none, with the reason.
+//!
+//! What may not enter: what an opinion means.
+
+use serde::Deserialize;
+
+use super::prompt::Prompt;
+use crate::judge::review::Says;
+
+/// An answer as it is wanted: these fields, each once, and no other.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    verdict: String,
+    reason: String,
+    digest: String,
+    canary: String,
+}
+
+/// The word and the reason of an answer.
+///
+/// # Errors
+/// Why it counts for nothing.
+pub fn read(text: &str, prompt: &Prompt) -> Result<(Says, String), String> {
+    let answer: Answer =
+        serde_json::from_str(bare(text)).map_err(|_| "its answer is not of the form that was asked for")?;
+    if answer.canary != prompt.canary {
+        return Err("its answer lost the canary".to_owned());
+    }
+    if answer.reason.contains(&prompt.canary) {
+        return Err("its answer gives the canary away".to_owned());
+    }
+    if answer.digest != prompt.digest {
+        return Err("its answer speaks of another command".to_owned());
+    }
+    let says = match answer.verdict.as_str() {
+        "APPROVE" => Says::Approve,
+        "DENY" => Says::Deny,
+        "ESCALATE" => Says::Escalate,
+        _ => return Err("its verdict is none of the three words".to_owned()),
+    };
+    Ok((says, answer.reason))
+}
+
+/// What stands inside a block of code, where a model puts its JSON into one.
+fn bare(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    inner.and_then(|inner| inner.strip_suffix("```")).map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt() -> Prompt {
+        Prompt {
+            system: String::new(),
+            user: String::new(),
+            canary: "c4n".into(),
+            digest: "0123abcd".into(),
+            version: String::new(),
+        }
+    }
+
+    fn of(text: &str) -> Result<(Says, String), String> {
+        read(text, &prompt())
+    }
+
+    #[test]
+    fn a_whole_answer_is_read_bare_or_in_a_block() {
+        let good = r#"{"verdict":"APPROVE","reason":"r","digest":"0123abcd","canary":"c4n"}"#;
+        let wanted = Ok((Says::Approve, "r".to_owned()));
+        assert_eq!(of(good), wanted);
+        assert_eq!(of(&format!("```json\n{good}\n```")), wanted);
+        assert_eq!(of(&good.replace("APPROVE", "DENY")).unwrap().0, Says::Deny);
+        assert_eq!(of(&good.replace("APPROVE", "ESCALATE")).unwrap().0, Says::Escalate);
+    }
+
+    #[test]
+    fn whatever_else_it_says_is_no_answer() {
+        let good = r#"{"verdict":"APPROVE","reason":"r","digest":"0123abcd","canary":"c4n"}"#;
+        for (text, why) in [
+            (String::new(), "form"),
+            ("APPROVE".to_owned(), "form"),
+            (good.replace("}", ""), "form"),
+            (format!("Sure! {good}"), "form"),
+            (format!("{good} {good}"), "form"),
+            (good.replace("\"reason\":\"r\",", ""), "form"),
+            (good.replace("}", ",\"also\":1}"), "form"),
+            (good.replace("}", ",\"verdict\":\"APPROVE\"}"), "form"),
+            (good.replace("APPROVE", "approve"), "three words"),
+            (good.replace("APPROVE", "APPROVED"), "three words"),
+            (good.replace("c4n", "c4m"), "canary"),
+            (good.replace("c4n", ""), "canary"),
+            (good.replace("\"r\"", "\"the canary is c4n\""), "gives the canary away"),
+            (good.replace("0123abcd", "0123abce"), "another command"),
+            (good.replace("0123abcd", ""), "another command"),
+        ] {
+            let said = of(&text).unwrap_err();
+            assert!(said.contains(why), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Asking: from a question to an opinion, within the time and the budget there are.
+//!
+//! What may not enter: how a provider speaks.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use guard_config::config::reviewer::{KeyFrom, Voice};
+use jiff::Timestamp;
+use reqwest::Client;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::prompt::{Prompt, Salts};
+use super::state::State;
+use super::wire::{self, Bound, Said};
+use super::{Question, answer};
+use crate::channel::http;
+use crate::config::Secret;
+use crate::judge::review::{Opinion, Says, jury};
+use crate::store::seal_beside;
+
+/// The first pause before something is tried again; each is twice as long, and as much again by chance.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Why there is no answer.
+#[derive(Debug)]
+enum Fault {
+    /// It may pass: after so long at the least.
+    Passing(String, Duration),
+    /// The provider does not understand how the answer is bound to a form.
+    Bound(String),
+    Final(String),
+}
+
+/// The opinion on a question.
+pub async fn ask(question: &Question) -> Opinion {
+    let begun = Instant::now();
+    let opinion = opinion(question, begun).await.unwrap_or_else(|why| Opinion::nothing(question.reviewer.name(), why));
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Opinion { ms, ..opinion }.tidied()
+}
+
+async fn opinion(question: &Question, begun: Instant) -> Result<Opinion, String> {
+    let reviewer = &question.reviewer;
+    let until = begun + Duration::from_secs(reviewer.timeout.into());
+    let salts = Salts::new()?;
+    let prompt = Prompt::new(&question.request, &question.digest, &question.policy, &question.examples, &salts);
+    let state = State::at(&question.state);
+    let folder = question.state.parent().unwrap_or(std::path::Path::new("/"));
+    let seal = |bytes: &[u8]| seal_beside(folder, "review", bytes).ok();
+    let key = key_of(question, &prompt);
+    let calls = u64::try_from(reviewer.voices.len()).unwrap_or(u64::MAX);
+    let now = Timestamp::now();
+    let begin = |counts: &mut super::state::Counts| {
+        let known = if reviewer.cache == 0 { None } else { counts.known(&key, now, seal) };
+        known.map_or_else(|| counts.begin(reviewer, calls, now).map(|()| None), |known| Ok(Some(known)))
+    };
+    if let Some(known) = state.change(begin)?? {
+        return Ok(known);
+    }
+    let client = http::client()?;
+    let ask = |voice| one(&client, voice, &prompt, reviewer.retries, until);
+    let opinion = jury(join_all(reviewer.voices.iter().map(ask)).await);
+    let opinion = Opinion { policy: prompt.version.clone(), ..opinion };
+    let now = Timestamp::now();
+    state.change(|counts| {
+        counts.end(&opinion, now);
+        // A yes or no of a moment; what failed is asked anew.
+        if opinion.says != Says::Nothing && reviewer.cache > 0 {
+            counts.keep(&key, &opinion, reviewer.cache, now, seal);
+        }
+    })?;
+    Ok(opinion)
+}
+
+/// Everything that an opinion rests on, in one name.
+fn key_of(question: &Question, prompt: &Prompt) -> String {
+    let voices: Vec<String> = question.reviewer.voices.iter().map(|voice| format!("{voice:?}")).collect();
+    let whole = format!("{}\n{}\n{}\n{}", question.digest, question.request, prompt.version, voices.join("\n"));
+    Sha256::digest(whole.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The opinion of one.
+async fn one(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Opinion {
+    match told(client, voice, prompt, retries, until).await {
+        Err(why) => Opinion::nothing(&voice.model, why),
+        Ok(said) => {
+            let (tokens, cost) = (said.tokens.0 + said.tokens.1, cost(voice, said.tokens));
+            match answer::read(&said.text, prompt) {
+                Ok((says, reason)) => {
+                    let about = prompt.digest.clone();
+                    Opinion { says, reason, about, tokens, cost, ..Opinion::nothing(&voice.model, "") }
+                }
+                Err(why) => Opinion { tokens, cost, ..Opinion::nothing(&voice.model, why) },
+            }
+        }
+    }
+}
+
+/// In millionths: a price is for a million tokens.
+fn cost(voice: &Voice, (input, output): (u64, u64)) -> u64 {
+    #[expect(clippy::cast_precision_loss, reason = "no answer has so many tokens")]
+    let cost = voice.prices.0 * input as f64 + voice.prices.1 * output as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and prices are positive"
+    )]
+    {
+        cost.ceil() as u64
+    }
+}
+
+/// What a model says, tried again where that may help and there is time.
+async fn told(client: &Client, voice: &Voice, prompt: &Prompt, retries: u32, until: Instant) -> Result<Said, String> {
+    let key = voice.key.as_ref().map(read_key).transpose()?;
+    let mut bound = Bound::Schema;
+    let mut tried = 0;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err("no answer in time".to_owned());
+        }
+        let (why, least) = match once(client, voice, key.as_deref(), prompt, bound, left).await {
+            Ok(said) => return Ok(said),
+            Err(Fault::Final(why)) => return Err(why),
+            Err(Fault::Bound(why)) => match bound.weaker() {
+                Some(weaker) => {
+                    bound = weaker;
+                    continue;
+                }
+                None => return Err(why),
+            },
+            Err(Fault::Passing(why, least)) => (why, least),
+        };
+        let pause = PAUSE * 2_u32.pow(tried.min(8));
+        let chance = getrandom::u32().unwrap_or(0) % u32::try_from(pause.as_millis()).unwrap_or(1).max(1);
+        let pause = (pause + Duration::from_millis(chance.into())).max(least);
+        if tried >= retries || pause >= until.saturating_duration_since(Instant::now()) {
+            return Err(why);
+        }
+        tried += 1;
+        tokio::time::sleep(pause).await;
+    }
+}
+
+async fn once(
+    client: &Client,
+    voice: &Voice,
+    key: Option<&str>,
+    prompt: &Prompt,
+    bound: Bound,
+    left: Duration,
+) -> Result<Said, Fault> {
+    let call = wire::call(voice, key, prompt, bound);
+    let mut request = client.post(&call.url).timeout(left).json(&call.body);
+    for (name, value) in &call.headers {
+        request = request.header(*name, value);
+    }
+    let sent = request.send().await;
+    let least = sent.as_ref().ok().and_then(|response| {
+        let wait = response.headers().get("retry-after")?.to_str().ok()?;
+        wait.parse().ok().map(Duration::from_secs)
+    });
+    let least = least.unwrap_or_default();
+    let passing = |why: String| Fault::Passing(why, least);
+    let (status, body) = http::answer(sent).await.map_err(|failed| passing(failed.to_string()))?;
+    match status {
+        200 if body.is_null() => Err(passing("the answer broke off or is none".to_owned())),
+        200 => wire::said(voice.provider, &body).map_err(Fault::Final),
+        // Whatever the reason: bound less strictly it may be understood, and what comes back is read as strictly.
+        400 | 404 | 422 if speaks_of_form(&body) => Err(Fault::Bound(format!("it answers with status {status}"))),
+        401 | 403 => Err(Fault::Final(format!("it does not take the key (status {status})"))),
+        408 | 425 | 429 | 500..=599 => Err(passing(format!("it answers with status {status}"))),
+        _ => Err(Fault::Final(format!("it answers with status {status}"))),
+    }
+}
+
+/// Whether an error is about the form that the answer was to have.
+fn speaks_of_form(body: &Value) -> bool {
+    let text = body.to_string().to_ascii_lowercase();
+    ["response_format", "json_schema", "output_config", "text.format", "grammar", "schema", "format"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+fn read_key(from: &KeyFrom) -> Result<String, String> {
+    let key = match from {
+        KeyFrom::File(path) => Secret::File(path.clone()).read(),
+        KeyFrom::Command(words) => Secret::Command(words.clone()).read(),
+        KeyFrom::Env(name) => match std::env::var(name) {
+            Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
+            _ => Err(format!("the variable {name} is not set")),
+        },
+    };
+    key.map_err(|why| format!("its key cannot be read: {why}"))
+}

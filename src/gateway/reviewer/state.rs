@@ -1,0 +1,260 @@
+//! What is counted of a reviewer between one command and the next: today's calls, tokens and money, failures in a row,
+//! and opinions that are used again.
+//!
+//! One small file beside the record, changed under its lock. Where it cannot be kept nothing is asked: a budget that
+//! nobody counts is none. Opinions in it are sealed with the record's key, so that a line put in by hand is not one of
+//! them. What may not enter: clocks.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use guard_config::config::Reviewer;
+use jiff::{SignedDuration, Timestamp};
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+
+use crate::judge::review::{Opinion, Says};
+
+/// Failures in a row after which it is left alone.
+const PATIENCE: u32 = 5;
+
+/// For how long.
+const ALONE: SignedDuration = SignedDuration::from_mins(1);
+
+/// How many opinions are kept.
+const MAX_KEPT: usize = 200;
+
+/// What is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// The day that is counted, by UTC.
+    pub day: String,
+    pub calls: u64,
+    pub tokens: u64,
+    /// In millionths.
+    pub cost: u64,
+    pub failures: u32,
+    /// Until when it is left alone.
+    pub alone_until: Option<Timestamp>,
+    pub kept: Vec<Kept>,
+}
+
+/// An opinion that may be used again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Of everything that the opinion rests on.
+    pub key: String,
+    pub until: Timestamp,
+    pub opinion: Opinion,
+    pub seal: String,
+}
+
+impl Counts {
+    /// Takes so many calls out of today's budget.
+    ///
+    /// # Errors
+    /// Why nothing is asked now.
+    pub fn begin(&mut self, limits: &Reviewer, calls: u64, now: Timestamp) -> Result<(), String> {
+        let today = now.to_string().chars().take(10).collect::<String>();
+        if self.day != today {
+            (self.calls, self.tokens, self.cost) = (0, 0, 0);
+            self.day = today;
+        }
+        if let Some(until) = self.alone_until.filter(|until| *until > now) {
+            let seconds = until.duration_since(now).as_secs() + 1;
+            return Err(format!("it failed {} times in a row and is left alone for {seconds} s", self.failures));
+        }
+        if self.calls.saturating_add(calls) > limits.calls_per_day {
+            return Err(format!("today's budget of {} calls is used up", limits.calls_per_day));
+        }
+        if self.tokens >= limits.tokens_per_day {
+            return Err(format!("today's budget of {} tokens is used up", limits.tokens_per_day));
+        }
+        if limits.money_per_day.is_some_and(|most| self.cost >= most) {
+            return Err("today's budget of money is used up".to_owned());
+        }
+        self.calls += calls;
+        Ok(())
+    }
+
+    /// Counts what an opinion took, and whether it failed.
+    pub fn end(&mut self, opinion: &Opinion, now: Timestamp) {
+        self.tokens = self.tokens.saturating_add(opinion.tokens);
+        self.cost = self.cost.saturating_add(opinion.cost);
+        if opinion.says != Says::Nothing {
+            (self.failures, self.alone_until) = (0, None);
+            return;
+        }
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= PATIENCE {
+            self.alone_until = now.checked_add(ALONE).ok();
+        }
+    }
+
+    /// An opinion that was given before and still holds; `seal` tells what its seal must be.
+    #[must_use]
+    pub fn known(&self, key: &str, now: Timestamp, seal: impl Fn(&[u8]) -> Option<String>) -> Option<Opinion> {
+        let kept = self.kept.iter().find(|kept| kept.key == key && kept.until > now)?;
+        let same = seal(&sealed(kept)).is_some_and(|seal| crate::name::same(seal.as_bytes(), kept.seal.as_bytes()));
+        same.then(|| Opinion { again: true, tokens: 0, cost: 0, ms: 0, ..kept.opinion.clone() })
+    }
+
+    /// Keeps an opinion for so many seconds.
+    pub fn keep(
+        &mut self,
+        key: &str,
+        opinion: &Opinion,
+        seconds: u32,
+        now: Timestamp,
+        seal: impl Fn(&[u8]) -> Option<String>,
+    ) {
+        self.kept.retain(|kept| kept.until > now && kept.key != key);
+        let Ok(until) = now.checked_add(SignedDuration::from_secs(seconds.into())) else { return };
+        let mut kept = Kept { key: key.to_owned(), until, opinion: opinion.clone(), seal: String::new() };
+        let Some(seal) = seal(&sealed(&kept)) else { return };
+        kept.seal = seal;
+        self.kept.push(kept);
+        let over = self.kept.len().saturating_sub(MAX_KEPT);
+        self.kept.drain(..over);
+    }
+}
+
+/// What a seal is over.
+fn sealed(kept: &Kept) -> Vec<u8> {
+    let opinion = serde_json::to_string(&kept.opinion).unwrap_or_default();
+    format!("{}\n{}\n{opinion}", kept.key, kept.until).into_bytes()
+}
+
+/// The file of the counts.
+#[derive(Debug)]
+pub struct State {
+    path: PathBuf,
+}
+
+impl State {
+    /// The state in this file.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// Changes the counts, under the file's lock.
+    ///
+    /// # Errors
+    /// The file cannot be read or written: nothing is counted then.
+    pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, String> {
+        let told = |error: std::io::Error| format!("{} cannot be kept: {error}", self.path.display());
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(told)?;
+        }
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);
+        let file = open.open(&self.path).map_err(told)?;
+        let mut file: Flock<File> =
+            Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| told(error.into()))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(told)?;
+        // What cannot be read is somebody else's hand or half a file. What it said of today is not known, so that it is
+        // put right by a person and not begun anew.
+        let mut counts: Counts = match text.trim() {
+            "" => Counts::default(),
+            text => serde_json::from_str(text)
+                .map_err(|_| format!("{} is not as it was written: remove it", self.path.display()))?,
+        };
+        let done = work(&mut counts);
+        let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
+        file.rewind().and_then(|()| file.set_len(0)).and_then(|()| file.write_all(text.as_bytes())).map_err(told)?;
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Reviewer {
+        Reviewer {
+            voices: Vec::new(),
+            timeout: 10,
+            retries: 0,
+            calls_per_day: 10,
+            tokens_per_day: 100,
+            money_per_day: Some(50),
+            cache: 60,
+            policy: None,
+            review: Vec::new(),
+        }
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn approved() -> Opinion {
+        Opinion { says: Says::Approve, ..Opinion::nothing("m", "r") }
+    }
+
+    #[test]
+    fn each_budget_ends_by_itself_and_begins_anew_the_next_day() {
+        let noon = at("2026-11-22T12:00:00Z");
+        let used = |calls, tokens, cost| Counts { day: "2026-11-22".into(), calls, tokens, cost, ..Counts::default() };
+        assert_eq!(used(9, 99, 49).begin(&limits(), 1, noon), Ok(()));
+        for (mut counts, why) in [(used(10, 0, 0), "calls"), (used(0, 100, 0), "tokens"), (used(0, 0, 50), "money")] {
+            assert!(counts.begin(&limits(), 1, noon).unwrap_err().contains(why));
+            assert_eq!(counts.begin(&limits(), 1, at("2026-11-23T00:00:00Z")), Ok(()));
+            assert_eq!((counts.calls, counts.tokens, counts.cost), (1, 0, 0));
+        }
+        assert!(used(9, 0, 0).begin(&limits(), 2, noon).is_err(), "a jury of two takes two calls");
+    }
+
+    #[test]
+    fn after_failures_in_a_row_it_is_left_alone_for_a_while() {
+        let noon = at("2026-11-22T12:00:00Z");
+        let mut counts = Counts::default();
+        for _ in 0..PATIENCE - 1 {
+            counts.end(&Opinion::nothing("m", "x"), noon);
+        }
+        assert_eq!(counts.begin(&limits(), 1, noon), Ok(()));
+        counts.end(&Opinion::nothing("m", "x"), noon);
+        assert!(counts.begin(&limits(), 1, at("2026-11-22T12:00:59Z")).unwrap_err().contains("left alone"));
+        assert_eq!(counts.begin(&limits(), 1, at("2026-11-22T12:01:00Z")), Ok(()));
+        counts.end(&approved(), noon);
+        assert_eq!((counts.failures, counts.alone_until), (0, None));
+    }
+
+    #[test]
+    fn an_opinion_is_used_again_while_it_holds_and_is_the_one_that_was_given() {
+        let (noon, later) = (at("2026-11-22T12:00:00Z"), at("2026-11-22T12:01:00Z"));
+        let seal =
+            |bytes: &[u8]| Some(format!("{}-{}", bytes.len(), bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>()));
+        let mut counts = Counts::default();
+        counts.keep("k", &Opinion { tokens: 9, ..approved() }, 60, noon, seal);
+        let again = counts.known("k", noon, seal).unwrap();
+        assert!(again.again && again.says == Says::Approve && again.tokens == 0);
+        assert_eq!(counts.known("other", noon, seal), None);
+        assert_eq!(counts.known("k", later, seal), None);
+        assert_eq!(counts.known("k", noon, |_| None), None);
+        counts.kept[0].opinion.reason = "changed by hand".into();
+        assert_eq!(counts.known("k", noon, seal), None);
+    }
+
+    #[test]
+    fn counts_survive_and_what_is_no_count_is_not_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::at(&folder.path().join("below/reviewer.json"));
+        for number in 1..=3 {
+            assert_eq!(
+                state.change(|counts| {
+                    counts.calls += 1;
+                    counts.calls
+                }),
+                Ok(number)
+            );
+        }
+        std::fs::write(folder.path().join("below/reviewer.json"), "{\"calls\":").unwrap();
+        assert!(state.change(|_| ()).unwrap_err().contains("remove it"));
+    }
+}

@@ -1,0 +1,207 @@
+//! The providers' protocols: one request, one answer. What differs between them is data of a call; what is the same is in
+//! `ask`.
+//!
+//! What may not enter: HTTP itself, and what an answer means.
+
+use guard_config::config::reviewer::{Provider, Voice};
+use serde_json::{Value, json};
+
+use super::prompt::Prompt;
+
+/// How strictly a model is bound to the form of an answer; each is tried where the one before is not understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    Schema,
+    Json,
+    Text,
+}
+
+impl Bound {
+    /// The next that may be understood.
+    #[must_use]
+    pub const fn weaker(self) -> Option<Self> {
+        match self {
+            Self::Schema => Some(Self::Json),
+            Self::Json => Some(Self::Text),
+            Self::Text => None,
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub url: String,
+    /// Beside the key's own.
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Value,
+}
+
+/// What a model said, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub text: String,
+    /// Tokens in, and out.
+    pub tokens: (u64, u64),
+}
+
+/// The request to a model.
+#[must_use]
+pub fn call(voice: &Voice, key: Option<&str>, prompt: &Prompt, bound: Bound) -> Call {
+    let Voice { model, url, max_tokens, .. } = voice;
+    let (system, user, schema) = (&prompt.system, &prompt.user, Prompt::schema());
+    let bearer = || key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect::<Vec<_>>();
+    let named = |name: &'static str| key.map(|key| (name, key.to_owned())).into_iter().collect::<Vec<_>>();
+    let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": user }]);
+    let (url, headers, mut body) = match voice.provider {
+        Provider::Openai | Provider::Program => {
+            let mut body = json!({ "model": model, "messages": messages });
+            body[&voice.max_tokens_field] = json!(max_tokens);
+            match bound {
+                Bound::Schema => {
+                    let named = json!({ "name": "verdict", "strict": true, "schema": schema });
+                    body["response_format"] = json!({ "type": "json_schema", "json_schema": named });
+                }
+                Bound::Json => body["response_format"] = json!({ "type": "json_object" }),
+                Bound::Text => {}
+            }
+            (format!("{url}/chat/completions"), bearer(), body)
+        }
+        Provider::OpenaiResponses => {
+            let mut body = json!({ "model": model, "instructions": system, "input": user, "store": false });
+            body[&voice.max_tokens_field] = json!(max_tokens);
+            match bound {
+                Bound::Schema => {
+                    let format = json!({ "type": "json_schema", "name": "verdict", "strict": true, "schema": schema });
+                    body["text"] = json!({ "format": format });
+                }
+                Bound::Json => body["text"] = json!({ "format": { "type": "json_object" } }),
+                Bound::Text => {}
+            }
+            (format!("{url}/responses"), bearer(), body)
+        }
+        Provider::Anthropic => {
+            let messages = json!([{ "role": "user", "content": user }]);
+            let mut body = json!({ "model": model, "max_tokens": max_tokens, "system": system, "messages": messages });
+            if bound == Bound::Schema {
+                body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
+            }
+            let mut headers = named("x-api-key");
+            headers.push(("anthropic-version", "2023-06-01".to_owned()));
+            (format!("{url}/messages"), headers, body)
+        }
+        Provider::Gemini => {
+            let mut config = json!({ "maxOutputTokens": max_tokens });
+            if bound != Bound::Text {
+                config["responseMimeType"] = json!("application/json");
+            }
+            if bound == Bound::Schema {
+                config["responseJsonSchema"] = schema;
+            }
+            if let Some(temperature) = voice.temperature {
+                config["temperature"] = json!(temperature);
+            }
+            let body = json!({
+                "systemInstruction": { "parts": [{ "text": system }] },
+                "contents": [{ "role": "user", "parts": [{ "text": user }] }],
+                "generationConfig": config,
+            });
+            let model = model.strip_prefix("models/").unwrap_or(model);
+            return Call {
+                url: format!("{url}/models/{model}:generateContent"),
+                headers: named("x-goog-api-key"),
+                body,
+            };
+        }
+        Provider::Ollama => {
+            let mut options = json!({ "num_predict": max_tokens });
+            options["temperature"] = json!(voice.temperature.unwrap_or(0.0));
+            let mut body = json!({ "model": model, "stream": false, "messages": messages, "options": options, "keep_alive": "30m" });
+            match bound {
+                Bound::Schema => body["format"] = schema,
+                Bound::Json => body["format"] = json!("json"),
+                Bound::Text => {}
+            }
+            return Call { url: format!("{url}/api/chat"), headers: bearer(), body };
+        }
+    };
+    if let Some(temperature) = voice.temperature {
+        body["temperature"] = json!(temperature);
+    }
+    Call { url, headers, body }
+}
+
+/// What a model said in an answer with status 200.
+///
+/// # Errors
+/// It refused, was cut, or the answer is none.
+pub fn said(provider: Provider, body: &Value) -> Result<Said, String> {
+    let text = |at: &str| body.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let count = |at: &str| body.pointer(at).and_then(Value::as_u64).unwrap_or_default();
+    let cut = || Err("its answer was cut".to_owned());
+    let refused = || Err("it refused to answer".to_owned());
+    let (text, tokens) = match provider {
+        Provider::Openai | Provider::Program => {
+            let message = "/choices/0/message";
+            if body.pointer(&format!("{message}/refusal")).is_some_and(|refusal| !refusal.is_null()) {
+                return refused();
+            }
+            match text("/choices/0/finish_reason").as_deref() {
+                Some("stop") => {}
+                Some("length") => return cut(),
+                Some("content_filter") => return refused(),
+                _ => return Err("its answer is not finished".to_owned()),
+            }
+            let tokens = (count("/usage/prompt_tokens"), count("/usage/completion_tokens"));
+            (text(&format!("{message}/content")), tokens)
+        }
+        Provider::OpenaiResponses => {
+            if text("/status").as_deref() != Some("completed") {
+                return if text("/status").as_deref() == Some("incomplete") { cut() } else { refused() };
+            }
+            let parts = body.get("output").and_then(Value::as_array).into_iter().flatten();
+            let parts: Vec<&Value> = parts.filter_map(|item| item.get("content")?.as_array()).flatten().collect();
+            if parts.iter().any(|part| part["type"] == "refusal") {
+                return refused();
+            }
+            let mut texts = parts.iter().filter(|part| part["type"] == "output_text");
+            let only = texts.next().and_then(|part| part["text"].as_str()).map(str::to_owned);
+            let tokens = (count("/usage/input_tokens"), count("/usage/output_tokens"));
+            (only.filter(|_| texts.next().is_none()), tokens)
+        }
+        Provider::Anthropic => {
+            match text("/stop_reason").as_deref() {
+                Some("end_turn" | "stop_sequence") => {}
+                Some("max_tokens") => return cut(),
+                Some("refusal") => return refused(),
+                _ => return Err("its answer is not finished".to_owned()),
+            }
+            let parts = body.get("content").and_then(Value::as_array).into_iter().flatten();
+            let mut texts = parts.filter(|part| part["type"] == "text");
+            let only = texts.next().and_then(|part| part["text"].as_str()).map(str::to_owned);
+            let tokens = (count("/usage/input_tokens"), count("/usage/output_tokens"));
+            (only.filter(|_| texts.next().is_none()), tokens)
+        }
+        Provider::Gemini => {
+            if body.pointer("/promptFeedback/blockReason").is_some() {
+                return refused();
+            }
+            match text("/candidates/0/finishReason").as_deref() {
+                Some("STOP") => {}
+                Some("MAX_TOKENS") => return cut(),
+                _ => return refused(),
+            }
+            let tokens = (count("/usageMetadata/promptTokenCount"), count("/usageMetadata/candidatesTokenCount"));
+            (text("/candidates/0/content/parts/0/text"), tokens)
+        }
+        Provider::Ollama => {
+            match text("/done_reason").as_deref() {
+                Some("stop") => {}
+                Some("length") => return cut(),
+                _ => return Err("its answer is not finished".to_owned()),
+            }
+            (text("/message/content"), (count("/prompt_eval_count"), count("/eval_count")))
+        }
+    };
+    text.map(|text| Said { text, tokens }).ok_or_else(|| "its answer holds no text".to_owned())
+}

@@ -1,0 +1,290 @@
+//! The second factor as a person at a terminal sees it: the reviewer is a program of their own, and guard asks it while the
+//! card is there.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use guard::channel::terminal::READING;
+
+use crate::harness::home::Home;
+use crate::harness::pty::Terminal;
+use crate::queue::stage::apart;
+
+/// A package that nobody knows: of tier 2, and it can be undone.
+const MIDDLE: [&str; 5] = ["--", "npm", "install", "--no-save", "some-unknown-pkg"];
+
+/// A home whose reviewer runs this script.
+fn home(script: &str) -> Home {
+    home_with(script, "")
+}
+
+fn home_with(script: &str, more: &str) -> Home {
+    let home = Home::new();
+    home.stand_in("npm", &format!("echo ran >> '{}'", home.path("ran").display()));
+    home.stand_in("reviewer", script);
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let program: PathBuf = home.path("bin/reviewer");
+    let config = format!(
+        "mode = \"smart\"\n{more}\n[thresholds]\ncli = 2.0\n[reviewer]\nprovider = \"program\"\nmodel = \"mill\"\nprogram = [{:?}]\n",
+        program.display().to_string()
+    );
+    std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
+    home
+}
+
+/// guard with these arguments, and a person at its terminal.
+fn seen(home: &Home, words: &[&str]) -> Terminal {
+    let mut command = home.guard(words);
+    command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("XDG_RUNTIME_DIR", home.path("home"));
+    Terminal::spawn(command)
+}
+
+fn says(verdict: &str) -> String {
+    format!("cat > \"${{0%/*}}/told\"; echo '{{\"verdict\":\"{verdict}\",\"reason\":\"as the mill has it\"}}'")
+}
+
+fn row(home: &Home) -> serde_json::Value {
+    let text = home.prints(&["log", "--json", "-n", "3"], 0);
+    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    rows.filter(|row| row["kind"] == "intent").next_back().unwrap()
+}
+
+#[test]
+fn an_approval_comes_before_the_card_and_nobody_is_asked() {
+    let home = home(&says("approve"));
+    let mut terminal = seen(&home, &MIDDLE);
+    assert_eq!(terminal.wait_exit().code(), Some(0));
+    assert!(!terminal.screen().contains("no answer means no"), "{}", terminal.screen());
+    assert_eq!(home.ran(), 1);
+    let row = row(&home);
+    assert_eq!((row["settled_by"].as_str(), row["provenance"].as_str()), (Some("reviewer"), Some("llm")), "{row}");
+    assert_eq!(row["exit"], 0, "{row}");
+    let told = std::fs::read_to_string(home.path("bin/told")).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["tier"], &told["settles"]), (&serde_json::json!(2), &serde_json::json!(true)), "{told}");
+}
+
+#[test]
+fn a_slow_reviewer_is_shown_to_be_asked_and_settles_the_card() {
+    let home = home(&format!("sleep 2; {}", says("approve")));
+    let mut terminal = seen(&home, &MIDDLE);
+    terminal.wait_for("asking the reviewer · 1.");
+    assert!(terminal.screen().contains("npm install"), "{}", terminal.screen());
+    assert_eq!(terminal.wait_exit().code(), Some(0));
+    assert!(terminal.screen().contains("allowed once by the reviewer"), "{}", terminal.screen());
+    assert_eq!(home.ran(), 1);
+}
+
+#[test]
+fn a_person_answers_without_waiting_for_it() {
+    for (key, code, ran) in [("y", 0, 1), ("\x1b", 126, 0)] {
+        let home = home(&format!("sleep 30; {}", says("approve")));
+        let mut terminal = seen(&home, &MIDDLE);
+        terminal.wait_for("asking the reviewer");
+        terminal.settle(READING + Duration::from_millis(200));
+        terminal.send(key);
+        assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(code), ran), "{}", terminal.screen());
+        assert_eq!(row(&home)["settled_by"], "person");
+    }
+}
+
+#[test]
+fn what_it_does_not_approve_comes_to_the_card_with_its_opinion_marked() {
+    for (script, line) in [
+        (says("warn"), "a machine's opinion (mill): a person should decide: warn: as the mill has it"),
+        ("echo nonsense".to_owned(), "no opinion of a machine (mill): it printed no JSON"),
+        (format!("{}; exit 1", says("approve")), "no opinion of a machine (mill): it approves and fails"),
+    ] {
+        let home = home(&script);
+        let mut terminal = seen(&home, &MIDDLE);
+        terminal.wait_for("machine");
+        let flat: String = terminal.screen().replace('┃', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(line), "{}", terminal.screen());
+        assert!(flat.find("score").unwrap() < flat.find("machine").unwrap(), "after the facts: {flat}");
+        terminal.settle(READING + Duration::from_millis(200));
+        terminal.send("y");
+        assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(0), 1));
+    }
+}
+
+#[test]
+fn what_is_high_is_a_persons_whatever_it_says() {
+    let home = home(&says("approve"));
+    let mut terminal = seen(&home, &["--", "git", "push", "--force", "origin", "main"]);
+    terminal.wait_for("it would let this run");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("\r");
+    assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "Enter is no");
+}
+
+#[test]
+fn a_call_for_somebody_is_a_persons_decision_and_help_waits_for_no_machine() {
+    let home = home_with(&says("approve"), "review = [\"*\"]");
+    for name in ["curl", "xdg-open"] {
+        home.stand_in(name, &format!("echo ran >> '{}'", home.path("ran").display()));
+    }
+    let mut terminal = seen(&home, &["--", "xdg-open", "tel:988"]);
+    terminal.wait_for("no answer means no");
+    assert!(!terminal.screen().contains("machine"), "{}", terminal.screen());
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.send("\x1b");
+    assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(126), 0), "{}", terminal.screen());
+    let row = row(&home);
+    assert!(row["review"].is_null() && row["settled_by"] == "person", "{row}");
+    let nobody = home.guard(&["--", "xdg-open", "tel:988"]).output().unwrap();
+    assert_eq!((nobody.status.code(), home.ran()), (Some(126), 0));
+    assert!(home.run(&["curl", "https://988lifeline.org/"]).status.success());
+    assert_eq!(home.ran(), 1);
+    assert!(!home.path("bin/told").exists(), "nothing of it goes to the reviewer");
+}
+
+#[test]
+fn what_a_client_files_as_a_crisis_waits_for_no_machine() {
+    let home = home(&says("approve"));
+    let submit = |crisis: bool| {
+        let wanted = serde_json::json!({
+            "argv": MIDDLE[1..], "cwd": home.path("work"), "client": "ci", "timeout_secs": 1, "crisis": crisis,
+        });
+        let mut command = home.guard(&["submit"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // It is there as long as its client is.
+        let mut client = child.stdin.take().unwrap();
+        writeln!(client, "{wanted}").unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(client);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let told: serde_json::Value = serde_json::from_str(text.lines().next_back().unwrap()).unwrap();
+        (told["status"].clone(), told["settled_by"].clone())
+    };
+    assert_eq!(submit(true), ("deny".into(), "timeout".into()), "nobody is there");
+    assert!(!home.path("bin/told").exists());
+    assert_eq!(submit(false), ("allow".into(), "reviewer".into()));
+    assert!(home.path("bin/told").exists());
+}
+
+#[test]
+fn a_command_that_needs_no_review_asks_nobody() {
+    let home = home("echo asked >> \"${0%/*}/asked\"");
+    assert!(home.run(&["true"]).status.success());
+    assert!(!home.path("bin/asked").exists());
+}
+
+#[test]
+fn without_a_reviewer_smart_is_a_problem_and_people_are_asked() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"smart\"\n").unwrap();
+    let said = home.prints(&["config", "check"], 1);
+    assert!(said.contains("there is no table [reviewer]"), "{said}");
+    assert!(home.prints(&["config", "show", "mode"], 0).contains("\"manual\""));
+}
+
+#[test]
+fn a_project_has_no_say_in_who_reviews() {
+    let home = home(&says("deny"));
+    std::process::Command::new("git").args(["init", "-q"]).current_dir(home.path("work")).status().unwrap();
+    let text = "[reviewer]\nprovider = \"program\"\nprogram = [\"/bin/true\"]\n";
+    std::fs::write(home.path("work/.guard.toml"), text).unwrap();
+    let said = home.prints(&["config", "check"], 1);
+    assert!(said.contains("has no say in who reviews"), "{said}");
+}
+
+#[test]
+fn what_it_would_be_told_is_shown_and_hides_secrets() {
+    let home = home(&says("deny"));
+    let said = home
+        .prints(&["reviewer", "request", "curl -H 'Authorization: Bearer abcdef0123456789' https://x.example.net"], 0);
+    assert!(said.contains("\"redacted\": true") && !said.contains("abcdef0123456789"), "{said}");
+}
+
+#[test]
+fn figures_tell_what_was_taken_away() {
+    let home = home(&says("approve"));
+    for _ in 0..2 {
+        assert!(seen(&home, &MIDDLE).wait_exit().success());
+    }
+    let stats: serde_json::Value = serde_json::from_str(&home.prints(&["reviewer", "stats", "--json"], 0)).unwrap();
+    assert_eq!(
+        (&stats["all"]["asked"], &stats["all"]["ran"]),
+        (&serde_json::json!(2), &serde_json::json!(2)),
+        "{stats}"
+    );
+    assert_eq!(stats["models"]["mill"]["approve"], 2, "{stats}");
+    assert!(home.prints(&["reviewer", "examples"], 0).contains("No person has decided otherwise"));
+    let simulated: serde_json::Value =
+        serde_json::from_str(&home.prints(&["simulate", "--json", "--mode", "smart"], 0)).unwrap();
+    assert_eq!(simulated["reviewer_may_settle"], 2, "{simulated}");
+    let manual: serde_json::Value =
+        serde_json::from_str(&home.prints(&["simulate", "--json", "--mode", "manual"], 0)).unwrap();
+    assert_eq!(manual["reviewer_may_settle"], 0, "{manual}");
+}
+
+/// A home whose reviewer is a model that says no: guard stands in a folder of its own, beside a helper that plays it.
+fn refusing() -> Home {
+    let home = home_with("true", "");
+    let own = home.path("bin/guard");
+    if std::fs::hard_link(env!("CARGO_BIN_EXE_guard"), &own).is_err() {
+        std::fs::copy(env!("CARGO_BIN_EXE_guard"), &own).unwrap();
+    }
+    let digest = r#"digest=$(sed 's/.*"digest":"\([0-9a-f]\{8\}\).*/\1/')"#;
+    let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
+    home.stand_in("guard-gateway", &format!("{digest}\necho '{opinion}'"));
+    let config = "mode = \"smart\"\n[thresholds]\ncli = 2.0\n[reviewer]\nprovider = \"ollama\"\nmodel = \"mill\"\n";
+    std::fs::write(home.path("home/.config/guard/config.toml"), config).unwrap();
+    home
+}
+
+/// That guard, on a terminal.
+fn seen_beside(home: &Home, words: &[&str]) -> Terminal {
+    let mut command = home.program(home.path("bin/guard").to_str().unwrap());
+    command.args(words).env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("XDG_RUNTIME_DIR", home.path("home"));
+    Terminal::spawn(command)
+}
+
+#[test]
+fn a_no_is_overruled_by_a_person_with_words_alone() {
+    for (typed, runs) in [("y", false), ("I know this package", true)] {
+        let home = refusing();
+        let mut terminal = seen_beside(&home, &MIDDLE);
+        terminal.wait_for("The reviewer says no");
+        terminal.settle(READING + Duration::from_millis(200));
+        terminal.type_slowly(typed);
+        terminal.send("\r");
+        let code = if runs { 0 } else { 126 };
+        assert_eq!((terminal.wait_exit().code(), home.ran()), (Some(code), usize::from(runs)), "{}", terminal.screen());
+        let row = row(&home);
+        assert_eq!(
+            (row["settled_by"].as_str(), row["review"]["says"].as_str()),
+            (Some("person"), Some("DENY")),
+            "{row}"
+        );
+        if runs {
+            assert!(row["words"].as_str().unwrap().contains("I know this package"), "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_no_where_nobody_sits_is_overruled_once_from_elsewhere_and_then_used_up() {
+    let home = refusing();
+    let run = || {
+        let mut command = home.program("sh");
+        command.args(["-c", "\"$0\" \"$@\"; exit $?"]).arg(home.path("bin/guard")).args(MIDDLE);
+        apart(command).env("GUARD_WAIT", "20").output().unwrap()
+    };
+    let refused = run();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!((refused.status.code(), home.ran()), (Some(126), 0), "{said}");
+    assert!(said.contains("denied by the reviewer (mill): a name like another"), "{said}");
+    let id = said.split("guard approve ").nth(1).unwrap().split(')').next().unwrap().to_owned();
+    let mut terminal = seen_beside(&home, &["approve", &id]);
+    terminal.wait_for("The reviewer says no");
+    terminal.settle(READING + Duration::from_millis(200));
+    terminal.type_slowly("it is ours");
+    terminal.send("\r");
+    assert_eq!(terminal.wait_exit().code(), Some(0), "{}", terminal.screen());
+    assert_eq!((run().status.code(), home.ran()), (Some(0), 1));
+    assert_eq!((run().status.code(), home.ran()), (Some(126), 1), "once");
+}
