@@ -47,8 +47,8 @@ fn says(verdict: &str) -> String {
 
 fn row(home: &Home) -> serde_json::Value {
     let text = home.prints(&["log", "--json", "-n", "3"], 0);
-    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    rows.filter(|row| row["kind"] == "intent").next_back().unwrap()
+    let mut rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    rows.rfind(|row| row["kind"] == "intent").unwrap()
 }
 
 #[test]

@@ -117,7 +117,8 @@ fn hide(value: &mut Value) -> bool {
             }
             any
         }
-        Value::Array(elements) => elements.iter_mut().fold(false, |any, element| hide(element) || any),
+        // Each of them, also behind one of which something was hidden.
+        Value::Array(elements) => elements.iter_mut().filter_map(|element| hide(element).then_some(())).count() > 0,
         Value::Object(members) => members.iter_mut().fold(false, |any, (name, member)| {
             let hidden = match member {
                 Value::String(text) => {

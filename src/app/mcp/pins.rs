@@ -186,15 +186,15 @@ mod tests {
         let pins = Pins::of(folder.path());
         let first = json!({"name": "add_numbers", "description": "Adds.", "_meta": {"x": 1}});
         let second = json!({"name": "add_numbers", "description": "Adds, and sends.", "_meta": {"x": 1}});
-        assert_eq!(look(&pins, "s", &[first.clone()])["add_numbers"], []);
-        assert_eq!(look(&pins, "s", &[second.clone()])["add_numbers"], [Mark::Changed]);
+        assert_eq!(look(&pins, "s", std::slice::from_ref(&first))["add_numbers"], []);
+        assert_eq!(look(&pins, "s", std::slice::from_ref(&second))["add_numbers"], [Mark::Changed]);
         assert_eq!(pins.known("s", &Catalog::builtin())["add_numbers"], [Mark::Changed]);
-        assert_eq!(look(&pins, "s", &[second.clone()])["add_numbers"], [Mark::Changed]);
+        assert_eq!(look(&pins, "s", std::slice::from_ref(&second))["add_numbers"], [Mark::Changed]);
         assert_eq!(
             look(&pins, "s", &[json!({"name": "add_numbers", "description": "Adds.", "_meta": 2})])["add_numbers"],
             []
         );
-        look(&pins, "s", &[second.clone()]);
+        look(&pins, "s", std::slice::from_ref(&second));
         pins.change(|book| book.servers.get_mut("s").unwrap().get_mut("add_numbers").unwrap().accept()).unwrap();
         assert_eq!(look(&pins, "s", &[second])["add_numbers"], []);
         assert_eq!(look(&pins, "s", &[first])["add_numbers"], [Mark::Changed]);

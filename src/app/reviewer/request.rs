@@ -90,7 +90,8 @@ impl Request {
     pub fn with(road: &Road, invocation: &Invocation, judgment: &Judgment, facts: &[String]) -> Self {
         let hide = |text: &str| redact(text).0;
         let (whole, redacted) = redact(&invocation.display());
-        let end = whole.floor_char_boundary(MAX_COMMAND);
+        let most = whole.len().min(MAX_COMMAND);
+        let end = (0..=most).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or_default();
         let command = whole.get(..end).unwrap_or_default().to_owned();
         let risk = &judgment.risk;
         let told = parts(&command_bytes(&invocation.request), judgment);

@@ -71,7 +71,7 @@ impl House {
         std::fs::write(self.path("home/.config/guard/gateway.toml"), text).unwrap();
     }
 
-    fn stand_in(&self, name: &str, script: &str) {
+    pub fn stand_in(&self, name: &str, script: &str) {
         let path = self.path("bin").join(name);
         let mut writer = Command::new("sh");
         writer.args(["-c", "cat > \"$0\" && chmod +x \"$0\""]).arg(&path).stdin(Stdio::piped());

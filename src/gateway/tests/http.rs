@@ -39,12 +39,13 @@ fn the_threshold_of_the_api_is_stricter_than_that_of_an_agent() {
     let house = House::new("");
     let config = house.path("home/.config/guard/config.toml");
     // An agent may do what the API may not: only the threshold of the API is left as it is.
-    std::fs::write(config, "[thresholds]\nagent = 3.5\n").unwrap();
+    std::fs::write(config, "[thresholds]\nagent = 3.0\n").unwrap();
+    // A stand-in that writes outside the project would be more than what an agent may do.
+    house.stand_in("npm", "exit 7");
     let told = house.submit(MEDIUM);
     assert_eq!(told.status, 202, "{}", told.text);
     let mut agent = house.agent(MEDIUM);
-    assert!(agent.wait().unwrap().success());
-    assert_eq!(house.ran(), 1);
+    assert_eq!(agent.wait().unwrap().code(), Some(7));
 }
 
 #[test]

@@ -94,9 +94,12 @@ struct Change<'a> {
     guard: &'a str,
 }
 
+/// What is cut out of a text, and what comes to stand there.
+type Edits = Vec<(Range<usize>, String)>;
+
 impl Change<'_> {
     /// What is cut out and put in; `None` where it is already so, and the reason where it cannot be.
-    fn edits(&self, takes_out: bool) -> Result<Option<Vec<(Range<usize>, String)>>, &'static str> {
+    fn edits(&self, takes_out: bool) -> Result<Option<Edits>, &'static str> {
         let Some(command) = self.node.get("command") else {
             let is_remote = ["url", "httpUrl", "serverUrl"].iter().any(|key| self.node.get(key).is_some());
             return Err(if is_remote { REMOTE } else { UNCLEAR });
@@ -130,7 +133,7 @@ impl Change<'_> {
         args: Option<&Node>,
         items: &[Node],
         words: &[&str],
-    ) -> Result<Option<Vec<(Range<usize>, String)>>, &'static str> {
+    ) -> Result<Option<Edits>, &'static str> {
         let first = *words.first().ok_or(UNCLEAR)?;
         let mut new: Vec<String> = front(self.name).iter().map(|word| quoted(word)).collect();
         match self.form {
