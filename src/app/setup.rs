@@ -2,7 +2,7 @@
 //! every change is shown, made, and tried.
 //!
 //! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]), and
-//! how a person is asked ([`wishes`]). Whatever is written here `--remove` takes back.
+//! how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
 
 pub mod edits;
 mod wishes;

@@ -63,8 +63,8 @@ impl Home {
     fn row(&self) -> Value {
         let output = self.guard(&["log", "--json", "-n", "3"]);
         let text = String::from_utf8(output.stdout).unwrap();
-        let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        rows.filter(|row| row["kind"] == "intent").next_back().unwrap()
+        let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        rows.rfind(|row| row["kind"] == "intent").unwrap()
     }
 }
 
