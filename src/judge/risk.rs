@@ -34,6 +34,28 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A finding that weighs what its tier does, and of which nothing else is known.
+    #[must_use]
+    pub fn plain(rule: &str, tier: Tier, reversibility: Reversibility, reason: &str, span: Span) -> Self {
+        Self {
+            rule: rule.to_owned(),
+            tier,
+            weight: Weight::of_tier(tier),
+            reversibility,
+            reason: reason.to_owned(),
+            instead: None,
+            span,
+            touches: Vec::new(),
+            deny: false,
+            yolo: false,
+            reversible: false,
+            approvals: 1,
+            notes: Vec::new(),
+            lowered: None,
+            act: None,
+        }
+    }
+
     /// Whether a person decides it every time, whatever was allowed before (RISK.md, decision).
     #[must_use]
     pub fn is_decision(&self) -> bool {

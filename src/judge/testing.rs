@@ -5,28 +5,12 @@ use std::path::PathBuf;
 use super::Judgment;
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::reach::Reach;
-use super::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use super::risk::{Finding, Reversibility, Risk, Tier};
 use super::syntax::tree::Span;
 
 /// A finding of this rule and tier that weighs what its tier does.
 pub fn finding(rule: &str, tier: Tier) -> Finding {
-    Finding {
-        rule: rule.to_owned(),
-        tier,
-        weight: Weight::of_tier(tier),
-        reversibility: Reversibility::Soft,
-        reason: "because".to_owned(),
-        instead: None,
-        span: Span::new(0, 1),
-        touches: Vec::new(),
-        deny: false,
-        yolo: false,
-        reversible: false,
-        approvals: 1,
-        notes: Vec::new(),
-        lowered: None,
-        act: None,
-    }
+    Finding::plain(rule, tier, Reversibility::Soft, "because", Span::new(0, 1))
 }
 
 /// A judgment with one finding of this tier, which a grant may cover.

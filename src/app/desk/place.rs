@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::app::road::Road;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Refusal;
-use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
 use crate::store::{IntentRow, Settled};
 use crate::world::identity::{Caller, Process};
@@ -48,21 +48,14 @@ pub(in crate::app) fn attempt(road: &Road, verb: &str, why: &str) {
 /// The row of such an attempt.
 pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl FnOnce(&IntentRow<'_>)) {
     let finding = Finding {
-        rule: "guard.approve".to_owned(),
-        tier: Tier::Critical,
-        weight: Weight::of_tier(Tier::Critical),
-        reversibility: Reversibility::Irreversible,
-        reason: "Only a person approves, grants or trusts, at their own terminal.".to_owned(),
-        instead: None,
-        span: Span::default(),
-        touches: Vec::new(),
         deny: true,
-        yolo: false,
-        reversible: false,
-        approvals: 1,
-        notes: Vec::new(),
-        lowered: None,
-        act: None,
+        ..Finding::plain(
+            "guard.approve",
+            Tier::Critical,
+            Reversibility::Irreversible,
+            "Only a person approves, grants or trusts, at their own terminal.",
+            Span::default(),
+        )
     };
     let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
     let refusal = Refusal::Attempt { why: why.to_owned() };

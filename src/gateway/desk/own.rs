@@ -20,7 +20,7 @@ use super::{Desk, Given};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use crate::judge::policy::Refusal;
-use crate::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
 use crate::store::{End, IntentRow, Paths, Settled, Store};
@@ -177,21 +177,14 @@ impl Desk for Own {
 
     fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String> {
         let finding = Finding {
-            rule: "guard.approve".to_owned(),
-            tier: Tier::Critical,
-            weight: Weight::of_tier(Tier::Critical),
-            reversibility: Reversibility::Irreversible,
-            reason: "Only the approvers of gateway.toml answer from afar.".to_owned(),
-            instead: None,
-            span: Span::default(),
-            touches: Vec::new(),
             deny: true,
-            yolo: false,
-            reversible: false,
-            approvals: 1,
-            notes: Vec::new(),
-            lowered: None,
-            act: None,
+            ..Finding::plain(
+                "guard.approve",
+                Tier::Critical,
+                Reversibility::Irreversible,
+                "Only the approvers of gateway.toml answer from afar.",
+                Span::default(),
+            )
         };
         let invocation = Invocation {
             request: Request::Argv(vec!["guard-gateway".into(), "answer".into()]),

@@ -230,23 +230,7 @@ fn from_rule(rule: &Rule, span: Span) -> Finding {
 
 /// What is said where no rule of the catalog does: the strict reading of RISK.md.
 fn built_in(id: &str, tier: Tier, reason: &str, span: Span) -> Finding {
-    Finding {
-        rule: id.to_owned(),
-        tier,
-        weight: Weight::of_tier(tier),
-        reversibility: Reversibility::Irreversible,
-        reason: reason.to_owned(),
-        instead: None,
-        span,
-        touches: Vec::new(),
-        deny: false,
-        yolo: false,
-        reversible: false,
-        approvals: 1,
-        notes: Vec::new(),
-        lowered: None,
-        act: None,
-    }
+    Finding::plain(id, tier, Reversibility::Irreversible, reason, span)
 }
 
 /// A part that could not be understood: the rule for its reason, else tier 3.

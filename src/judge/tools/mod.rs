@@ -22,7 +22,7 @@ use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
 use super::rules::model::{Held, Holding, Note, Tool};
 use super::syntax::tree::Span;
-use super::tier::{Reversibility, Tier, Weight};
+use super::tier::{Reversibility, Tier};
 
 /// The rule that a guess is found by.
 pub const GUESS: &str = "tools.guess";
@@ -167,7 +167,7 @@ fn of_entry(one: &Match<'_>, call: &ToolCall, span: Span) -> Finding {
         deny: tool.deny,
         approvals: tool.approvals,
         notes: tool.effects.iter().filter_map(|effect| effect.note()).collect(),
-        ..plain(&tool.id, tool.tier, tool.reversibility, span)
+        ..Finding::plain(&tool.id, tool.tier, tool.reversibility, "", span)
     }
 }
 
@@ -186,7 +186,7 @@ fn of_guess(guess: &Guess, call: &ToolCall, span: Span) -> Finding {
     Finding {
         reason: format!("A guess, since no rule describes this tool: {by}."),
         touches: vec![call.title()],
-        ..plain(GUESS, guess.tier, reversibility, span)
+        ..Finding::plain(GUESS, guess.tier, reversibility, "", span)
     }
 }
 
@@ -213,32 +213,17 @@ fn of_mark(mark: &Mark, call: &ToolCall, span: Span) -> Finding {
         ),
     };
     let instead = instead.map(ToOwned::to_owned);
-    Finding { reason, instead, touches: vec![call.title()], ..plain(rule, tier, Reversibility::Hard, span) }
+    Finding {
+        reason,
+        instead,
+        touches: vec![call.title()],
+        ..Finding::plain(rule, tier, Reversibility::Hard, "", span)
+    }
 }
 
 fn of_warning(span: Span) -> Finding {
     let reason = "The tool says of itself that it destroys or wants to be confirmed.".to_owned();
-    Finding { reason, ..plain(WARNING, Tier::Medium, Reversibility::Hard, span) }
-}
-
-fn plain(rule: &str, tier: Tier, reversibility: Reversibility, span: Span) -> Finding {
-    Finding {
-        rule: rule.to_owned(),
-        tier,
-        weight: Weight::of_tier(tier),
-        reversibility,
-        reason: String::new(),
-        instead: None,
-        span,
-        touches: Vec::new(),
-        deny: false,
-        yolo: false,
-        reversible: false,
-        approvals: 1,
-        notes: Vec::new(),
-        lowered: None,
-        act: None,
-    }
+    Finding { reason, ..Finding::plain(WARNING, Tier::Medium, Reversibility::Hard, "", span) }
 }
 
 /// Whether money moves: no grant covers it.
