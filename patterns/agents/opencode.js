@@ -1,4 +1,4 @@
-// guard judges each call of a tool before OpenCode (1.x) carries it out.
+// guard judges each call of a tool before the agent (OpenCode 1.x, Kilo Code) carries it out.
 // Whatever goes wrong on the way to a clear answer is a denial.
 import { spawn } from "node:child_process";
 
@@ -8,7 +8,7 @@ const WAITS = 600;
 
 // @ASK@
 
-// The only export: OpenCode calls each of them.
+// The only export: the agent calls each of them.
 export const Guard = async ({ directory }) => ({
   "tool.execute.before": async (input, output) => {
     const call = { tool: input.tool, args: output.args, cwd: directory, session: input.sessionID };

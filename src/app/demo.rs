@@ -5,15 +5,16 @@
 //! anything: what is deleted was made here, and what is refused is a script that prints a line.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::{self, IsTerminal as _, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
 
 use super::exit;
+use super::scratch::Scratch;
 use crate::channel::line;
 use crate::judge::invocation::quote;
 
@@ -100,7 +101,7 @@ What next:
 /// # Errors
 /// The scratch project could not be made, or guard could not be started again.
 pub fn run(args: &DemoArgs) -> io::Result<u8> {
-    let scratch = Scratch::new()?;
+    let scratch = Sandbox::new()?;
     let guard = std::env::current_exe()?;
     let guided = !args.auto && io::stdin().is_terminal() && io::stdout().is_terminal();
     for (number, Step { why, arguments, seen }) in STEPS.iter().enumerate() {
@@ -111,7 +112,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
         drop(out);
         let mut command = Command::new(&guard);
         // A record of its own, which goes with it. Where nobody is asked, nothing waits.
-        command.args(*arguments).current_dir(&scratch.project).env("XDG_DATA_HOME", scratch.root.join("data"));
+        command.args(*arguments).current_dir(&scratch.project).env("XDG_DATA_HOME", scratch.root.path().join("data"));
         let status = if guided {
             command.env("GUARD_WAIT", "0").status()?
         } else {
@@ -142,21 +143,17 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
 }
 
 /// The scratch project, removed when dropped.
-struct Scratch {
-    root: PathBuf,
+struct Sandbox {
+    root: Scratch,
     project: PathBuf,
 }
 
-impl Scratch {
+impl Sandbox {
     fn new() -> io::Result<Self> {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let name = format!("guard-demo-{:016x}", u64::from_le_bytes(random));
-        let root = std::env::temp_dir().join(name);
-        DirBuilder::new().mode(0o700).create(&root)?;
-        let scratch = Self { project: root.join("project"), root };
-        scratch.fill()?;
-        Ok(scratch)
+        let root = Scratch::new("demo")?;
+        let sandbox = Self { project: root.path().join("project"), root };
+        sandbox.fill()?;
+        Ok(sandbox)
     }
 
     fn fill(&self) -> io::Result<()> {
@@ -175,13 +172,6 @@ impl Scratch {
         git(&self.project, ["init", "-q", "-b", "main"])?;
         git(&self.project, ["add", "-A"])?;
         git(&self.project, ["-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-qm", "Start"])
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing can be done about a folder that cannot be removed, and it holds nothing of value.
-        let _ = fs::remove_dir_all(&self.root);
     }
 }
 

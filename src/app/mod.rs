@@ -39,6 +39,7 @@ pub mod review;
 pub mod reviewer;
 pub mod road;
 pub mod run;
+mod scratch;
 pub mod serve;
 pub mod session;
 pub mod settle;

@@ -60,21 +60,11 @@ impl fmt::Display for Bar {
 /// # Errors
 /// Why it may not.
 pub fn may_say_yes(pending: &Pending, who: &Answerer, enrolled: bool, unsigned_tier: u8) -> Result<(), Bar> {
-    let tier = pending.tier.number();
-    if pending.tier == Tier::Critical {
-        return Err(Bar::Terminal);
-    }
-    if who.token.as_deref().is_some_and(|token| is_of(pending, token)) {
-        return Err(Bar::Own);
-    }
-    if pending.redacted {
-        return Err(Bar::Hidden);
-    }
+    may_answer(pending, who)?;
     if pending.approvals > 1 || (enrolled && pending.tier >= Tier::High) {
         return Err(Bar::Signature);
     }
-    let most = unsigned_tier.min(who.max_tier);
-    if tier > most { Err(Bar::Tier { most }) } else { Ok(()) }
+    up_to(unsigned_tier.min(who.max_tier), pending)
 }
 
 /// Whether a yes to this may come from afar with the signature of an approver's passkey.
@@ -82,16 +72,22 @@ pub fn may_say_yes(pending: &Pending, who: &Answerer, enrolled: bool, unsigned_t
 /// # Errors
 /// Why it may not.
 pub fn may_sign(pending: &Pending, who: &Answerer) -> Result<(), Bar> {
+    may_answer(pending, who)?;
+    up_to(who.max_tier, pending)
+}
+
+/// What bars every yes from afar, signed or not.
+fn may_answer(pending: &Pending, who: &Answerer) -> Result<(), Bar> {
     if pending.tier == Tier::Critical {
         return Err(Bar::Terminal);
     }
     if who.token.as_deref().is_some_and(|token| is_of(pending, token)) {
         return Err(Bar::Own);
     }
-    if pending.redacted {
-        return Err(Bar::Hidden);
-    }
-    let most = who.max_tier;
+    if pending.redacted { Err(Bar::Hidden) } else { Ok(()) }
+}
+
+fn up_to(most: u8, pending: &Pending) -> Result<(), Bar> {
     if pending.tier.number() > most { Err(Bar::Tier { most }) } else { Ok(()) }
 }
 

@@ -67,16 +67,15 @@ mod tests {
     use jiff::civil::date;
     use jiff::tz::TimeZone;
 
+    /// A configuration of two channels and these routes.
+    fn parsed(routes: &str) -> Config {
+        let channels = ["phone", "team"]
+            .map(|name| format!("[[channel]]\nname = \"{name}\"\nkind = \"program\"\ncommand = [\"/bin/true\"]\n"));
+        Config::parse(&(channels.concat() + routes)).unwrap()
+    }
+
     fn config() -> Config {
         let text = "
-            [[channel]]
-            name = \"phone\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
-            [[channel]]
-            name = \"team\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
             [[route]]
             tiers = [3]
             folder = \"/srv\"
@@ -87,7 +86,7 @@ mod tests {
             channels = [\"phone\"]
             broadcast = true
         ";
-        Config::parse(text).unwrap()
+        parsed(text)
     }
 
     /// A Wednesday.
@@ -102,14 +101,6 @@ mod tests {
     #[test]
     fn an_on_call_list_goes_by_weekday_and_hour() {
         let text = "
-            [[channel]]
-            name = \"phone\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
-            [[channel]]
-            name = \"team\"
-            kind = \"program\"
-            command = [\"/bin/true\"]
             [[route]]
             days = [\"mon\", \"tue\", \"wed\", \"thu\", \"fri\"]
             hours = \"09:00-17:00\"
@@ -121,7 +112,7 @@ mod tests {
             [[route]]
             channels = [\"phone\"]
         ";
-        let config = Config::parse(text).unwrap();
+        let config = parsed(text);
         let to = |now: &Zoned| route(&config, &pending(), now).channels;
         assert_eq!(to(&at(25, 9)), ["team"]);
         assert_eq!(to(&at(25, 17)), ["phone"], "the end is not in it");

@@ -137,6 +137,12 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     });
     app.look().await?;
 
+    // Before anything answers: whoever sees it ready may end it at once.
+    let told = |error: std::io::Error| error.to_string();
+    let mut hup = signal(SignalKind::hangup()).map_err(told)?;
+    let mut term = signal(SignalKind::terminate()).map_err(told)?;
+    let mut int = signal(SignalKind::interrupt()).map_err(told)?;
+
     let (end, ended) = watch::channel(false);
     let mut servers = tokio::task::JoinSet::new();
     for listener in listeners(&config).await? {
@@ -167,10 +173,6 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         callback::tell(&app, action);
     }
     let mut carrier = Carrier::begin(&app);
-    let told = |error: std::io::Error| error.to_string();
-    let mut hup = signal(SignalKind::hangup()).map_err(told)?;
-    let mut term = signal(SignalKind::terminate()).map_err(told)?;
-    let mut int = signal(SignalKind::interrupt()).map_err(told)?;
     ready();
     loop {
         tokio::select! {

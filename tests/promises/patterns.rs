@@ -157,6 +157,17 @@ fn a_file_with_one_fault_is_left_out_whole() {
 }
 
 #[test]
+fn what_is_no_number_is_no_weight() {
+    let tool = "[[tool]]\nid = \"mine.call\"\nname = \"our_call\"\ntier = 3\nreversibility = \"hard\"\n\
+                reason = \"It calls.\"\nexamples = ['our_call {}']\n";
+    for entry in [RULE, tool] {
+        assert_eq!(wrong(entry), [""; 0]);
+        let said = wrong(&entry.replace("tier = 3\n", "tier = 3\nweight = nan\n"));
+        assert!(said.len() == 1 && said[0].contains("less than 1 away"), "{said:?}");
+    }
+}
+
+#[test]
 fn an_id_is_given_once_over_all_layers() {
     let again = RULE.replace("mine.tool", "git.push-force");
     let text = format!("family = \"git\"\nabout = \"Mine.\"\n{again}");

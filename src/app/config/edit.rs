@@ -4,7 +4,7 @@
 //! other layers' files, and changes that nobody at the terminal said yes to.
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use toml_edit::{DocumentMut, Item, Table, Value};
@@ -14,6 +14,7 @@ use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::install::file;
 use crate::app::road::Road;
+use crate::app::scratch::Scratch;
 use crate::channel::confirm::confirm;
 use crate::config::keys::{KEYS, Kind, nearest};
 use crate::config::{self, Instead, Layer, Roots};
@@ -128,8 +129,8 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
 
 /// What the loader says of a file with this text in the place of the account's own.
 fn in_order(road: &Road, path: &Path, text: &str) -> Result<(), String> {
-    let folder = Scratch::new().map_err(|error| format!("the change cannot be tried: {error}"))?;
-    let tried = folder.0.join("config.toml");
+    let folder = Scratch::new("config").map_err(|error| format!("the change cannot be tried: {error}"))?;
+    let tried = folder.path().join("config.toml");
     std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tried: {error}"))?;
     let caller = &road.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
@@ -141,27 +142,6 @@ fn in_order(road: &Road, path: &Path, text: &str) -> Result<(), String> {
             Err(format!("nothing was changed: {}", visible::text(&problem)))
         }
         None => Ok(()),
-    }
-}
-
-/// A directory that nobody else reads, and that goes when it is no longer needed.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let folder = std::env::temp_dir().join(format!("guard-config-{:016x}", u64::from_le_bytes(random)));
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left behind holds nothing of value.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -191,7 +171,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
     };
     let inner = match table {
         None => document.as_table_mut(),
-        Some(table) if value.is_none() && !document.contains_key(table) => return absent(table, key),
+        Some(table) if value.is_none() && !document.contains_key(table) => return absent(key),
         Some(table) => document
             .entry(table)
             .or_insert_with(|| Item::Table(Table::new()))
@@ -200,7 +180,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
     };
     match value {
         None => {
-            inner.remove(name).map_or_else(|| absent(table.unwrap_or(name), key).map(|_| ()), |_| Ok(()))?;
+            inner.remove(name).map_or_else(|| absent(key).map(|_| ()), |_| Ok(()))?;
         }
         Some(value) => match inner.get_mut(name).and_then(Item::as_value_mut) {
             Some(old) => {
@@ -216,7 +196,7 @@ fn with(text: &str, key: &str, value: Option<Value>) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-fn absent(_: &str, key: &str) -> Result<String, String> {
+fn absent(key: &str) -> Result<String, String> {
     Err(format!("{key} is not set there"))
 }
 

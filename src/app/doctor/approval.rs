@@ -14,6 +14,7 @@ use super::{Finding, Ward};
 use crate::app::approver::sign;
 use crate::app::install::file;
 use crate::app::install::hosts::HOSTS;
+use crate::app::scratch::Scratch;
 use crate::config::Layer;
 use crate::exec::trial::{Seen, Trial};
 
@@ -39,7 +40,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let wanted: Vec<Way> = ways.into_iter().filter(|(name, _)| ward.wants(name)).map(|(_, way)| way).collect();
     let mut findings = Vec::new();
     if !wanted.is_empty() {
-        let Ok(folder) = Scratch::new() else {
+        let Ok(folder) = Scratch::new("doctor") else {
             return vec![Finding::warn("approval", "it was not tried: there is no folder to try it in", "set TMPDIR")];
         };
         findings.extend(wanted.into_iter().map(|way| way(ward, &folder)));
@@ -48,24 +49,6 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
         findings.extend(approvers(ward));
     }
     findings
-}
-
-/// An empty folder that goes when it is dropped.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("guard-doctor-{}", std::process::id()));
-        std::fs::create_dir(&folder)?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // It may be left where the system does not let it go.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 impl Ward<'_> {
@@ -77,7 +60,7 @@ impl Ward<'_> {
         over: &[(&str, &str)],
         how: impl FnOnce(&Trial) -> io::Result<Seen>,
     ) -> io::Result<Seen> {
-        let nowhere = folder.0.to_string_lossy().into_owned();
+        let nowhere = folder.path().to_string_lossy().into_owned();
         // Nothing of this is to wait for a person elsewhere.
         let mut env = self.env(over);
         env.retain(|(name, _)| name != "GUARD_WAIT" && name != "TERM");
@@ -86,7 +69,7 @@ impl Ward<'_> {
         env.push(("PATH".into(), nowhere.into()));
         let program = self.guard.clone().into_os_string();
         let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().map(OsString::from)).collect();
-        how(&Trial { argv: &argv, env: &env, cwd: &folder.0, limit: LIMIT })
+        how(&Trial { argv: &argv, env: &env, cwd: folder.path(), limit: LIMIT })
     }
 }
 
@@ -148,7 +131,7 @@ fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
 }
 
 fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
-    let home = folder.0.join("home");
+    let home = folder.path().join("home");
     let config = home.join(".config/guard");
     let made =
         std::fs::create_dir_all(&config).and_then(|()| std::fs::write(config.join("config.toml"), "mode = \"off\"\n"));

@@ -5,6 +5,7 @@
 //! nothing that a build script cannot have.
 
 mod body;
+mod check;
 mod programs;
 mod rules;
 mod shape;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::check::{Check, Head, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
@@ -50,8 +51,16 @@ pub fn rule(
     vocabulary: &Vocabulary<'_>,
 ) -> Result<(Rule, Examples), Vec<Problem>> {
     let id = shape.id.get_ref().as_str();
-    let mut check = Check { place, owner: format!("rule {id}"), problems: Vec::new() };
-    check.head(family, shape, vocabulary);
+    let mut check = Check::new(place, Words { kind: "rule", taken: "a rule" }, id);
+    let head = Head {
+        id: &shape.id,
+        tier: *shape.tier.get_ref(),
+        weight: shape.weight.as_ref(),
+        approvals: shape.approvals.as_ref(),
+        reason: &shape.reason,
+    };
+    check.head(family, &head, vocabulary.known);
+    check.rule(shape, vocabulary);
     let programs: Vec<Cow<'_, Program>> =
         shape.program.get_ref().iter().filter_map(|verb| vocabulary.program(verb, own)).collect();
     let when = check.matching(shape, &programs);
@@ -89,29 +98,9 @@ fn makers(shape: &RuleShape) -> Vec<Vec<String>> {
     lines.iter().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
-struct Check<'a> {
-    place: Place<'a>,
-    owner: String,
-    problems: Vec<Problem>,
-}
-
 impl Check<'_> {
-    fn fault(&mut self, span: &Range<usize>, key: &str, what: &str, remedy: &str) {
-        self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
-    }
-
-    /// All that is not matching: id, tier, examples.
-    fn head(&mut self, family: &str, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
-        let (id, span) = (shape.id.get_ref(), shape.id.span());
-        let plain =
-            |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
-        if !id.strip_prefix(family).and_then(|rest| rest.strip_prefix('.')).is_some_and(plain) {
-            let what = "an id is the family, a dot, and a name of a-z, 0-9 and -";
-            self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
-        }
-        if vocabulary.known.has_rule(id) {
-            self.fault(&span, "id", "there is a rule of this id already", "give it another name");
-        }
+    /// What is neither the head nor matching: what loosens, and examples.
+    fn rule(&mut self, shape: &RuleShape, vocabulary: &Vocabulary<'_>) {
         let tier = *shape.tier.get_ref();
         if let Some(yolo) = shape.yolo.as_ref().filter(|yolo| *yolo.get_ref()) {
             if tier == Tier::Critical {
@@ -131,16 +120,6 @@ impl Check<'_> {
                 self.fault(&reversible.span(), "reversible", what, "leave `reversible` out");
             }
         }
-        if let Some(approvals) = &shape.approvals {
-            let (count, span) = (*approvals.get_ref(), approvals.span());
-            if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
-                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
-                self.fault(&span, "approvals", &what, "write a number in that range");
-            }
-            if count > 1 && tier < Tier::Medium {
-                self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the rule tier 2 or above");
-            }
-        }
         if let Some(lower) = shape.lower.as_ref().filter(|lower| !lower.get_ref().is_empty()) {
             if tier == Tier::Critical {
                 self.fault(&lower.span(), "lower", "nothing lowers a rule of tier 4", "leave `lower` out");
@@ -151,23 +130,13 @@ impl Check<'_> {
                 self.fault(&lower.span(), "lower", what, "add `operand = { which = \"any\" }` with a test");
             }
         }
-        if let Some(weight) = &shape.weight {
-            let near = (*weight.get_ref() - f64::from(tier.number())).abs() < 1.0;
-            if !near {
-                let what = format!("{} is not the weight of a tier {} rule", weight.get_ref(), tier.number());
-                self.fault(&weight.span(), "weight", &what, "stay less than 1 away from the tier");
-            }
-        }
-        if shape.reason.get_ref().trim().is_empty() {
-            self.fault(&shape.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
-        }
         for (key, examples) in [("bad", &shape.bad), ("good", &shape.good)] {
             if examples.iter().all(|example| example.trim().is_empty()) {
                 let remedy = match key {
                     "bad" => "give a command that the rule must find",
                     _ => "give a command like it that the rule must leave alone",
                 };
-                self.fault(&span, key, "a rule has examples of both kinds, and this one has none", remedy);
+                self.fault(&shape.id.span(), key, "a rule has examples of both kinds, and this one has none", remedy);
             }
         }
     }

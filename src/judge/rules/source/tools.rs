@@ -1,8 +1,7 @@
 //! Tools that are no commands: what an entry says, checked.
 
-use std::ops::Range;
-
 use super::Place;
+use super::check::{Check, Head, Words};
 use super::shape::{HoldingShape, ToolShape, ValueTestShape};
 use super::spelling::expand_braces;
 use crate::judge::document::At;
@@ -20,9 +19,17 @@ pub fn tool(
     known: &dyn Known,
 ) -> Result<(Tool, Examples), Vec<Problem>> {
     let id = shape.id.get_ref().as_str();
-    let mut check = Check { place, owner: format!("tool {id}"), problems: Vec::new() };
-    check.head(family, shape, known);
     let tier = *shape.tier.get_ref();
+    let mut check = Check::new(place, Words { kind: "tool", taken: "a rule or tool" }, id);
+    let head = Head {
+        id: &shape.id,
+        tier,
+        weight: shape.weight.as_ref(),
+        approvals: shape.approvals.as_ref(),
+        reason: &shape.reason,
+    };
+    check.head(family, &head, known);
+    check.tool(shape, known);
     let approvals = shape.approvals.as_ref().map_or(1, |approvals| *approvals.get_ref());
     let servers = shape.server.as_ref().map(|servers| servers.get_ref().as_slice()).unwrap_or_default();
     let tool = Tool {
@@ -37,7 +44,7 @@ pub fn tool(
         instead: shape.instead.clone(),
         deny: shape.deny,
         approvals: u8::try_from(approvals).unwrap_or(MAX_APPROVALS),
-        when: shape.when.iter().map(|test| check.test(test)).collect(),
+        when: shape.when.iter().map(|test| check.value_test(test)).collect(),
         holds: shape.holds.iter().filter_map(|holding| check.holding(holding)).collect(),
         show: check.pointers("show", &shape.show),
         redact: check.pointers("redact", &shape.redact),
@@ -52,51 +59,13 @@ pub fn tool(
     if check.problems.is_empty() { Ok((tool, examples)) } else { Err(check.problems) }
 }
 
-struct Check<'a> {
-    place: Place<'a>,
-    owner: String,
-    problems: Vec<Problem>,
-}
-
 impl Check<'_> {
-    fn fault(&mut self, span: &Range<usize>, key: &str, what: &str, remedy: &str) {
-        self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
-    }
-
-    fn head(&mut self, family: &str, shape: &ToolShape, known: &dyn Known) {
-        let (id, span) = (shape.id.get_ref(), shape.id.span());
-        let plain =
-            |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
-        if !id.strip_prefix(family).and_then(|rest| rest.strip_prefix('.')).is_some_and(plain) {
-            let what = "an id is the family, a dot, and a name of a-z, 0-9 and -";
-            self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
-        }
-        if known.has_rule(id) {
-            self.fault(&span, "id", "there is a rule or tool of this id already", "give it another name");
-        }
-        if shape.reason.get_ref().trim().is_empty() {
-            self.fault(&shape.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
-        }
+    /// What is not the head: examples, and what loosens.
+    fn tool(&mut self, shape: &ToolShape, known: &dyn Known) {
+        let tier = *shape.tier.get_ref();
         if shape.examples.iter().all(|example| example.get_ref().trim().is_empty()) {
             let remedy = "give a call that it speaks of: `delete_event {\"id\": \"1\"}`";
-            self.fault(&span, "examples", "there is none", remedy);
-        }
-        let tier = *shape.tier.get_ref();
-        if let Some(weight) = &shape.weight
-            && (*weight.get_ref() - f64::from(tier.number())).abs() >= 1.0
-        {
-            let what = format!("{} is not the weight of a tool of tier {}", weight.get_ref(), tier.number());
-            self.fault(&weight.span(), "weight", &what, "stay less than 1 away from the tier");
-        }
-        if let Some(approvals) = &shape.approvals {
-            let (count, span) = (*approvals.get_ref(), approvals.span());
-            if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
-                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
-                self.fault(&span, "approvals", &what, "write a number in that range");
-            }
-            if count > 1 && tier < Tier::Medium {
-                self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", "give the tool tier 2 or above");
-            }
+            self.fault(&shape.id.span(), "examples", "there is none", remedy);
         }
         // What a project names as harmless would be taken for described by nobody else.
         if !known.may_loosen() && tier < Tier::Medium {
@@ -138,7 +107,7 @@ impl Check<'_> {
         all.iter().map(|at| self.pointer(key, at)).collect()
     }
 
-    fn test(&mut self, given: &At<ValueTestShape>) -> ValueTest {
+    fn value_test(&mut self, given: &At<ValueTestShape>) -> ValueTest {
         let shape = given.get_ref();
         let test = ValueTest {
             at: self.pointer("when: at", &shape.at),

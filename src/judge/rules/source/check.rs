@@ -1,0 +1,85 @@
+//! What every entry of a pattern file that flags something must say, checked: id, tier, weight, approvals and reason.
+//!
+//! What may not enter: what an entry matches.
+
+use std::ops::Range;
+
+use super::{Known, Place};
+use crate::judge::document::At;
+use crate::judge::rules::model::MAX_APPROVALS;
+use crate::judge::rules::problem::Problem;
+use crate::judge::tier::Tier;
+
+/// What `[[rule]]` and `[[tool]]` have in common.
+pub struct Head<'a> {
+    pub id: &'a At<String>,
+    pub tier: Tier,
+    pub weight: Option<&'a At<f64>>,
+    pub approvals: Option<&'a At<u32>>,
+    pub reason: &'a At<String>,
+}
+
+/// How messages speak of an entry.
+pub struct Words {
+    /// What it is called: `rule`.
+    pub kind: &'static str,
+    /// What has its id already.
+    pub taken: &'static str,
+}
+
+/// The faults of one entry, as they are found.
+pub struct Check<'a> {
+    pub place: Place<'a>,
+    words: Words,
+    pub owner: String,
+    pub problems: Vec<Problem>,
+}
+
+impl<'a> Check<'a> {
+    pub fn new(place: Place<'a>, words: Words, id: &str) -> Self {
+        let owner = format!("{} {id}", words.kind);
+        Self { place, words, owner, problems: Vec::new() }
+    }
+}
+
+impl Check<'_> {
+    pub fn fault(&mut self, span: &Range<usize>, key: &str, what: &str, remedy: &str) {
+        self.problems.push(self.place.problem(span, &format!("{}: {key}", self.owner), what, remedy));
+    }
+
+    pub fn head(&mut self, family: &str, head: &Head<'_>, known: &dyn Known) {
+        let (id, span, kind) = (head.id.get_ref(), head.id.span(), self.words.kind);
+        let plain =
+            |name: &str| !name.is_empty() && name.bytes().all(|c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+        if !id.strip_prefix(family).and_then(|rest| rest.strip_prefix('.')).is_some_and(plain) {
+            let what = "an id is the family, a dot, and a name of a-z, 0-9 and -";
+            self.fault(&span, "id", what, &format!("write `{family}.NAME`"));
+        }
+        if known.has_rule(id) {
+            let what = format!("there is {} of this id already", self.words.taken);
+            self.fault(&span, "id", &what, "give it another name");
+        }
+        if head.reason.get_ref().trim().is_empty() {
+            self.fault(&head.reason.span(), "reason", "it is empty", "say in one sentence why it matters");
+        }
+        if let Some(weight) = head.weight {
+            // What is no number is near to nothing.
+            let near = (*weight.get_ref() - f64::from(head.tier.number())).abs() < 1.0;
+            if !near {
+                let what = format!("{} is not the weight of a tier {} {kind}", weight.get_ref(), head.tier.number());
+                self.fault(&weight.span(), "weight", &what, "stay less than 1 away from the tier");
+            }
+        }
+        if let Some(approvals) = head.approvals {
+            let (count, span) = (*approvals.get_ref(), approvals.span());
+            if !(1..=u32::from(MAX_APPROVALS)).contains(&count) {
+                let what = format!("from 1 to {MAX_APPROVALS} approvers can be wanted");
+                self.fault(&span, "approvals", &what, "write a number in that range");
+            }
+            if count > 1 && head.tier < Tier::Medium {
+                let remedy = format!("give the {kind} tier 2 or above");
+                self.fault(&span, "approvals", "nobody is asked about tier 0 and 1", &remedy);
+            }
+        }
+    }
+}
