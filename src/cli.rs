@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::settle::Manner;
+use crate::app::authorize::RunOptions;
 use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
@@ -24,9 +24,9 @@ mod slip;
 #[derive(Debug)]
 pub enum Call {
     /// `guard [--yes] [--no-wait] -- program arguments…`
-    Run { argv: Vec<OsString>, manner: Manner },
+    Run { argv: Vec<OsString>, manner: RunOptions },
     /// `guard [--yes] [--no-wait] -c 'commands'`, with a shell's other options; guard under a shell's name.
-    Shell { called: Called, call: ShellCall, manner: Manner },
+    Shell { called: Called, call: ShellCall, manner: RunOptions },
     /// A verb.
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
@@ -191,14 +191,14 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
     // The path tells more than a name that a caller made up.
     let named = Called::by(name).filter(|called| called.dialect.is_some());
     if let Some(called) = named.or_else(|| Called::behind(path?, name)).or_else(|| Called::by(name)) {
-        return shell(called, arguments, Manner::default());
+        return shell(called, arguments, RunOptions::default());
     }
     if arguments.is_empty() {
         // A terminal or an editor starts `$SHELL` by its whole path; a person who asks for help types a name.
         let is_a_shell = name.as_encoded_bytes().starts_with(b"/") && account_shell == Some(name);
-        return if is_a_shell { shell(Called::guard(), arguments, Manner::default()) } else { Call::ShortHelp };
+        return if is_a_shell { shell(Called::guard(), arguments, RunOptions::default()) } else { Call::ShortHelp };
     }
-    let mut manner = Manner::default();
+    let mut manner = RunOptions::default();
     let mut rest = arguments;
     while let Some((first, more)) = rest.split_first() {
         match first.as_encoded_bytes() {
@@ -222,7 +222,7 @@ pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_
 }
 
 /// Reads a shell's options.
-fn shell(called: Called, arguments: &[OsString], manner: Manner) -> Call {
+fn shell(called: Called, arguments: &[OsString], manner: RunOptions) -> Call {
     match ShellCall::read(called.dialect.unwrap_or_default(), arguments) {
         Ok(call) => Call::Shell { called, call, manner },
         Err(error) => Call::Wrong(Wrong::Shell(error)),

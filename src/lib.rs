@@ -2,15 +2,15 @@
 //! decides whether it may run, asks a person when it should, runs exactly what was approved, and
 //! writes down what happened.
 //!
-//! The floors, each importing only from below: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `channel`,
+//! The floors, each importing only from below: [`judge`] and [`ui`] are pure; `world`, [`config`], [`store`], `prompt`,
 //! `collector`, `exec` and `service` have effects and never import one another; `app` knows the order of things. Judge,
 //! ui, config and store are packages of their own, which the gateway shares.
 
 pub mod app;
-pub mod channel;
 pub mod cli;
 pub mod collector;
 pub mod exec;
+pub mod prompt;
 pub mod service;
 pub mod world;
 

@@ -10,8 +10,8 @@ mod entry;
 
 use std::io::{self, Write};
 
+use guard::app::engine::Engine;
 use guard::app::failure::unless_unread;
-use guard::app::road::Road;
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
@@ -96,7 +96,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Trust(args) => trust::run(args).map_err(|error| error.to_string()),
         Verb::Learn(args) => learn::run(args).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
-        Verb::Patterns(args) => Road::open().map_err(|error| error.to_string()).and_then(|road| {
+        Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|road| {
             // The account's own folder comes first; the one that HOME names is a user's too where the account has none.
             let own = road
                 .config()

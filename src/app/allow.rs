@@ -11,19 +11,19 @@ use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
 use super::approver::sign;
+use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::log::named;
 use super::log::table::{end_of, place};
-use super::road::Road;
 use super::tool::ToolArgs;
-use super::{exit, moment};
-use crate::channel::confirm::confirm;
+use super::{exit, time};
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::approver;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
+use crate::prompt::confirm::confirm;
 use crate::store::{Ended, Listed, NewGrant, StoreError};
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
@@ -94,29 +94,30 @@ struct AddArgs {
 /// # Errors
 /// There is no one to ask for, the record cannot be used, or an argument means nothing.
 pub fn run(args: &AllowArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     let now = Zoned::now();
     match &args.what {
-        Action::List { all, json } => unless_unread(list(&road, *all, *json, &now)),
-        Action::Add(args) => add(&road, args, &now),
+        Action::List { all, json } => unless_unread(list(&engine, *all, *json, &now)),
+        Action::Add(args) => add(&engine, args, &now),
         Action::Remove { id } => {
-            let store = road.existing()?.ok_or_else(|| StoreError::Refused {
+            let store = engine.existing()?.ok_or_else(|| StoreError::Refused {
                 why: format!("there is no grant {id}: guard allow list shows them"),
             })?;
-            store.revoke(*id, &road.caller.account.name, now.timestamp())?;
+            store.revoke(*id, &engine.caller.account.name, now.timestamp())?;
             writeln!(io::stdout(), "Grant {id} no longer holds.")?;
             Ok(exit::ALLOW)
         }
     }
 }
 
-fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Failure> {
-    let mut grants = match road.existing()? {
+fn list(engine: &Engine, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Failure> {
+    let mut grants = match engine.existing()? {
         Some(store) => store.grants(now.timestamp())?,
         None => Vec::new(),
     };
     // Those of the configuration come first: they are the oldest, and no row ends them.
-    let configured = road.config().grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
+    let configured =
+        engine.config().grants.iter().map(|grant| Listed { grant: grant.clone(), user: None, ended: None });
     grants.splice(0..0, configured);
     grants.retain(|listed| all || listed.ended.is_none());
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -129,7 +130,7 @@ fn list(road: &Road, all: bool, as_json: bool, now: &Zoned) -> Result<u8, Failur
         writeln!(out, "No grant is in force.")?;
     } else {
         let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-        let lines: Vec<Line> = grants.iter().flat_map(|listed| drawn(listed, &road.caller.session.id, now)).collect();
+        let lines: Vec<Line> = grants.iter().flat_map(|listed| drawn(listed, &engine.caller.session.id, now)).collect();
         out.write_all(style::render(&lines, &look).as_bytes())?;
     }
     out.flush()?;
@@ -172,7 +173,7 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
     let ended = match listed.ended {
         None => String::new(),
         Some(Ended::Revoked { at }) => Timestamp::from_millisecond(at)
-            .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", moment::shown(at, now.time_zone()))),
+            .map_or_else(|_| "; revoked".to_owned(), |at| format!("; revoked {}", time::shown(at, now.time_zone()))),
         Some(Ended::Past) => "; past".to_owned(),
         Some(Ended::Altered) => "; its row is not what was written, so it does not hold".to_owned(),
     };
@@ -184,12 +185,12 @@ fn drawn(listed: &Listed, session: &str, now: &Zoned) -> [Line; 2] {
 }
 
 /// Gives a grant after a person has read what it covers.
-fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
-    let caller = &road.caller;
+fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
+    let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse("a grant is given by a person at their own terminal, and not from inside a guarded session");
     }
-    let what = match what(road, args)? {
+    let what = match what(engine, args)? {
         Ok(what) => what,
         Err(why) => return refuse(&why),
     };
@@ -200,7 +201,7 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     };
     let until = match (&args.until, args.always) {
         (Some(time), _) => {
-            let at = moment::future(time, now).map_err(|why| Failure::Said(format!("--until: {why}")))?;
+            let at = time::future(time, now).map_err(|why| Failure::Said(format!("--until: {why}")))?;
             Until::Date { at: at.as_second() }
         }
         (None, true) => Until::Revoked,
@@ -219,7 +220,7 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         return refuse("not given");
     }
     // A grant may let run what is of tier 3, again and again.
-    let enrolled = road.approvers();
+    let enrolled = engine.approvers();
     if sign::is_wanted(&enrolled, Tier::High, 1)
         && let Err(why) = sign::sign(&enrolled, "To give this grant", &approver::grant(&words), &[])
     {
@@ -233,15 +234,15 @@ fn add(road: &Road, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
         user: &caller.account.name,
         session: &caller.session.id,
     };
-    let id = road.store().map_err(|error| Failure::Said(error.to_string()))?.grant(&grant, now.timestamp())?;
+    let id = engine.store().map_err(|error| Failure::Said(error.to_string()))?.grant(&grant, now.timestamp())?;
     writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
     Ok(exit::ALLOW)
 }
 
 /// What is to be covered, or why no grant may cover it.
-fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
+fn what(engine: &Engine, args: &AddArgs) -> Result<Result<What, String>, Failure> {
     if let Some(id) = &args.rule {
-        let Some(rule) = road.catalog.rule(id) else {
+        let Some(rule) = engine.catalog.rule(id) else {
             return Err(Failure::Said(format!("there is no rule {id}: guard patterns list shows them")));
         };
         return Ok(match rule.tier {
@@ -254,16 +255,16 @@ fn what(road: &Road, args: &AddArgs) -> Result<Result<What, String>, Failure> {
             _ => Ok(What::Rule { rule: id.clone() }),
         });
     }
-    let request = match args.tool.request(road)? {
+    let request = match args.tool.request(engine)? {
         Some(request) => request,
-        None => road.plain_line(args.command.clone().unwrap_or_default())?,
+        None => engine.plain_line(args.command.clone().unwrap_or_default())?,
     };
-    let invocation: Invocation = road.caller.invocation(request);
-    let judgment = road.judge(&invocation).judgment;
+    let invocation: Invocation = engine.caller.invocation(request);
+    let judgment = engine.judge(&invocation).judgment;
     if judgment.risk.tier == Tier::Critical {
         return Ok(Err("this is of tier 4, and no grant covers that".to_owned()));
     }
-    if road.policy().approvals.wanted(&judgment.risk) > 1 {
+    if engine.policy().approvals.wanted(&judgment.risk) > 1 {
         return Ok(Err("this wants several approvers, and no grant covers that".to_owned()));
     }
     if !judgment.may_grant {

@@ -1,11 +1,11 @@
 //! `guard approve`, `guard deny`: a person's answer to commands that wait in the queue.
 //!
-//! What is said here is which requests are meant and what comes together; how one is shown and answered is the desk's
-//! ([`super::desk`]). What may not enter: running anything.
+//! What is said here is which requests are meant and what comes together; how one is shown and answered is in
+//! [`super::approvals`]. What may not enter: running anything.
 
 use clap::Args;
 
-use super::desk::{Desk, Report};
+use super::approvals::{Approvals, Report};
 use super::failure::Failure;
 use crate::judge::risk::Tier;
 
@@ -39,14 +39,14 @@ pub struct DenyArgs {
 /// # Errors
 /// The queue or the terminal cannot be used.
 pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
-    let desk = match Desk::open("approve", &args.ids)? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("approve", &args.ids)? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
     let mut report = Report::default();
     let mut shown = Vec::new();
-    for pending in desk.named(&args.ids, args.all, &mut report)? {
-        match desk.show(&pending)? {
+    for pending in approvals.named(&args.ids, args.all, &mut report)? {
+        match approvals.show(&pending)? {
             Ok(one) => shown.push(one),
             Err(why) => report.no(&pending.id, &why),
         }
@@ -59,12 +59,12 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
             report.no(one.id(), "of tier 4, which is in no batch: guard approve it by itself");
             continue;
         }
-        desk.ask(&one, &mut report)?;
+        approvals.ask(&one, &mut report)?;
     }
     match batch.as_slice() {
         [] => {}
-        [one] => desk.ask(one, &mut report)?,
-        batch => desk.ask_together(batch, &mut report)?,
+        [one] => approvals.ask(one, &mut report)?,
+        batch => approvals.ask_together(batch, &mut report)?,
     }
     report.print()
 }
@@ -74,15 +74,15 @@ pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
 /// # Errors
 /// The queue cannot be used.
 pub fn deny(args: &DenyArgs) -> Result<u8, Failure> {
-    let desk = match Desk::open("deny", &args.ids)? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("deny", &args.ids)? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
     let mut report = Report::default();
-    for pending in desk.named(&args.ids, args.all, &mut report)? {
-        match desk.may_answer(&pending)? {
+    for pending in approvals.named(&args.ids, args.all, &mut report)? {
+        match approvals.may_answer(&pending)? {
             Err(why) => report.no(&pending.id, &why),
-            Ok(()) => desk.deny(&pending, args.reason.as_deref(), &mut report)?,
+            Ok(()) => approvals.deny(&pending, args.reason.as_deref(), &mut report)?,
         }
     }
     report.print()

@@ -14,15 +14,15 @@ use thiserror::Error;
 mod passkey;
 pub mod sign;
 
-use super::desk::place::not_from_here;
+use super::approvals::place::not_from_here;
+use super::engine::{Engine, EngineError};
 use super::exit;
-use super::road::{Road, RoadError};
-use crate::channel::confirm::confirm;
-use crate::channel::line;
 use crate::config::approvers::{self, Enrolled};
 use crate::config::paths::MACHINE;
 use crate::judge::approver::{Approver, Cost, Key, MIN_PASSPHRASE, PublicKey, enrolment, people};
 use crate::judge::policy::Refusal;
+use crate::prompt::confirm::confirm;
+use crate::prompt::line;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
 
@@ -73,7 +73,7 @@ struct AddArgs {
 #[derive(Debug, Error)]
 pub enum ApproverError {
     #[error(transparent)]
-    Road(#[from] RoadError),
+    Engine(#[from] EngineError),
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("{path}: {error}")]
@@ -87,20 +87,20 @@ pub enum ApproverError {
 /// # Errors
 /// [`ApproverError`].
 pub fn run(args: &ApproverArgs) -> Result<u8, ApproverError> {
-    let road = Road::open()?;
-    let enrolled = road.approvers();
+    let engine = Engine::open()?;
+    let enrolled = engine.approvers();
     match &args.what {
         Action::List { json } => {
             let printed = list(&enrolled, *json);
             Ok(exit::after(printed, exit::ALLOW)?)
         }
-        Action::Add(args) => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
+        Action::Add(args) => match not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) {
             Some(why) => refuse(&why),
-            None => add(args, &enrolled, sign::most(&road).into()),
+            None => add(args, &enrolled, sign::most(&engine).into()),
         },
-        Action::Remove { name } => match not_from_here(&road.caller, &road.caller.behind_the_terminal()) {
+        Action::Remove { name } => match not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) {
             Some(why) => refuse(&why),
-            None => remove(name, &enrolled, sign::most(&road).into()),
+            None => remove(name, &enrolled, sign::most(&engine).into()),
         },
     }
 }

@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::approver::sign;
+use super::authorize::folder_identity;
+use super::engine::Engine;
 use super::queue;
 use super::reviewer::{self, Review, Settles};
-use super::road::Road;
-use super::settle::folder_identity;
-use crate::channel::terminal::{self, Answer, Closed, Question, Second};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Place, Until, What};
 use crate::judge::approver::{Approval, Fresh};
@@ -19,6 +18,7 @@ use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::syntax::tree::Span;
+use crate::prompt::terminal::{self, Answer, Closed, Question, Second};
 use crate::store::NewGrant;
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
@@ -60,27 +60,27 @@ pub struct Offer {
 /// several sign.
 /// What a reviewer settles is not asked about, and a person who is there need not wait for it.
 pub fn ask(
-    road: &Road,
+    engine: &Engine,
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
     no_wait: bool,
     review: &mut Review<'_>,
 ) -> Asked {
-    let wait = |why: &str| queue::Wait::of(road, invocation, no_wait, why.to_owned());
+    let wait = |why: &str| queue::Wait::of(engine, invocation, no_wait, why.to_owned());
     if prompt.approvals > 1
-        && let Some(why) = sign::lacking(&road.approvers(), prompt.approvals)
+        && let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals)
     {
         return Asked::No(Refusal::NoOne { why });
     }
     if let Settles::Runs(approved) = review.quickly() {
         return Asked::Reviewed(approved);
     }
-    let situation = &road.caller.terminal;
+    let situation = &engine.caller.terminal;
     // A service counts approvals itself, and none of the session that asked.
-    let elsewhere = road.service().is_some() && prompt.approvals > 1;
+    let elsewhere = engine.service().is_some() && prompt.approvals > 1;
     // A terminal in raw mode may be showing another card: whose it is, is known once that one is answered.
-    let why = if let Some(why) = road.asked_elsewhere() {
+    let why = if let Some(why) = engine.asked_elsewhere() {
         why
     } else if elsewhere {
         ANOTHER.to_owned()
@@ -88,10 +88,10 @@ pub fn ask(
         if prompt.approvals > 1 && wait(ANOTHER).time.is_zero() {
             return Asked::No(Refusal::NoOne { why: ANOTHER.to_owned() });
         }
-        match at_the_terminal(road, invocation, judgment, prompt, review) {
+        match at_the_terminal(engine, invocation, judgment, prompt, review) {
             Err(why) => why.to_string(),
             Ok(Asked::Yes { .. }) if prompt.approvals > 1 => {
-                return queue::ask_another(road, invocation, judgment, prompt, &wait(ANOTHER));
+                return queue::ask_another(engine, invocation, judgment, prompt, &wait(ANOTHER));
             }
             Ok(asked) => return asked,
         }
@@ -103,11 +103,11 @@ pub fn ask(
         Settles::Runs(approved) => Asked::Reviewed(approved),
         Settles::Refused(refusal) => {
             let opinion = review.opinion.as_ref();
-            Asked::No(reviewer::overrulable(road, invocation, judgment, refusal, opinion))
+            Asked::No(reviewer::overrulable(engine, invocation, judgment, refusal, opinion))
         }
         Settles::Open => {
             let wait = queue::Wait { opinion: review.opinion.clone(), ..wait(&why) };
-            queue::ask(road, invocation, judgment, prompt, &wait)
+            queue::ask(engine, invocation, judgment, prompt, &wait)
         }
     }
 }
@@ -117,13 +117,13 @@ const ANOTHER: &str = "several approvers are wanted, and nothing may wait here f
 
 /// A yes on the card, with the signature that it wants. Only then is it said.
 fn signed(
-    road: &Road,
+    engine: &Engine,
     (invocation, judgment): (&Invocation, &Judgment),
     grant: Option<Offer>,
     by: Option<String>,
     said: impl FnOnce(),
 ) -> Asked {
-    let (enrolled, tier) = (road.approvers(), judgment.risk.tier);
+    let (enrolled, tier) = (engine.approvers(), judgment.risk.tier);
     let digest = invocation.digest(&judgment.facts.expanded);
     let mut nonce = [0; 16];
     if let Err(error) = getrandom::fill(&mut nonce) {
@@ -149,17 +149,17 @@ fn signed(
 
 /// Asks on the card. The card's own end is an answer; that there could be none is not.
 fn at_the_terminal(
-    road: &Road,
+    engine: &Engine,
     invocation: &Invocation,
     judgment: &Judgment,
     prompt: &Prompt,
     review: &mut Review<'_>,
 ) -> Result<Asked, Closed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
-    let Card { mut view, mut explained, look, runtime, session, always } = card(road, invocation, judgment, prompt);
+    let Card { mut view, mut explained, look, runtime, session, always } = card(engine, invocation, judgment, prompt);
     view.opinion = review.said();
     explained.card.opinion.clone_from(&view.opinion);
-    let is_signed = prompt.approvals < 2 && sign::is_wanted(&road.approvers(), judgment.risk.tier, 1);
+    let is_signed = prompt.approvals < 2 && sign::is_wanted(&engine.approvers(), judgment.risk.tier, 1);
     let second = if review.is_open() { Some(&mut *review as &mut dyn Second) } else { None };
     let question = Question { view: &view, prompt, explained: &explained, look, said: !is_signed };
     let answer = terminal::ask_beside(question, runtime, second);
@@ -170,7 +170,7 @@ fn at_the_terminal(
     let allowed = |grant: Option<Offer>, by: Option<String>| {
         if is_signed {
             let said = || terminal::say_yes(&answer, &view.command, &look);
-            signed(road, (invocation, judgment), grant, by, said)
+            signed(engine, (invocation, judgment), grant, by, said)
         } else {
             Asked::Yes { grant, by }
         }
@@ -213,13 +213,13 @@ pub(super) struct Card {
 }
 
 /// The card of a command.
-pub(super) fn card(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Card {
+pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt) -> Card {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let offer = |until: Until| may_grant.then(|| offer(invocation, until));
     let session = offer(Until::Session { id: invocation.session.id.clone() });
     let always = offer(Until::Revoked);
-    let threshold = road.policy().thresholds.of(invocation.origin);
-    let mut evidence = evidence(road, invocation, judgment);
+    let threshold = engine.policy().thresholds.of(invocation.origin);
+    let mut evidence = evidence(engine, invocation, judgment);
     if prompt.approvals > 1 {
         evidence.insert(0, format!("{} different approvers sign a yes to this.", prompt.approvals));
     }
@@ -242,10 +242,10 @@ pub(super) fn card(road: &Road, invocation: &Invocation, judgment: &Judgment, pr
 }
 
 /// What is known of what it would touch, and what is wrong with the configuration. For the card, never for the verdict.
-pub fn evidence(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
+pub fn evidence(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
     let world = World::new(invocation);
     let found = evidence::gather(&world, &judgment.facts.acts, &judgment.risk.findings, evidence::MAX_TIME);
-    found.lines.into_iter().chain(road.problems()).collect()
+    found.lines.into_iter().chain(engine.problems()).collect()
 }
 
 /// Where command words stand, for the look-alikes among their letters.
@@ -267,10 +267,10 @@ fn offer(invocation: &Invocation, until: Until) -> Offer {
 ///
 /// # Errors
 /// Why it could not be kept.
-pub fn give(road: &Road, invocation: &Invocation, offer: &Offer) -> Result<(), String> {
+pub fn give(engine: &Engine, invocation: &Invocation, offer: &Offer) -> Result<(), String> {
     let what = What::Exact { command: invocation.display() };
     let place = Place::Folder { path: invocation.cwd.to_string_lossy().into_owned() };
-    let store = road.store().map_err(ToString::to_string)?;
+    let store = engine.store().map_err(ToString::to_string)?;
     let grant = NewGrant {
         what: &what,
         place: &place,

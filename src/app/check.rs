@@ -10,9 +10,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::engine::Engine;
 use super::exit;
 use super::failure::{Failure, unless_unread};
-use super::road::Road;
 use super::tool::{Servers, Told, ToolArgs};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Decision;
@@ -66,27 +66,27 @@ struct Row {
 /// # Errors
 /// There is no one to judge for, or standard input or output failed.
 pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     if args.batch {
-        return batch(&road, args.origin);
+        return batch(&engine, args.origin);
     }
     let request = match &args.command {
         Some(command) if command == "-" => {
             let mut text = Vec::new();
             io::Read::read_to_end(&mut io::stdin().lock(), &mut text)?;
-            road.plain_line(OsString::from_vec(text))?
+            engine.plain_line(OsString::from_vec(text))?
         }
-        Some(command) => road.plain_line(command.clone())?,
-        None => match args.tool.request(&road)? {
+        Some(command) => engine.plain_line(command.clone())?,
+        None => match args.tool.request(&engine)? {
             Some(request) => request,
             None => Request::Argv(args.argv.clone()),
         },
     };
-    let mut invocation = road.caller.invocation(request);
+    let mut invocation = engine.caller.invocation(request);
     invocation.origin = args.origin.unwrap_or(invocation.origin);
-    let judged = road.judge(&invocation);
+    let judged = engine.judge(&invocation);
     let command = invocation.display();
-    let threshold = road.policy().thresholds.of(invocation.origin);
+    let threshold = engine.policy().thresholds.of(invocation.origin);
     let text = if args.json {
         let verdict = Verdict::new(&command, invocation.origin, threshold, &judged.judgment, &judged.decision);
         let mut text = serde_json::to_string(&verdict).map_err(io::Error::from)?;
@@ -111,8 +111,8 @@ pub(super) const fn code(decision: &Decision) -> u8 {
 }
 
 /// Judges every line. The exit code says whether all lines could be read, not how they were judged.
-fn batch(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
-    unless_unread(judge_lines(road, origin))
+fn batch(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
+    unless_unread(judge_lines(engine, origin))
 }
 
 /// The origins by name.
@@ -121,12 +121,12 @@ fn origins() -> impl TypedValueParser<Value = Origin> {
     PossibleValuesParser::new(names).try_map(|name| Origin::named(&name).ok_or("no origin is called so"))
 }
 
-fn judge_lines(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
+fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut failed = false;
     // The policy must not change between one line and the next.
-    let _ = road.broken();
-    let mut base: Invocation = road.caller.invocation(Request::Argv(Vec::new()));
+    let _ = engine.broken();
+    let mut base: Invocation = engine.caller.invocation(Request::Argv(Vec::new()));
     base.origin = origin.unwrap_or(base.origin);
     let cwd = base.cwd.clone();
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
@@ -136,11 +136,11 @@ fn judge_lines(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
         }
         let row = serde_json::from_slice::<Row>(&line).map_err(|error| error.to_string()).and_then(|row| {
             let request = match (row.command, row.argv, row.tool) {
-                (Some(command), None, None) => road.plain_line(command.into()).map_err(|error| error.to_string()),
+                (Some(command), None, None) => engine.plain_line(command.into()).map_err(|error| error.to_string()),
                 (None, Some(argv), None) => Ok(Request::Argv(argv.into_iter().map(OsString::from).collect())),
                 (None, None, Some(tool)) => {
                     let Row { input, server, description, schema, annotations, .. } = row;
-                    Ok(Told { input, server, description, schema, annotations }.request(road, tool))
+                    Ok(Told { input, server, description, schema, annotations }.request(engine, tool))
                 }
                 _ => Err("give one of \"command\", \"argv\" and \"tool\"".to_owned()),
             }?;
@@ -150,9 +150,9 @@ fn judge_lines(road: &Road, origin: Option<Origin>) -> Result<u8, Failure> {
             Ok((request, folder)) => {
                 base.request = request;
                 base.cwd.clone_from(folder.as_ref().unwrap_or(&cwd));
-                let judged = road.judge(&base);
+                let judged = engine.judge(&base);
                 let command = base.display();
-                let threshold = road.policy().thresholds.of(base.origin);
+                let threshold = engine.policy().thresholds.of(base.origin);
                 let verdict = Verdict::new(&command, base.origin, threshold, &judged.judgment, &judged.decision);
                 serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
             }

@@ -9,10 +9,10 @@ use std::io::{self, Write as _};
 use clap::{Arg, Args, Command, CommandFactory as _};
 use jiff::Timestamp;
 
+use super::engine::{self, Engine};
 use super::failure::Failure;
 use super::install::hosts::HOSTS;
 use super::man::PAGES;
-use super::road::{self, Road};
 use super::{exit, session};
 use crate::cli::Cli;
 use crate::config::keys::KEYS;
@@ -212,23 +212,23 @@ fn known(names: Names) -> Vec<(String, String)> {
         Names::Requests => requests().unwrap_or_default(),
         Names::Sessions => session::known().unwrap_or_default(),
         Names::Grants => grants().unwrap_or_default(),
-        Names::Rules => Road::open().map_or_else(
+        Names::Rules => Engine::open().map_or_else(
             |_| Vec::new(),
-            |road| road.catalog.all_rules().map(|rule| (rule.id.to_string(), rule.reason.to_string())).collect(),
+            |engine| engine.catalog.all_rules().map(|rule| (rule.id.to_string(), rule.reason.to_string())).collect(),
         ),
     }
 }
 
 /// What waits, each with its command, as redacted as the queue has it.
 fn requests() -> Result<Vec<(String, String)>, Failure> {
-    let Some(queue) = road::requests()? else { return Ok(Vec::new()) };
+    let Some(queue) = engine::requests()? else { return Ok(Vec::new()) };
     let mut all = queue.list(Timestamp::now())?;
     all.retain(|pending| pending.state == State::Waiting);
     Ok(all.into_iter().map(|pending| (pending.id, pending.command)).collect())
 }
 
 fn grants() -> Result<Vec<(String, String)>, Failure> {
-    let Some(store) = Road::open()?.existing()? else { return Ok(Vec::new()) };
+    let Some(store) = Engine::open()?.existing()? else { return Ok(Vec::new()) };
     let all = store.grants(Timestamp::now())?.into_iter().filter(|listed| listed.ended.is_none());
     let stored = all.filter_map(|listed| match listed.grant.id {
         GrantId::Stored(number) => Some((number.to_string(), listed.grant.words)),

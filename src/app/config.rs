@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::approver::sign;
+use super::engine::{Engine, judge_here};
 use super::failure::{Failure, unless_unread};
-use super::road::{Road, judge_here};
 use super::{exit, notify};
 use crate::config::keys::{KEYS, Key, Kind, Stricter, nearest};
 use crate::config::{ConfigProblem, Loaded, Provenance, Reviewer, Source};
@@ -70,33 +70,33 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
         What::Set(args) => edit::set(args),
         What::Unset(args) => edit::unset(args),
         What::Init => edit::init(),
-        What::Show { key, json } => printed(|road, out| show(road.config(), key.as_deref(), *json, out)),
-        What::Path { json } => printed(|road, out| path(road.config(), *json, out)),
-        What::Check { json } => printed(|road, out| {
-            let problems: Vec<_> = road.broken().iter().cloned().chain(support(road)).collect();
-            let mut odd = approvals(road);
-            odd.extend(notify::lacking(road).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
-            check(road.config(), &problems, &odd, *json, out)
+        What::Show { key, json } => printed(|engine, out| show(engine.config(), key.as_deref(), *json, out)),
+        What::Path { json } => printed(|engine, out| path(engine.config(), *json, out)),
+        What::Check { json } => printed(|engine, out| {
+            let problems: Vec<_> = engine.broken().iter().cloned().chain(support(engine)).collect();
+            let mut odd = approvals(engine);
+            odd.extend(notify::lacking(engine).map(|why| format!("queue.notify: {why}; nobody is told of what waits")));
+            check(engine.config(), &problems, &odd, *json, out)
         }),
     }
 }
 
 /// Prints what holds for the caller, with every file read.
-fn printed(print: impl FnOnce(&Road, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let _ = road.broken();
+fn printed(print: impl FnOnce(&Engine, &mut dyn Write) -> io::Result<u8>) -> Result<u8, Failure> {
+    let engine = Engine::open()?;
+    let _ = engine.broken();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let done = print(&road, &mut out).and_then(|code| out.flush().map(|()| code));
+    let done = print(&engine, &mut out).and_then(|code| out.flush().map(|()| code));
     unless_unread(done.map_err(Failure::from))
 }
 
 /// Support commands that are no such thing: of tier 3 or 4. They are gated like any other command.
-fn support(road: &Road) -> Vec<String> {
+fn support(engine: &Engine) -> Vec<String> {
     let mut problems = Vec::new();
-    for support in &road.config().policy.support {
+    for support in &engine.config().policy.support {
         let request = Request::Argv(support.argv.iter().map(Into::into).collect());
-        let invocation = road.caller.invocation(request);
-        let risk = judge_here(&invocation, &road.catalog, road.policy()).risk;
+        let invocation = engine.caller.invocation(request);
+        let risk = judge_here(&invocation, &engine.catalog, engine.policy()).risk;
         let (tier, command) = (risk.tier, invocation.display());
         if let Some(finding) = risk.findings.iter().find(|finding| finding.approvals > 1) {
             let (command, rule) = (command.escape_debug(), &finding.rule);
@@ -114,16 +114,16 @@ fn support(road: &Road) -> Vec<String> {
 }
 
 /// What is wanted of approvers and cannot be had.
-fn approvals(road: &Road) -> Vec<String> {
+fn approvals(engine: &Engine) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(why) = sign::lacking(&road.approvers(), sign::most(road)) {
+    if let Some(why) = sign::lacking(&engine.approvers(), sign::most(engine)) {
         found.push(format!("approvals: {why}; until then what wants them is refused"));
     }
-    for id in &road.policy().disabled_rules {
-        if road.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
+    for id in &engine.policy().disabled_rules {
+        if engine.catalog.rule(id).is_some_and(|rule| rule.approvals > 1) {
             found.push(format!("disabled_rules: {id} wants several approvers and stays"));
         }
-        if road.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
+        if engine.catalog.rule(id).is_some_and(|rule| rule.notes.contains(&Note::Decision)) {
             found.push(format!("disabled_rules: {id} is a person's decision each time and stays"));
         }
     }

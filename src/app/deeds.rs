@@ -5,19 +5,19 @@
 use std::path::Path;
 
 use crate::judge::Judgment;
-use crate::judge::facts::question::{Answer, PathFacts, PathKind, Question};
+use crate::judge::analysis::question::{Answer, PathFacts, PathKind, Question};
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Kind, Look, Stat};
 use crate::judge::rules::matcher::{Aim, Aims, aims};
 use crate::world::World;
 
-use super::road::Road;
+use super::engine::Engine;
 
 /// The deeds of a judged command. Of a person's own commands only what they bring somewhere is remembered: what a person
 /// makes is theirs.
 #[must_use]
-pub fn of(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Deeds {
-    let Aims { named, ran } = aims(invocation, &judgment.facts, &road.catalog, road.policy());
+pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Deeds {
+    let Aims { named, ran } = aims(invocation, &judgment.facts, &engine.catalog, engine.policy());
     let is_guarded = invocation.origin != crate::judge::invocation::Origin::Cli;
     if !is_guarded && !named.iter().any(|aim| matches!(aim, Aim::Bring { thrown_away: true, .. })) {
         return Deeds::default();

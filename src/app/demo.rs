@@ -15,8 +15,8 @@ use clap::Args;
 
 use super::exit;
 use super::scratch::Scratch;
-use crate::channel::line;
 use crate::judge::invocation::quote;
+use crate::prompt::line;
 
 /// A project rule, so that one command is refused outright.
 const RULES: &str = r#"family = "demo"

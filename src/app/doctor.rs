@@ -8,7 +8,7 @@ mod answers;
 mod approval;
 mod consent;
 mod hosts;
-mod house;
+mod self_checks;
 mod shells;
 
 use std::ffi::OsString;
@@ -19,14 +19,14 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::engine::Engine;
 use super::failure::Failure;
 use super::init::Interactive;
 use super::install::hosts::HOSTS;
 use super::install::places::Places;
-use super::road::Road;
 use super::setup::edits;
 use super::{exit, status};
-use crate::exec::trial::{Seen, Trial};
+use crate::exec::probe::{Probe, Seen};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
 
@@ -111,7 +111,7 @@ impl Finding {
 
 /// What the checks share.
 struct Ward<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     places: Places<'a>,
     /// guard itself.
     guard: PathBuf,
@@ -136,7 +136,7 @@ impl Ward<'_> {
     /// This process's environment, with these on top.
     fn env(&self, over: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
         let mut env: Vec<(OsString, OsString)> =
-            self.road.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            self.engine.caller.env.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         env.retain(|(name, _)| over.iter().all(|(known, _)| name != known));
         env.extend(over.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         env
@@ -145,7 +145,7 @@ impl Ward<'_> {
     /// Runs a program the way its host would, with this on standard input.
     fn tried(&self, argv: &[OsString], input: &str) -> io::Result<Seen> {
         let env = self.env(&[]);
-        Trial { argv, env: &env, cwd: &self.road.caller.cwd, limit: LIMIT }.with_input(input)
+        Probe { argv, env: &env, cwd: &self.engine.caller.cwd, limit: LIMIT }.with_input(input)
     }
 }
 
@@ -157,13 +157,13 @@ const SICK: u8 = 1;
 /// # Errors
 /// guard itself cannot be described, or standard output cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let places = Places::of(&road.caller).map_err(Failure::Said)?;
+    let engine = Engine::open()?;
+    let places = Places::of(&engine.caller).map_err(Failure::Said)?;
     let guard = std::env::current_exe()?;
-    let ward = Ward { road: &road, places, guard, only: &args.only };
+    let ward = Ward { engine: &engine, places, guard, only: &args.only };
     let mut findings = hosts::look(&ward);
     findings.extend(shells::look(&ward));
-    findings.extend(house::look(&ward));
+    findings.extend(self_checks::look(&ward));
     findings.extend(approval::look(&ward));
     if findings.is_empty() {
         let names = args.only.join(", ");
@@ -181,7 +181,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
 /// Whether anybody asks guard: an agent, a shell that loads it, or one that it stands in for.
 fn is_asked(ward: &Ward, findings: &[Finding]) -> bool {
     let loads = |shell: &Interactive| {
-        let path = edits::start_up(*shell, &ward.places, &ward.road.caller.env);
+        let path = edits::start_up(*shell, &ward.places, &ward.engine.caller.env);
         std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
     };
     HOSTS.iter().any(|host| status::asks(&ward.places, host))

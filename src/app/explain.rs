@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::ask;
 use super::check::code;
+use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
-use super::road::Road;
 use super::tool::ToolArgs;
 use crate::judge::invocation::Request;
 use crate::ui::card::CardView;
@@ -35,19 +35,19 @@ pub struct ExplainArgs {
 /// # Errors
 /// There is no one to judge for, or standard output cannot be written.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     let request = match &args.command {
-        Some(command) => road.plain_line(command.clone())?,
-        None => match args.tool.request(&road)? {
+        Some(command) => engine.plain_line(command.clone())?,
+        None => match args.tool.request(&engine)? {
             Some(request) => request,
             None => Request::Argv(args.argv.clone()),
         },
     };
-    let invocation = road.caller.invocation(request);
-    let judged = road.judge(&invocation);
-    let threshold = road.policy().thresholds.of(invocation.origin);
+    let invocation = engine.caller.invocation(request);
+    let judged = engine.judge(&invocation);
+    let threshold = engine.policy().thresholds.of(invocation.origin);
     let card = CardView {
-        evidence: ask::evidence(&road, &invocation, &judged.judgment),
+        evidence: ask::evidence(&engine, &invocation, &judged.judgment),
         ..CardView::new(&invocation, judged.judgment.risk.clone(), threshold)
     };
     let view = ExplainView {

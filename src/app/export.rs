@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use jiff::Zoned;
 
 use super::failure::{Failure, unless_unread};
-use super::{exit, moment, road};
+use super::{engine, exit, time};
 use crate::store::{Filter, Store, StoreError};
 
 pub(in crate::app) mod deliver;
@@ -82,7 +82,7 @@ pub fn run(args: &ExportArgs) -> Result<u8, Failure> {
 fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| moment::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+        let read = |text: &String| time::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
     let filter = Filter {
@@ -98,7 +98,7 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
         writeln!(out, "{}", forms::CSV_HEAD)?;
     }
     let host = host();
-    let paths = road::paths()?;
+    let paths = engine::paths()?;
     let mut filter = filter;
     let mut damage = None;
     loop {

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use super::road::RoadError;
+use super::engine::EngineError;
 use crate::store::StoreError;
 
 /// Why a verb could not be done, as it is said in one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     #[error(transparent)]
-    Road(#[from] RoadError),
+    Engine(#[from] EngineError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]

@@ -1,6 +1,6 @@
 //! `guard hook --agent NAME`: an agent tells what it is about to do, and guard answers in the agent's own dialect.
 //!
-//! The road on one page: [`run`] begins the deadline, reads the input, judges it on the main road, writes the answer
+//! The steps on one page: [`run`] begins the deadline, reads the input, judges it, writes the answer
 //! down (`advice`) and gives it. Safe is no opinion, never consent. Whatever goes wrong is a denial with its reason.
 //! What may not enter: what any one agent says (their descriptions are data, read by `dialect`), and running anything.
 
@@ -16,10 +16,10 @@ pub mod hosts;
 pub mod shape;
 pub mod watchdog;
 
-mod advice;
+mod caller_gone;
 mod files;
 mod limits;
-mod parting;
+mod respond;
 mod typing;
 mod unjudged;
 
@@ -93,7 +93,7 @@ pub fn run(args: &HookArgs) -> u8 {
     };
     watchdog.lay(late(Some(host), call.event));
     watchdog.on_panic(deny(Some(host), call.event, "guard failed"));
-    let answer = match advice::on(host, &call, &watchdog) {
+    let answer = match respond::on(host, &call, &watchdog) {
         Ok(answer) => answer,
         Err(why) => {
             unjudged::record(host.name(), &why);

@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use self::file::Keeper;
+use self::file::Backups;
 use self::hosts::{HOSTS, Host};
 use self::places::Places;
 use self::wirer::Wirer;
-use super::{exit, road};
-use crate::channel::confirm::confirm;
+use super::{engine, exit};
+use crate::prompt::confirm::confirm;
 use crate::ui::style::Look;
 use crate::world::identity::{Caller, IdentityError};
 
@@ -97,7 +97,7 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
         return Ok(exit::REFUSED);
     }
     let places = Places::of(&caller).map_err(InstallError::Wrong)?;
-    let data = road::paths()?.folder().to_owned();
+    let data = engine::paths()?.folder().to_owned();
     let agent = args.agent.as_deref();
     if agent != Some("mcp") {
         if args.client.is_some() {
@@ -118,11 +118,11 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
         return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir FOLDER".to_owned()));
     }
     if agent == Some("mcp") {
-        let keeper = Keeper::new(&data.join("mcp"));
+        let keeper = Backups::new(&data.join("mcp"));
         return mcp::Install { args, places: &places, keeper, look: look() }.run();
     }
     let shims = data.join("shims");
-    let wirer = Wirer { places, keeper: Keeper::new(&data), uninstall: args.uninstall, project: args.project };
+    let wirer = Wirer { places, keeper: Backups::new(&data), uninstall: args.uninstall, project: args.project };
     let session = Session { args, caller: &caller, wirer, shims, look: look() };
     if args.all { session.all() } else { session.one() }
 }

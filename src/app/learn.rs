@@ -9,14 +9,14 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::allow::{examples, shaped};
+use super::approvals::Approvals;
 use super::approver::sign;
-use super::desk::Desk;
+use super::engine::Engine;
 use super::failure::Failure;
-use super::road::Road;
-use super::{exit, moment};
-use crate::channel::confirm::confirm;
+use super::{exit, time};
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::risk::Tier;
+use crate::prompt::confirm::confirm;
 use crate::store::{Habit, NewGrant, StoreError};
 use crate::ui::visible;
 
@@ -69,8 +69,8 @@ pub fn run(args: &LearnArgs) -> Result<u8, Failure> {
 }
 
 /// What was allowed often enough, never denied, can be undone, and is not granted yet.
-fn offers(road: &Road) -> Result<Vec<Offer>, StoreError> {
-    let Some(store) = road.existing()? else { return Ok(Vec::new()) };
+fn offers(engine: &Engine) -> Result<Vec<Offer>, StoreError> {
+    let Some(store) = engine.existing()? else { return Ok(Vec::new()) };
     let now = Timestamp::now();
     let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(Timestamp::MIN);
     let granted = store.grants(now)?;
@@ -100,8 +100,8 @@ fn words(offer: &Offer) -> String {
 }
 
 fn list() -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let offers = offers(&road)?;
+    let engine = Engine::open()?;
+    let offers = offers(&engine)?;
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
     if offers.is_empty() {
@@ -112,7 +112,7 @@ fn list() -> Result<u8, Failure> {
             "{}. You allowed it {} times in {DAYS} days, last {}, and never refused it.",
             number + 1,
             offer.habit.allowed,
-            moment::shown(offer.habit.last, zone.time_zone())
+            time::shown(offer.habit.last, zone.time_zone())
         );
         writeln!(out, "{times}\n   Without asking, guard would let run {}.", visible::text(&words(offer)))?;
     }
@@ -123,20 +123,20 @@ fn list() -> Result<u8, Failure> {
 }
 
 fn accept(number: usize) -> Result<u8, Failure> {
-    let desk = match Desk::open("learn", &["accept".to_owned(), number.to_string()])? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("learn", &["accept".to_owned(), number.to_string()])? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
     let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {}", visible::text(why))?;
         Ok(exit::REFUSED)
     };
-    let offers = offers(&desk.road)?;
+    let offers = offers(&approvals.engine)?;
     let Some(offer) = number.checked_sub(1).and_then(|at| offers.get(at)) else {
         return refused("there is no such offer: guard learn lists them");
     };
     // A grant that an approver has to sign is given by the verb that asks for the signature.
-    if sign::is_wanted(&desk.road.approvers(), Tier::High, 1) {
+    if sign::is_wanted(&approvals.engine.approvers(), Tier::High, 1) {
         return refused("a standing grant is signed by an approver: guard allow add --shape");
     }
     let words = words(offer);
@@ -152,10 +152,10 @@ fn accept(number: usize) -> Result<u8, Failure> {
         place: &Place::Folder { path: offer.folder.clone() },
         until: &Until::Revoked,
         words: &words,
-        user: &desk.road.caller.account.name,
-        session: &desk.road.caller.session.id,
+        user: &approvals.engine.caller.account.name,
+        session: &approvals.engine.caller.session.id,
     };
-    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let id = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Grant {id} holds. To take it back: guard allow remove {id}")?;
     Ok(exit::ALLOW)

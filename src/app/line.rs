@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStringExt;
 use clap::Args;
 use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
 
+use super::authorize::{self, RunOptions};
+use super::engine::{Engine, EngineError};
 use super::init::Interactive;
-use super::road::{Road, RoadError};
-use super::settle::{self, Manner};
 use crate::exec::Inherited;
 use crate::judge::invocation::{Line, Request};
 use crate::judge::syntax::tree::Dialect;
@@ -41,7 +41,7 @@ const NOT_WHOLE: u8 = 1;
 ///
 /// # Errors
 /// There is no one to judge for.
-pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, RoadError> {
+pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, EngineError> {
     let dialect = match args.shell {
         Interactive::Zsh => Dialect::Zsh,
         Interactive::Bash | Interactive::Fish => Dialect::Bash,
@@ -60,13 +60,13 @@ pub fn run(args: LineArgs, mut inherited: Inherited) -> Result<u8, RoadError> {
     }
     // An editor of lines keeps the terminal for itself; guard asks on one that waits for lines.
     let _modes = Cooked::make();
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     // Words are looked up as this shell does, whichever file it is.
-    let shell = road.shell(Some(dialect)).or_else(|_| road.shell(None))?.path;
+    let shell = engine.shell(Some(dialect)).or_else(|_| engine.shell(None))?.path;
     let line = Line { text, dialect, shell, options: Vec::new(), positional: Vec::new(), before, envelope: None };
-    let invocation = road.caller.invocation(Request::Line(line));
-    let manner = Manner { unasked: args.unasked, ..Manner::default() };
-    Ok(settle::settle(&road, invocation, manner, &mut inherited).map_or_else(|code| code, |_| 0))
+    let invocation = engine.caller.invocation(Request::Line(line));
+    let manner = RunOptions { unasked: args.unasked, ..RunOptions::default() };
+    Ok(authorize::settle(&engine, invocation, manner, &mut inherited).map_or_else(|code| code, |_| 0))
 }
 
 /// The terminal, waiting for lines for as long as this lives.

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Zoned;
 
 use super::failure::{Failure, unless_unread};
-use super::{exit, moment, road};
+use super::{engine, exit, time};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look, Style};
@@ -141,7 +141,7 @@ fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     if let Some(What::Day(args)) = &args.what {
         return day::run(args, &now);
     }
-    let store = Store::open_existing(&road::paths()?)?;
+    let store = Store::open_existing(&engine::paths()?)?;
     match (&args.what, store) {
         (Some(What::Show { id, json }), Some(store)) => {
             let newest = || Ok(store.find(&Filter { limit: Some(1), ..Filter::default() })?.pop());
@@ -163,7 +163,7 @@ const PACE: Duration = Duration::from_millis(250);
 /// Shows rows after one, as they are written. The record is opened for each look and closed again: who keeps it open
 /// slows down everybody who writes.
 fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure> {
-    let paths = road::paths()?;
+    let paths = engine::paths()?;
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     loop {
@@ -283,7 +283,7 @@ impl Sessions {
 
 fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
     let time = |name: &str, text: &Option<String>| {
-        let read = |text: &String| moment::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+        let read = |text: &String| time::past(text, now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
         text.as_ref().map(read).transpose()
     };
     let folder = match &filters.folder {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use self::message::{Message, ToolRequest};
 use self::pins::Pins;
 use self::server::{end, line, names, skip_line};
-use super::road;
+use super::engine;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, ToolCall};
 use crate::ui::visible;
@@ -86,7 +86,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("the server's standard input and output cannot be had".to_owned());
     };
-    let pins = Pins::of(road::paths().map_err(|error| error.to_string())?.folder());
+    let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.folder());
     let pinned = args.name.clone().unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::ask::Asked;
+use super::engine::{self, Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
-use super::road::{self, Judged, Road};
 use super::tool::{Servers, Told};
 use super::{exit, pending};
 use crate::judge::invocation::{Invocation, Origin};
@@ -157,16 +157,16 @@ fn tools() -> Value {
 }
 
 /// What an agent names, as an invocation of its own session.
-fn invocation(road: &Road, item: &Item) -> Result<Invocation, String> {
+fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, String> {
     let request = match (&item.command, &item.tool) {
-        (Some(command), None) => road.plain_line(command.into()).map_err(|error| error.to_string())?,
+        (Some(command), None) => engine.plain_line(command.into()).map_err(|error| error.to_string())?,
         (None, Some(tool)) => {
             let told = Told { input: item.input.clone(), server: item.server.clone(), ..Told::default() };
-            told.request(road, tool.clone())
+            told.request(engine, tool.clone())
         }
         _ => return Err("give either \"command\" or \"tool\"".to_owned()),
     };
-    let mut invocation = road.caller.invocation(request);
+    let mut invocation = engine.caller.invocation(request);
     invocation.origin = Origin::Agent;
     if let Some(cwd) = &item.cwd {
         if !cwd.is_absolute() {
@@ -178,23 +178,23 @@ fn invocation(road: &Road, item: &Item) -> Result<Invocation, String> {
     Ok(invocation)
 }
 
-fn told(road: &Road, invocation: &Invocation, judged: &Judged) -> Value {
+fn told(engine: &Engine, invocation: &Invocation, judged: &Judged) -> Value {
     let command = invocation.display();
-    let threshold = road.policy().thresholds.of(Origin::Agent);
+    let threshold = engine.policy().thresholds.of(Origin::Agent);
     let verdict = Verdict::new(&command, Origin::Agent, threshold, &judged.judgment, &judged.decision);
     serde_json::to_value(verdict).unwrap_or_default()
 }
 
 fn check(item: &Item) -> Result<Value, String> {
-    let road = Road::open().map_err(|error| error.to_string())?;
-    let invocation = invocation(&road, item)?;
-    let judged = road.judge(&invocation);
-    Ok(told(&road, &invocation, &judged))
+    let engine = Engine::open().map_err(|error| error.to_string())?;
+    let invocation = invocation(&engine, item)?;
+    let judged = engine.judge(&invocation);
+    Ok(told(&engine, &invocation, &judged))
 }
 
 /// What waits, as `guard pending --json` has it.
 fn waiting() -> Result<Value, String> {
-    let all = match road::requests().map_err(|error| error.to_string())? {
+    let all = match engine::requests().map_err(|error| error.to_string())? {
         Some(queue) => queue.list(Timestamp::now()).map_err(|error| error.to_string())?,
         None => Vec::new(),
     };
@@ -211,16 +211,16 @@ fn submit(items: &Items) -> Result<Value, String> {
     if items.items.is_empty() || items.items.len() > BATCH {
         return Err(format!("give 1 to {BATCH} items"));
     }
-    let road = Road::open().map_err(|error| error.to_string())?;
-    let one = |item: &Item| file(&road, item).unwrap_or_else(|why| json!({ "status": "error", "error": why }));
+    let engine = Engine::open().map_err(|error| error.to_string())?;
+    let one = |item: &Item| file(&engine, item).unwrap_or_else(|why| json!({ "status": "error", "error": why }));
     Ok(json!({ "results": items.items.iter().map(one).collect::<Vec<_>>() }))
 }
 
 /// Files one, where a person is to be asked.
-fn file(road: &Road, item: &Item) -> Result<Value, String> {
-    let invocation = invocation(road, item)?;
-    let judged = road.judge(&invocation);
-    let verdict = told(road, &invocation, &judged);
+fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
+    let invocation = invocation(engine, item)?;
+    let judged = engine.judge(&invocation);
+    let verdict = told(engine, &invocation, &judged);
     let risk = &judged.judgment.risk;
     Ok(match &judged.decision {
         Decision::Run(_) => json!({ "status": "allow", "verdict": verdict }),
@@ -228,14 +228,14 @@ fn file(road: &Road, item: &Item) -> Result<Value, String> {
             json!({ "status": "deny", "why": verdict::refused(refusal, risk), "verdict": verdict })
         }
         Decision::Ask(prompt) => {
-            let time = Duration::from_secs(road.policy().queue_wait.into());
-            let time = time.min(queue::callers_limit(&road.caller.env));
+            let time = Duration::from_secs(engine.policy().queue_wait.into());
+            let time = time.min(queue::callers_limit(&engine.caller.env));
             let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
             let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None };
-            match queue::ask(road, &invocation, &judged.judgment, prompt, &wait) {
+            match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
-                    let found = road::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
+                    let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());
                     let is_approved = found.is_some_and(|found| found.state == State::Approved);
                     let status = if is_approved { "approved" } else { "waiting" };
                     json!({ "status": status, "request": request, "verdict": verdict })

@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use super::road::Road;
+use super::engine::Engine;
 use crate::exec::notice::{self, MAX_INPUT, Notice, PLACES};
 use crate::store::queue::Pending;
 use crate::ui::pending::{approvals, cut};
@@ -24,9 +24,9 @@ const HANDED: [&str; 8] =
 
 /// Why the program that is configured cannot be started; `None` when it can, or there is none.
 #[must_use]
-pub fn lacking(road: &Road) -> Option<String> {
-    let program = road.policy().queue_notify.first()?;
-    let found = notice::find(program, road.caller.account.home.as_deref());
+pub fn lacking(engine: &Engine) -> Option<String> {
+    let program = engine.policy().queue_notify.first()?;
+    let found = notice::find(program, engine.caller.account.home.as_deref());
     found.is_none().then(|| match program.contains('/') {
         true => format!("there is no {program}"),
         false => format!("there is no {program} in {}", PLACES.join(", ")),
@@ -34,14 +34,14 @@ pub fn lacking(road: &Road) -> Option<String> {
 }
 
 /// Tells of a request.
-pub fn tell(road: &Road, request: &Pending) {
-    let account = &road.caller.account;
+pub fn tell(engine: &Engine, request: &Pending) {
+    let account = &engine.caller.account;
     let home = account.home.as_deref();
-    let argv = &road.policy().queue_notify;
+    let argv = &engine.policy().queue_notify;
     let Some(program) = argv.first().and_then(|program| notice::find(program, home)) else { return };
     let summary = summary(request);
     let argv: Vec<String> = argv.iter().map(|word| word.replace("{summary}", &summary)).collect();
-    let env = &road.caller.env;
+    let env = &engine.caller.env;
     let mut env: Vec<(OsString, OsString)> = HANDED
         .iter()
         .filter_map(|name| Some((OsString::from(name), env.variables.get(OsStr::new(name))?.clone())))

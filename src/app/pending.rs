@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::{Timestamp, Zoned};
 
 use super::failure::{Failure, unless_unread};
-use super::{exit, road};
+use super::{engine, exit};
 use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
@@ -54,14 +54,14 @@ pub fn run(args: &PendingArgs) -> Result<u8, Failure> {
 }
 
 fn show(args: &PendingArgs) -> Result<u8, Failure> {
-    let mut requests = road::requests()?;
+    let mut requests = engine::requests()?;
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     let mut before = None;
     loop {
         let now = Zoned::now();
         if requests.is_none() {
-            requests = road::requests()?;
+            requests = engine::requests()?;
         }
         let mut all = match &requests {
             Some(queue) => queue.list(now.timestamp())?,

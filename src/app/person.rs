@@ -7,10 +7,10 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 
-use super::desk::place::{attempt, not_from_here};
+use super::approvals::place::{attempt, not_from_here};
+use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
-use super::road::Road;
 use crate::judge::policy::Refusal;
 
 /// The arguments of `guard person`.
@@ -26,9 +26,9 @@ pub struct PersonArgs {
 /// # Errors
 /// It cannot be told, which is no yes.
 pub fn run(args: &PersonArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let Some(why) = not_from_here(&road.caller, &road.caller.behind_the_terminal()) else { return Ok(exit::ALLOW) };
-    attempt(&road, &args.doing.join(" "), &why);
+    let engine = Engine::open()?;
+    let Some(why) = not_from_here(&engine.caller, &engine.caller.behind_the_terminal()) else { return Ok(exit::ALLOW) };
+    attempt(&engine, &args.doing.join(" "), &why);
     writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
     Ok(exit::REFUSED)
 }

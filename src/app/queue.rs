@@ -1,6 +1,6 @@
 //! Waiting in the queue: where nobody sits at the terminal, a command waits for a person elsewhere.
 //!
-//! What may not enter: deciding whether to ask, running, and answering ([`super::desk`]).
+//! What may not enter: deciding whether to ask, running, and answering ([`super::approvals`]).
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -9,11 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::approver::sign;
 use super::ask::Asked;
-use super::keeper::Requests;
+use super::authorize::folder_identity;
+use super::engine::Engine;
 use super::notify;
-use super::road::Road;
-use super::settle::folder_identity;
-use crate::channel::bell::{Bell, Heard};
+use super::record_backend::Requests;
 use crate::judge::Judgment;
 use crate::judge::agents;
 use crate::judge::approver::{self, Approval, Fresh, Signed};
@@ -22,6 +21,7 @@ use crate::judge::invocation::{Digest, Environment, Invocation};
 use crate::judge::policy::{Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Tier;
+use crate::prompt::wakeup::{Heard, Wakeup};
 use crate::store::StoreError;
 use crate::store::queue::{Answer, Filed, Found, NewRequest, Plea};
 use crate::ui::pending;
@@ -70,8 +70,8 @@ impl Wait {
     /// As the policy says it, and no longer than the caller's own limits: `GUARD_WAIT`, and the time after which an
     /// agent ends its commands.
     #[must_use]
-    pub fn of(road: &Road, invocation: &Invocation, elsewhere: bool, why: String) -> Self {
-        let mut time = Duration::from_secs(road.policy().queue_wait.into());
+    pub fn of(engine: &Engine, invocation: &Invocation, elsewhere: bool, why: String) -> Self {
+        let mut time = Duration::from_secs(engine.policy().queue_wait.into());
         if invocation.session.agent.is_some() {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
@@ -99,33 +99,38 @@ fn agents_limit(invocation: &Invocation) -> Duration {
 /// Files a command, or uses an answer that was given before, and waits for a person.
 ///
 /// What says yes holds for this invocation and this judgment; the caller judges once more before it runs anything.
-pub fn ask(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
+pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
     if wait.time.is_zero() {
         return Asked::No(Refusal::NoOne { why: wait.why.clone() });
     }
     // Nobody is asked in vain.
-    if let Some(why) = sign::lacking(&road.approvers(), prompt.approvals) {
+    if let Some(why) = sign::lacking(&engine.approvers(), prompt.approvals) {
         return Asked::No(Refusal::NoOne { why });
     }
     if wait.elsewhere && prompt.tier == Tier::Critical {
         return Asked::No(Refusal::NoOne { why: "what is of tier 4 is not filed without waiting".to_owned() });
     }
     // Without the record there is no answer that counts, nor a run of what is asked about.
-    let asking = Asking { road, invocation, judgment, approvals: prompt.approvals, wait };
+    let asking = Asking { engine, invocation, judgment, approvals: prompt.approvals, wait };
     asking.ask(false).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
 }
 
 /// Whether a person has said yes to this very command, and nobody has used it yet.
 #[must_use]
-pub fn is_answered(road: &Road, digest: &Digest) -> bool {
-    let own = || road.service().is_none() && road.paths().is_ok_and(|paths| paths.queue().database().exists());
-    own() && road.requests().and_then(|queue| queue.is_answered(digest, &road.caller.account.name)).unwrap_or(false)
+pub fn is_answered(engine: &Engine, digest: &Digest) -> bool {
+    let own = || engine.service().is_none() && engine.paths().is_ok_and(|paths| paths.queue().database().exists());
+    own() && engine.requests().and_then(|queue| queue.is_answered(digest, &engine.caller.account.name)).unwrap_or(false)
 }
 
 /// Files what a reviewer refused, so that a person may overrule it once: under which name. Nobody waits for it.
 #[must_use]
-pub fn file_refused(road: &Road, invocation: &Invocation, judgment: &Judgment, opinion: &Opinion) -> Option<String> {
-    if road.service().is_some() || road.policy().queue_wait == 0 {
+pub fn file_refused(
+    engine: &Engine,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    opinion: &Opinion,
+) -> Option<String> {
+    if engine.service().is_some() || engine.policy().queue_wait == 0 {
         return None;
     }
     let (now, waiter) = (Timestamp::now(), Caller::name_of_this());
@@ -138,29 +143,35 @@ pub fn file_refused(road: &Road, invocation: &Invocation, judgment: &Judgment, o
         bindings: &Bindings::of(judgment, folder_identity(&invocation.cwd)),
         fresh: Fresh::of(nonce, invocation, &judgment.risk),
         waiter: Some(waiter.as_str()),
-        above: road.caller.above(),
+        above: engine.caller.above(),
         expires: now.saturating_add(SignedDuration::from_secs(60)).unwrap_or(now),
-        most: road.policy().queue_pending,
+        most: engine.policy().queue_pending,
         approvals: 1,
         decision: judgment.risk.is_decision(),
         plea: &Plea::default(),
         opinion: Some(opinion),
     };
-    let queue = road.requests().ok()?;
+    let queue = engine.requests().ok()?;
     let Ok(Filed::Waits { id, .. }) = queue.file(&request, now) else { return None };
     queue.give_up(&id).ok()?.then_some(id)
 }
 
 /// The same for what several approvers sign and one of them has just said yes to, on the card: they sign here, and the
 /// others are waited for.
-pub fn ask_another(road: &Road, invocation: &Invocation, judgment: &Judgment, prompt: &Prompt, wait: &Wait) -> Asked {
-    let asking = Asking { road, invocation, judgment, approvals: prompt.approvals, wait };
+pub fn ask_another(
+    engine: &Engine,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    wait: &Wait,
+) -> Asked {
+    let asking = Asking { engine, invocation, judgment, approvals: prompt.approvals, wait };
     asking.ask(true).unwrap_or_else(|why| Asked::No(Refusal::Unrecorded { why }))
 }
 
 /// A command that is to wait.
 struct Asking<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     /// How many different approvers are wanted.
@@ -171,13 +182,13 @@ struct Asking<'a> {
 impl Asking<'_> {
     /// Files it and waits. `signed_here`: the one at this terminal signs first.
     fn ask(&self, signed_here: bool) -> Result<Asked, String> {
-        let Self { road, invocation, judgment, approvals, wait } = *self;
+        let Self { engine, invocation, judgment, approvals, wait } = *self;
         let told = |error: StoreError| error.to_string();
-        road.store().map_err(ToString::to_string)?;
-        let queue = road.requests().map_err(told)?;
+        engine.store().map_err(ToString::to_string)?;
+        let queue = engine.requests().map_err(told)?;
         let digest = invocation.digest(&judgment.facts.expanded);
         let bindings = Bindings::of(judgment, folder_identity(&invocation.cwd));
-        let begin = |time: Duration| Bell::begin(time).map_err(|error| error.to_string());
+        let begin = |time: Duration| Wakeup::begin(time).map_err(|error| error.to_string());
         // Whoever signs here does so on the terminal, which the bell would keep signals from.
         let mut bell = if signed_here { None } else { Some(begin(wait.time)?) };
         let begun = Instant::now();
@@ -193,11 +204,11 @@ impl Asking<'_> {
             bindings: &bindings,
             fresh,
             waiter: (!wait.elsewhere).then_some(waiter.as_str()),
-            above: road.caller.above(),
+            above: engine.caller.above(),
             expires: now
                 .saturating_add(SignedDuration::try_from(wait.time).unwrap_or(SignedDuration::MAX))
                 .unwrap_or(now),
-            most: road.policy().queue_pending,
+            most: engine.policy().queue_pending,
             approvals,
             decision: judgment.risk.is_decision(),
             plea: &wait.plea,
@@ -232,10 +243,10 @@ impl Asking<'_> {
                 }
                 // Who is told of one of several knows of all of them.
                 if !twins
-                    && !road.policy().queue_notify.is_empty()
+                    && !engine.policy().queue_notify.is_empty()
                     && let Ok(Some(filed)) = queue.find(&id)
                 {
-                    notify::tell(road, &filed);
+                    notify::tell(engine, &filed);
                 }
                 if wait.elsewhere {
                     return Ok(Asked::Queued { request: id });
@@ -263,7 +274,7 @@ impl Asking<'_> {
         };
         let tier = judgment.risk.tier;
         let (digest, bindings) = (&digest, &bindings);
-        let waiting = Waiting { road, queue: &queue, id: &id, tier, approvals, signing, digest, bindings };
+        let waiting = Waiting { engine, queue: &queue, id: &id, tier, approvals, signing, digest, bindings };
         let mut bell = match bell {
             Some(bell) => bell,
             None => begin(wait.time)?,
@@ -286,7 +297,7 @@ impl Asking<'_> {
         (digest, bindings): (&Digest, &Bindings),
     ) -> Result<Result<(), Refusal>, String> {
         let told = |error: StoreError| error.to_string();
-        let enrolled = self.road.approvers();
+        let enrolled = self.engine.approvers();
         let message = signing.message(id, digest, bindings);
         let signed = match sign::sign(&enrolled, &format!("To approve {id}"), &message, &[]) {
             Ok(signed) => signed,
@@ -300,14 +311,14 @@ impl Asking<'_> {
         let signer = sign::names(&enrolled, &signed.approver);
         let answer = Answer {
             yes: Some((digest, bindings)),
-            by: &self.road.caller.account.name,
+            by: &self.engine.caller.account.name,
             words: None,
             signatures: &[signed],
             waited_for: true,
             approvals: self.approvals,
             signer: &signer,
         };
-        let store = self.road.store().map_err(ToString::to_string)?;
+        let store = self.engine.store().map_err(ToString::to_string)?;
         // Whatever became of it meanwhile is found by whoever waits.
         queue.answer(store, &filed, &answer, Timestamp::now()).map_err(told)?;
         Ok(Ok(()))
@@ -340,7 +351,7 @@ impl Signing {
 
 /// A request of this process.
 struct Waiting<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     queue: &'a Requests,
     id: &'a str,
     tier: Tier,
@@ -352,7 +363,7 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// Waits for the answer. `lost` says since when nothing is heard of the request.
-    fn until(&self, bell: &mut Bell, wait: &Wait, mut lost: Option<Instant>) -> Result<Asked, String> {
+    fn until(&self, bell: &mut Wakeup, wait: &Wait, mut lost: Option<Instant>) -> Result<Asked, String> {
         let (queue, id) = (self.queue, self.id);
         let told = |error: StoreError| error.to_string();
         loop {
@@ -392,7 +403,7 @@ impl Waiting<'_> {
 
     /// That a signature is one for an asking before this one, where it is.
     fn of_another_asking(&self, signatures: &[Signed]) -> Option<String> {
-        let enrolled = self.road.approvers();
+        let enrolled = self.engine.approvers();
         let before = approver::unbound_approval(self.id, self.digest, self.bindings);
         let signers = approver::signers(&enrolled.approvers, &before, signatures).ok()?;
         let name = signers.first()?;
@@ -404,14 +415,14 @@ impl Waiting<'_> {
     /// The answer, when there is one.
     fn look(&self) -> Result<Option<Asked>, String> {
         let id = self.id;
-        let store = self.road.store().map_err(ToString::to_string)?;
+        let store = self.engine.store().map_err(ToString::to_string)?;
         let found = self.queue.take(store, id, self.digest, self.bindings).map_err(|error| error.to_string())?;
         Ok(Some(match found {
             Found::Waiting => return Ok(None),
             Found::Yes(answered) => {
                 let message = self.signing.message(id, self.digest, self.bindings);
                 let signers = sign::are_enough(
-                    &self.road.approvers(),
+                    &self.engine.approvers(),
                     (self.tier, self.approvals),
                     &message,
                     &answered.signatures,

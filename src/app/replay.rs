@@ -1,7 +1,7 @@
 //! `guard replay`: judges what was run before, and tells how often guard would have asked.
 //!
 //! It reads the transcripts that agents keep ([`transcripts`]) or a file of commands ([`history`]), judges each on the
-//! road up to the decision, and counts ([`tally`]). What may not enter: writing anything, the record included.
+//! engine up to the decision, and counts ([`tally`]). What may not enter: writing anything, the record included.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -18,13 +18,13 @@ pub mod report;
 pub mod tally;
 pub mod transcripts;
 
+use super::engine::Engine;
 use super::hook::call::What;
-use super::road::Road;
-use super::{exit, moment};
-use crate::judge::facts::question::Answers;
+use super::{exit, time};
+use crate::judge::analysis::question::Answers;
 use crate::judge::invocation::{FileChange, Invocation, Origin, Request, quote};
 use crate::judge::judge;
-use crate::judge::policy::{Decision, Standing, decide};
+use crate::judge::policy::{Decision, SessionState, decide};
 use crate::judge::tools::ToolCall;
 use crate::store::redact;
 use tally::{Tally, Verdict};
@@ -78,14 +78,14 @@ pub trait Sink {
 /// # Errors
 /// What is wrong with the arguments or the file, or standard output failed.
 pub fn run(args: &ReplayArgs) -> Result<u8, String> {
-    let road = Road::open().map_err(|error| error.to_string())?;
+    let engine = Engine::open().map_err(|error| error.to_string())?;
     let now = Zoned::now();
-    let since = args.since.as_deref().map(|text| moment::past(text, &now)).transpose()?;
-    for problem in road.problems() {
+    let since = args.since.as_deref().map(|text| time::past(text, &now)).transpose()?;
+    for problem in engine.problems() {
         // Whoever cannot be told is not told.
         let _ = writeln!(io::stderr(), "guard: {problem}");
     }
-    let mut replay = Replay::new(&road, since, &now);
+    let mut replay = Replay::new(&engine, since, &now);
     match &args.file {
         Some(file) => {
             replay.origin = args.origin.map_or(Origin::Cli, Who::origin);
@@ -104,9 +104,9 @@ pub fn run(args: &ReplayArgs) -> Result<u8, String> {
         }
         None => {
             replay.origin = args.origin.map_or(Origin::Agent, Who::origin);
-            let home = road.caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-            let home = home.or_else(|| road.caller.account.home.clone()).ok_or("there is no home directory")?;
-            let files = transcripts::find(&home, &road.caller.env);
+            let home = engine.caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+            let home = home.or_else(|| engine.caller.account.home.clone()).ok_or("there is no home directory")?;
+            let files = transcripts::find(&home, &engine.caller.env);
             let all = files.len();
             let mut seen = transcripts::Seen::default();
             for (number, (agent, file)) in files.iter().enumerate() {
@@ -141,7 +141,7 @@ impl Who {
 
 /// Judging and counting while reading goes on.
 struct Replay<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     origin: Origin,
     since: Option<Timestamp>,
     zone: jiff::tz::TimeZone,
@@ -159,9 +159,9 @@ struct Replay<'a> {
 const MAX_KNOWN: usize = 200_000;
 
 impl<'a> Replay<'a> {
-    fn new(road: &'a Road, since: Option<Timestamp>, now: &Zoned) -> Self {
+    fn new(engine: &'a Engine, since: Option<Timestamp>, now: &Zoned) -> Self {
         Self {
-            road,
+            engine,
             origin: Origin::Agent,
             since,
             zone: now.time_zone().clone(),
@@ -177,28 +177,28 @@ impl<'a> Replay<'a> {
     /// not what was there then.
     fn judge(&self, what: &What, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
         let request = match what {
-            What::Line(text) => self.road.plain_line(text.into()).map_err(|error| error.to_string())?,
+            What::Line(text) => self.engine.plain_line(text.into()).map_err(|error| error.to_string())?,
             What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
             What::PowerShell(code) => {
                 Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
             }
             What::Files(changes) => Request::Files(changes.clone()),
-            What::Tool { name, input } => self.road.tool(ToolCall::of_text(name, input)),
+            What::Tool { name, input } => self.engine.tool(ToolCall::of_text(name, input)),
             What::Other => Request::Files(Vec::new()),
         };
-        let mut invocation: Invocation = self.road.caller.invocation(request);
+        let mut invocation: Invocation = self.engine.caller.invocation(request);
         invocation.origin = self.origin;
         if let Some(cwd) = cwd {
             invocation.cwd = cwd.to_owned();
             invocation.env.variables.insert("PWD".into(), cwd.into());
         }
         let judgment = if looks {
-            self.road.work_out(&invocation)
+            self.engine.work_out(&invocation)
         } else {
-            judge(&invocation, &self.road.catalog, self.road.policy(), &Answers::none())
+            judge(&invocation, &self.engine.catalog, self.engine.policy(), &Answers::none())
         };
-        let grants = &self.road.config().grants;
-        let decision = decide(&invocation, &judgment, self.road.policy(), &Standing::default(), grants);
+        let grants = &self.engine.config().grants;
+        let decision = decide(&invocation, &judgment, self.engine.policy(), &SessionState::default(), grants);
         let worst = judgment.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         Ok(Verdict {
             asks: matches!(decision, Decision::Ask(_)),

@@ -1,7 +1,7 @@
 //! `guard review`: what waits, on the whole screen, and a person who decides.
 //!
 //! Answers are given on the card, one by one, or to a batch of which every command was shown in full; both the same way
-//! as `guard approve` does ([`super::desk`]). What may not enter: what anything looks like (`ui`), and running.
+//! as `guard approve` does ([`super::approvals`]). What may not enter: what anything looks like (`ui`), and running.
 
 mod list;
 
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use self::list::{List, Name, name};
-use super::desk::{Desk, Report, Shown, in_full, question};
+use super::approvals::{Approvals, Report, Shown, in_full, question};
 use super::failure::Failure;
 use super::{exit, pending};
-use crate::channel::full::{self, Event, Full, Key};
-use crate::channel::terminal::{Closed, READING};
 use crate::judge::risk::Tier;
+use crate::prompt::fullscreen::{self, Event, Fullscreen, Key};
+use crate::prompt::terminal::{Closed, READING};
 use crate::store::queue::{Pending, State};
 use crate::ui::card::{self, CardView};
 use crate::ui::pending::approvals;
@@ -33,18 +33,18 @@ const PACE: Duration = Duration::from_millis(250);
 /// # Errors
 /// The queue or the terminal cannot be used.
 pub fn run() -> Result<u8, Failure> {
-    let desk = match Desk::open("review", &[])? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("review", &[])? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     let size = crossterm::terminal::size().unwrap_or((80, 24));
     if look.dumb || !io::stdout().is_terminal() || size.0 < 40 || size.1 < 10 {
-        return one_by_one(&desk);
+        return one_by_one(&approvals);
     }
     let mut failed = None;
-    let done = full::on_screen(look, |screen| {
-        let mut sitting = Sitting::new(&desk, look);
+    let done = fullscreen::on_screen(look, |screen| {
+        let mut sitting = Sitting::new(&approvals, look);
         match sitting.run(screen) {
             Ok(()) => Ok(sitting.results),
             Err(Ended::Closed(closed)) => Err(closed),
@@ -68,21 +68,21 @@ pub fn run() -> Result<u8, Failure> {
         Err(Closed::Interrupted(signal) | Closed::Signal(signal)) => {
             crate::exec::leave(crate::exec::Ended::Killed { signal: signal as i32, core: false })
         }
-        Err(closed) => Err(full::told(&closed).into()),
+        Err(closed) => Err(fullscreen::told(&closed).into()),
     }
 }
 
 /// Where the cursor cannot be moved: the table, and one card after the other.
-fn one_by_one(desk: &Desk) -> Result<u8, Failure> {
+fn one_by_one(approvals: &Approvals) -> Result<u8, Failure> {
     let mut report = Report::default();
     let waiting: Vec<Pending> =
-        desk.queue.list(Timestamp::now())?.into_iter().filter(|one| one.state == State::Waiting).collect();
+        approvals.queue.list(Timestamp::now())?.into_iter().filter(|one| one.state == State::Waiting).collect();
     let count = waiting.len();
     writeln!(io::stdout(), "{}", if count == 0 { "Nothing waits.".to_owned() } else { format!("Waiting: {count}.") })?;
     for (number, one) in waiting.iter().enumerate() {
         writeln!(io::stdout(), "Request {} ({} of {count})", one.id, number + 1)?;
-        match desk.show(one)? {
-            Ok(shown) => desk.ask(&shown, &mut report)?,
+        match approvals.show(one)? {
+            Ok(shown) => approvals.ask(&shown, &mut report)?,
             Err(why) => report.no(&one.id, &why),
         }
         for line in report.lines.drain(..) {
@@ -112,7 +112,7 @@ impl<E: Into<Failure>> From<E> for Ended {
 
 /// One person at one screen.
 struct Sitting<'a> {
-    desk: &'a Desk,
+    approvals: &'a Approvals,
     look: Look,
     list: List,
     looked: Option<Instant>,
@@ -129,9 +129,9 @@ struct Sitting<'a> {
 }
 
 impl<'a> Sitting<'a> {
-    fn new(desk: &'a Desk, look: Look) -> Self {
+    fn new(approvals: &'a Approvals, look: Look) -> Self {
         Self {
-            desk,
+            approvals,
             look,
             list: List::default(),
             looked: None,
@@ -144,7 +144,7 @@ impl<'a> Sitting<'a> {
         }
     }
 
-    fn run(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+    fn run(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
         loop {
             self.look_again()?;
             let size = screen.size();
@@ -199,7 +199,7 @@ impl<'a> Sitting<'a> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PACE) {
             return Ok(());
         }
-        self.list.renew(self.desk.queue.list(Timestamp::now())?);
+        self.list.renew(self.approvals.queue.list(Timestamp::now())?);
         self.looked = Some(Instant::now());
         self.cards.retain(|one, _| self.list.has(one));
         Ok(())
@@ -210,9 +210,9 @@ impl<'a> Sitting<'a> {
         let name = name(one);
         if !self.cards.contains_key(&name) {
             // To look at one's own is no attempt; to answer it is.
-            let card = match self.desk.asked_here(one)? {
+            let card = match self.approvals.asked_here(one)? {
                 Some(why) => Err(why.to_owned()),
-                None => self.desk.show(one)?.map(|shown| shown.card().0.view),
+                None => self.approvals.show(one)?.map(|shown| shown.card().0.view),
             };
             self.cards.insert(name.clone(), card);
         }
@@ -290,8 +290,8 @@ impl<'a> Sitting<'a> {
         }
         let mut report = Report::default();
         for one in chosen {
-            match self.desk.may_answer(&one)? {
-                Ok(()) => self.desk.deny(&one, words, &mut report)?,
+            match self.approvals.may_answer(&one)? {
+                Ok(()) => self.approvals.deny(&one, words, &mut report)?,
                 Err(why) => report.no(&one.id, &why),
             }
         }
@@ -300,16 +300,16 @@ impl<'a> Sitting<'a> {
     }
 
     /// Opens the card, where it is answered.
-    fn open(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+    fn open(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
         let Some(one) = self.list.here() else { return Ok(()) };
         let mut report = Report::default();
         // Judged anew: time has passed since it was listed.
-        match self.desk.show(&one)? {
+        match self.approvals.show(&one)? {
             Err(why) => report.no(&one.id, &why),
             Ok(shown) => {
                 self.list.open(&one);
-                let desk = self.desk;
-                screen.meanwhile(|| desk.ask(&shown, &mut report))??;
+                let approvals = self.approvals;
+                screen.meanwhile(|| approvals.ask(&shown, &mut report))??;
             }
         }
         self.cards.remove(&name(&one));
@@ -318,7 +318,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Shows all that is marked in full, and asks once.
-    fn approve_marked(&mut self, screen: &mut Full<'_>) -> Result<(), Ended> {
+    fn approve_marked(&mut self, screen: &mut Fullscreen<'_>) -> Result<(), Ended> {
         let mut report = Report::default();
         let mut chosen = Vec::new();
         for one in self.list.chosen() {
@@ -326,7 +326,7 @@ impl<'a> Sitting<'a> {
                 report.no(&one.id, "of tier 3, or for several approvers: Enter opens it first");
                 continue;
             }
-            match self.desk.show(&one)? {
+            match self.approvals.show(&one)? {
                 Ok(shown) if shown.tier() == Tier::Critical => report.no(&one.id, "of tier 4, which is in no batch"),
                 Ok(shown) => chosen.push(shown),
                 Err(why) => report.no(&one.id, &why),
@@ -344,11 +344,11 @@ impl<'a> Sitting<'a> {
             let done: Vec<String> = chosen.iter().map(|shown| shown.id().to_owned()).collect();
             self.list.unmark(&done);
         }
-        let desk = self.desk;
+        let approvals = self.approvals;
         // An approver may have to sign, on the same terminal.
         screen.meanwhile(|| {
             chosen.iter().try_for_each(|shown| match yes {
-                true => desk.allow(shown, None, None, &mut report),
+                true => approvals.allow(shown, None, None, &mut report),
                 false => {
                     report.no(shown.id(), "not approved");
                     Ok(())
@@ -360,7 +360,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// One question over exactly these, which counts only once the end of them was on the screen for a moment.
-    fn ask_batch(&self, chosen: &[Shown], screen: &mut Full<'_>) -> Result<bool, Ended> {
+    fn ask_batch(&self, chosen: &[Shown], screen: &mut Fullscreen<'_>) -> Result<bool, Ended> {
         let (mut top, mut turned) = (0_usize, Instant::now());
         let mut wide = 0;
         let mut lines = Vec::new();

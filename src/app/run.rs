@@ -1,6 +1,6 @@
 //! `guard -- …` and `guard -c …`: the main job, from the command to its exit code.
 //!
-//! The road on one page: what is asked for is judged, decided on and written down ([`settle`]); what nobody was asked
+//! The steps on one page: what is asked for is judged, decided on and written down ([`settle`]); what nobody was asked
 //! about replaces guard, what somebody was asked about is waited for. Commands on standard input go the same way, one
 //! after the other (`shell::stdin`).
 
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::authorize::{self, Ready, RunOptions};
+use super::engine::{Engine, EngineError};
 use super::exit;
 use super::export::deliver;
-use super::road::{Road, RoadError};
-use super::settle::{self, Manner, Ready};
 use super::shell::called::Called;
-use super::shell::{ShellCall, door};
+use super::shell::{ShellCall, dispatch};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::Request;
@@ -29,43 +29,43 @@ pub enum Wanted {
 
 /// Runs a command, or says why not. Returns an exit code only where the command's own did not become guard's.
 #[must_use]
-pub fn run(wanted: Wanted, manner: Manner, inherited: Inherited) -> u8 {
-    match Road::open() {
-        Ok(road) => on(&road, wanted, manner, inherited).unwrap_or_else(|error| failed(&error.to_string())),
+pub fn run(wanted: Wanted, manner: RunOptions, inherited: Inherited) -> u8 {
+    match Engine::open() {
+        Ok(engine) => on(&engine, wanted, manner, inherited).unwrap_or_else(|error| failed(&error.to_string())),
         Err(error) => failed(&error.to_string()),
     }
 }
 
-fn on(road: &Road, wanted: Wanted, manner: Manner, mut inherited: Inherited) -> Result<u8, RoadError> {
+fn on(engine: &Engine, wanted: Wanted, manner: RunOptions, mut inherited: Inherited) -> Result<u8, EngineError> {
     Ok(match wanted {
-        Wanted::Argv(argv) => one(road, Request::Argv(argv), manner, &mut inherited),
-        Wanted::Shell(called, call) => door::enter(road, &called, call, manner, inherited)?,
+        Wanted::Argv(argv) => one(engine, Request::Argv(argv), manner, &mut inherited),
+        Wanted::Shell(called, call) => dispatch::enter(engine, &called, call, manner, inherited)?,
     })
 }
 
 /// Runs one command, or says why not.
-pub(super) fn one(road: &Road, request: Request, manner: Manner, inherited: &mut Inherited) -> u8 {
-    one_with(road, request, &[], manner, inherited)
+pub(super) fn one(engine: &Engine, request: Request, manner: RunOptions, inherited: &mut Inherited) -> u8 {
+    one_with(engine, request, &[], manner, inherited)
 }
 
 /// Runs one command with some variables of guard's, or says why not.
 pub(super) fn one_with(
-    road: &Road,
+    engine: &Engine,
     request: Request,
     variables: &[(&str, PathBuf)],
-    manner: Manner,
+    manner: RunOptions,
     inherited: &mut Inherited,
 ) -> u8 {
-    let mut invocation = road.caller.invocation(request).unwrapped();
+    let mut invocation = engine.caller.invocation(request).unwrapped();
     invocation.env.variables.extend(variables.iter().map(|(name, value)| ((*name).into(), value.into())));
-    match settle::settle(road, invocation, manner, inherited) {
+    match authorize::settle(engine, invocation, manner, inherited) {
         Ok(Ready { approved, receipt, asked: false }) => could_not_start(&exec::replace(approved, receipt, inherited)),
         Ok(Ready { approved, receipt, asked: true }) => match exec::wait(approved, receipt, inherited) {
             Ok(outcome) => {
-                if let Err(error) = result(road, receipt, &outcome) {
+                if let Err(error) = result(engine, receipt, &outcome) {
                     let _ = writeln!(std::io::stderr(), "guard: the result could not be recorded: {error}");
                 }
-                settle::keep_to_retention(road);
+                authorize::keep_to_retention(engine);
                 exec::leave(outcome.ended)
             }
             Err(error) => could_not_start(&error),
@@ -74,15 +74,15 @@ pub(super) fn one_with(
     }
 }
 
-fn result(road: &Road, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), String> {
+fn result(engine: &Engine, receipt: Receipt, outcome: &exec::Outcome) -> Result<(), String> {
     let end = match outcome.ended {
         exec::Ended::Exited { code } => End::Exit(code),
         exec::Ended::Killed { signal, .. } => End::Signal(signal),
     };
-    let duration_ms = settle::milliseconds(outcome.duration);
-    let store = road.store().map_err(ToString::to_string)?;
+    let duration_ms = authorize::milliseconds(outcome.duration);
+    let store = engine.store().map_err(ToString::to_string)?;
     store.result(&receipt, &Outcome { end, duration_ms }, Timestamp::now()).map_err(|error| error.to_string())?;
-    deliver::at_once(road, receipt.row());
+    deliver::at_once(engine, receipt.row());
     Ok(())
 }
 

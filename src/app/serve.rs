@@ -4,9 +4,9 @@
 //! judging, asking and running, which are done where the command is.
 
 pub mod client;
-mod desk;
-mod house;
+mod connection;
 pub mod message;
+mod server;
 mod show;
 
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use self::house::House;
-use super::keeper::FOLDER;
+use self::server::Server;
+use super::record_backend::FOLDER;
 use super::{exit, gateway};
 use crate::service::UNIT;
 
@@ -107,5 +107,5 @@ pub fn run(args: &ServeArgs) -> Result<u8, String> {
         words.extend(args.listen.iter().flat_map(|address| ["--listen".into(), address.into()]));
         return gateway::run("serve", &gateway::Words { words });
     }
-    House::open(&args.folder, args.socket.as_deref())?.serve()
+    Server::open(&args.folder, args.socket.as_deref())?.serve()
 }

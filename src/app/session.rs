@@ -7,14 +7,14 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use jiff::{Timestamp, Zoned};
 
-use super::desk::Desk;
+use super::approvals::Approvals;
+use super::engine::Engine;
 use super::failure::Failure;
-use super::road::Road;
 use super::serve::message;
-use super::{exit, keeper, moment};
-use crate::channel::confirm::confirm;
+use super::{exit, record_backend, time};
 use crate::judge::approved::{Place, Until, What as Covers};
 use crate::judge::risk::Tier;
+use crate::prompt::confirm::confirm;
 use crate::store::{NewGrant, StoreError};
 use crate::ui::visible;
 
@@ -73,18 +73,18 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     }
 }
 
-fn sessions(road: &Road, most: usize) -> Result<Vec<Stands>, StoreError> {
+fn sessions(engine: &Engine, most: usize) -> Result<Vec<Stands>, StoreError> {
     let now = Timestamp::now();
-    let known = match (road.service(), road.store()) {
+    let known = match (engine.service(), engine.store()) {
         (Some(_), Ok(keeper)) => keeper.sessions(now)?,
-        _ => match road.existing()? {
-            Some(store) => keeper::sessions(&store, most, now)?,
+        _ => match engine.existing()? {
+            Some(store) => record_backend::sessions(&store, most, now)?,
             None => Vec::new(),
         },
     };
-    let breaker = road.policy().breaker_after;
+    let breaker = engine.policy().breaker_after;
     // A person's own terminal is never stopped: its root is the one that this process would have without an agent.
-    let own = |root: &str| root == road.caller.session.root && !road.caller.origin.is_guarded();
+    let own = |root: &str| root == engine.caller.session.root && !engine.caller.origin.is_guarded();
     let stands = known.into_iter().map(|message::Stands { root, id, last, standing, edited }| {
         let (denials, prompts) = (standing.denials_in_a_row, standing.prompts_last_hour);
         let stopped = !own(&root) && ((denials >= breaker && !standing.resumed) || edited.is_some());
@@ -98,25 +98,25 @@ fn sessions(road: &Road, most: usize) -> Result<Vec<Stands>, StoreError> {
 /// # Errors
 /// The record cannot be read.
 pub(super) fn known() -> Result<Vec<(String, String)>, Failure> {
-    let road = Road::open()?;
-    let all = sessions(&road, SHOWN)?.into_iter().take(SHOWN);
+    let engine = Engine::open()?;
+    let all = sessions(&engine, SHOWN)?.into_iter().take(SHOWN);
     Ok(all
         .map(|one| (one.id, format!("{} asked in the last hour, {} denied in a row", one.prompts, one.denials)))
         .collect())
 }
 
 fn show() -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
-    writeln!(out, "This session: {}", visible::text(&road.caller.session.id))?;
-    for one in sessions(&road, SHOWN)?.iter().take(SHOWN) {
+    writeln!(out, "This session: {}", visible::text(&engine.caller.session.id))?;
+    for one in sessions(&engine, SHOWN)?.iter().take(SHOWN) {
         let edited =
             one.edited.map_or(String::new(), |row| format!("; row {row} of the record is not as it was written"));
         let stopped = if one.stopped { "; stopped: guard session resume" } else { "" };
         let line = format!(
             "{}  {}  {} asked in the last hour, {} denied in a row{edited}{stopped}",
-            moment::shown(one.last, zone.time_zone()),
+            time::shown(one.last, zone.time_zone()),
             one.id,
             one.prompts,
             one.denials,
@@ -127,20 +127,20 @@ fn show() -> Result<u8, Failure> {
 }
 
 fn trust(id: &str) -> Result<u8, Failure> {
-    let desk = match Desk::open("session", &["trust".to_owned(), id.to_owned()])? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("session", &["trust".to_owned(), id.to_owned()])? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
     let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)
     };
-    let waiting = desk.queue.list(Timestamp::now())?.into_iter().map(|pending| (pending.root, pending.session));
-    let known = sessions(&desk.road, usize::MAX)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
+    let waiting = approvals.queue.list(Timestamp::now())?.into_iter().map(|pending| (pending.root, pending.session));
+    let known = sessions(&approvals.engine, usize::MAX)?.into_iter().map(|one| (one.root, one.id)).chain(waiting);
     let Some((root, session)) = known.into_iter().find(|(root, session)| session == id || root == id) else {
         return refused("there is no such session: guard session shows them");
     };
-    if root == desk.road.caller.session.root {
+    if root == approvals.engine.caller.session.root {
         return refused("a session does not trust itself");
     }
     let shown = format!(
@@ -156,10 +156,10 @@ fn trust(id: &str) -> Result<u8, Failure> {
         place: &Place::Anywhere,
         until: &Until::Session { id: session.clone() },
         words: "whatever is of tier 2 and below, in every folder, until this session ends",
-        user: &desk.road.caller.account.name,
+        user: &approvals.engine.caller.account.name,
         session: &session,
     };
-    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let number = store.grant(&grant, Timestamp::now())?;
     writeln!(io::stdout(), "Grant {number} holds. To take it back: guard allow remove {number}")?;
     Ok(exit::ALLOW)
@@ -167,11 +167,11 @@ fn trust(id: &str) -> Result<u8, Failure> {
 
 fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
     let words: Vec<String> = ["resume"].into_iter().chain(id).map(ToOwned::to_owned).collect();
-    let desk = match Desk::open("session", &words)? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("session", &words)? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
-    let mut known = sessions(&desk.road, usize::MAX)?;
+    let mut known = sessions(&approvals.engine, usize::MAX)?;
     known.retain(|one| id.map_or(one.stopped, |id| one.id == id || one.root == id));
     let refused = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
@@ -183,11 +183,11 @@ fn resume(id: Option<&str>, reason: &str) -> Result<u8, Failure> {
         [one] => one,
         _ => return refused("several sessions are stopped: name one, as guard session shows them"),
     };
-    if one.root == desk.road.caller.session.root {
+    if one.root == approvals.engine.caller.session.root {
         return refused("a session does not resume itself");
     }
-    let by = &desk.road.caller.account.name;
-    let store = desk.road.store().map_err(|error| Failure::Said(error.to_string()))?;
+    let by = &approvals.engine.caller.account.name;
+    let store = approvals.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
     let row = store.resume(&one.root, &one.id, by, reason, Timestamp::now())?;
     writeln!(io::stdout(), "{} is asked about again (row {row}).", visible::text(&one.id))?;
     Ok(exit::ALLOW)

@@ -4,8 +4,8 @@
 //! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]), and
 //! how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
 
+mod choices;
 pub mod edits;
-mod wishes;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
@@ -13,21 +13,21 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use serde_json::{Value, json};
 
+use self::choices::{Reach, Wishes};
 use self::edits::Edit;
-use self::wishes::{Reach, Wishes};
+use super::engine::{self, Engine};
 use super::exit;
 use super::failure::Failure;
 use super::init::Interactive;
-use super::install::file::Keeper;
+use super::install::file::Backups;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::install::wirer::{Planned, Wirer};
 use super::install::{self, InstallError};
-use super::road::{self, Road};
 use super::status;
-use crate::channel::confirm::confirm;
 use crate::config::values::place;
 use crate::judge::policy::Preset;
+use crate::prompt::confirm::confirm;
 use crate::ui::style::Look;
 
 /// The arguments of `guard setup`.
@@ -104,26 +104,26 @@ impl Plan {
 /// # Errors
 /// There is no home, a question cannot be asked, or standard output cannot be written.
 pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     let said = |error: InstallError| Failure::Said(error.to_string());
     if args.json && !(args.yes || args.dry_run) {
         return Err(Failure::Said("--json asks nothing: give --yes or --dry-run with it".to_owned()));
     }
     let ask = !(args.yes || args.dry_run || args.remove);
     if !args.dry_run
-        && let Some(why) = install::refusal(&road.caller, args.remove, args.yes)
+        && let Some(why) = install::refusal(&engine.caller, args.remove, args.yes)
     {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         return Ok(exit::REFUSED);
     }
-    let places = || Places::of(&road.caller).map_err(Failure::Said);
-    let keeper = || road::paths().map(|paths| Keeper::new(paths.folder()));
+    let places = || Places::of(&engine.caller).map_err(Failure::Said);
+    let keeper = || engine::paths().map(|paths| Backups::new(paths.folder()));
     let wirer = |uninstall| -> Result<Wirer<'_>, Failure> {
         Ok(Wirer { places: places()?, keeper: keeper()?, uninstall, project: false })
     };
     let (into, out_of) = (wirer(false)?, wirer(true)?);
-    let house = edits::House { road: &road, places: &into.places, keeper: &into.keeper };
-    let found = Found::look(&road, &into.places);
+    let house = edits::House { engine: &engine, places: &into.places, keeper: &into.keeper };
+    let found = Found::look(&engine, &into.places);
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
 
     let mut wishes = Wishes::named(args.preset.as_deref(), args.agents.as_deref(), args.shells.as_deref(), &found)
@@ -158,10 +158,10 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         }
     }
     // What makes guard weaker is a person's to say, at their own terminal.
-    let loosens = wishes.preset.is_some_and(|preset| place(preset) < place(road.policy().preset));
+    let loosens = wishes.preset.is_some_and(|preset| place(preset) < place(engine.policy().preset));
     if !args.dry_run
         && (loosens || !plan.unwired.is_empty())
-        && let Some(why) = install::refusal(&road.caller, true, args.yes)
+        && let Some(why) = install::refusal(&engine.caller, true, args.yes)
     {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         return Ok(exit::REFUSED);
@@ -228,7 +228,7 @@ fn removed(args: &SetupArgs, plan: &Plan, code: u8) -> Result<u8, Failure> {
         writeln!(out, "{done}")?;
     } else {
         writeln!(out, "No agent and no new shell asks guard any more. Shells that are open still do.")?;
-        writeln!(out, "The record stays: {}", road::paths()?.folder().display())?;
+        writeln!(out, "The record stays: {}", engine::paths()?.folder().display())?;
         writeln!(out, "Nothing is left that needs the program: it can be deleted.")?;
     }
     Ok(code)
@@ -302,30 +302,30 @@ pub struct Found {
 }
 
 impl Found {
-    fn look(road: &Road, places: &Places<'_>) -> Self {
+    fn look(engine: &Engine, places: &Places<'_>) -> Self {
         let is_program = |name: &str| {
-            let search = crate::world::programs::Search::new(&road.caller.env, &road.caller.cwd);
+            let search = crate::world::programs::Search::new(&engine.caller.env, &engine.caller.cwd);
             search.find(name).is_ok_and(|found| found.is_some())
         };
-        let own = road.caller.account.shell.as_deref().and_then(|path| path.file_name());
+        let own = engine.caller.account.shell.as_deref().and_then(|path| path.file_name());
         let shells = Interactive::ALL.into_iter().filter(|shell| {
-            let is_used = || edits::start_up(*shell, places, &road.caller.env).exists();
+            let is_used = || edits::start_up(*shell, places, &engine.caller.env).exists();
             is_program(shell.name()) && (own.is_some_and(|own| own == shell.name()) || is_used())
         });
         let loading = Interactive::ALL.into_iter().filter(|shell| {
-            let path = edits::start_up(*shell, places, &road.caller.env);
+            let path = edits::start_up(*shell, places, &engine.caller.env);
             std::fs::read_to_string(path).is_ok_and(|text| edits::loads(*shell, &text))
         });
-        let config = edits::config_file(road);
+        let config = edits::config_file(engine);
         Self {
             agents: HOSTS.iter().filter(|host| places.is_there(host)).collect(),
             wired: HOSTS.iter().filter(|host| status::asks(places, host)).map(|host| host.name).collect(),
             shells: shells.collect(),
             loading: loading.collect(),
-            preset: road.policy().preset,
+            preset: engine.policy().preset,
             configured: config.is_some_and(|path| path.exists()),
-            notifier: is_program(edits::NOTIFIER) && road.policy().queue_notify.is_empty(),
-            approvers: road.approvers().is_any(),
+            notifier: is_program(edits::NOTIFIER) && engine.policy().queue_notify.is_empty(),
+            approvers: engine.approvers().is_any(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! cannot be known either.
 
 pub mod called;
-pub mod door;
+pub mod dispatch;
 mod interactive;
 mod options;
 pub mod request;

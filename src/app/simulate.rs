@@ -14,9 +14,9 @@ use jiff::Zoned;
 mod again;
 mod report;
 
+use super::engine::Engine;
 use super::failure::Failure;
-use super::road::Road;
-use super::{exit, moment};
+use super::{exit, time};
 use crate::config::paths::{PROJECT_FILE, PROJECT_PATTERNS};
 use crate::config::{self, Instead, Roots};
 use crate::judge::policy::Mode;
@@ -59,8 +59,7 @@ const PART: u32 = 500;
 /// The record cannot be read, a time is none, or the other policy is not there or has problems.
 pub fn run(args: &SimulateArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let time =
-        |name: &str, text: &str| moment::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
+    let time = |name: &str, text: &str| time::past(text, &now).map_err(|why| Failure::Said(format!("--{name}: {why}")));
     let since = time("since", &args.since)?;
     let until = args.until.as_deref().map(|text| time("until", text)).transpose()?;
     let instead = instead(args)?;
@@ -122,7 +121,7 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
 
 /// The policy as it is and the other one, for each folder that has a say in them.
 struct Policies {
-    now: Road,
+    now: Engine,
     instead: Option<Instead>,
     mode: Option<Mode>,
     /// By the files of projects that are there.
@@ -134,7 +133,7 @@ struct Policies {
 
 impl Policies {
     fn open(instead: Option<Instead>, mode: Option<Mode>) -> Result<Self, Failure> {
-        let now = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
+        let now = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
         // In the root folder no project has a say.
@@ -177,13 +176,13 @@ impl Policies {
         let mut caller = self.now.caller.clone();
         caller.cwd = folder.to_owned();
         let roots = self.roots(folder);
-        let now = Road::under(caller.clone(), config::load(&roots));
+        let now = Engine::under(caller.clone(), config::load(&roots));
         let mut config = config::load_with(&roots, self.instead.as_ref());
         // A broken configuration stays as tight as it is.
         if let Some(mode) = self.mode.filter(|_| config.problems.is_empty()) {
             config.try_mode(mode);
         }
-        let other = Road::under(caller, config);
+        let other = Engine::under(caller, config);
         for problem in other.problems() {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);

@@ -6,8 +6,8 @@ use clap::Args;
 use jiff::Zoned;
 
 use super::failure::Failure;
-use super::{exit, moment, road};
-use crate::judge::order;
+use super::{engine, exit, time};
+use crate::judge::sort;
 use crate::store::{Stats, Store};
 use crate::ui::visible;
 
@@ -31,13 +31,13 @@ const MOST: usize = 10;
 /// The record cannot be read, or the time is none.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let since = moment::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
-    let store = Store::open_existing(&road::paths()?)?;
+    let since = time::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
+    let store = Store::open_existing(&engine::paths()?)?;
     let stats = store.map_or_else(|| Ok(Stats::default()), |store| store.stats(since, now.time_zone()))?;
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&stats).map_err(io::Error::from)?)
     } else {
-        words(&stats, &format!("Since {}", moment::shown(since, now.time_zone())))
+        words(&stats, &format!("Since {}", time::shown(since, now.time_zone())))
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
@@ -71,7 +71,7 @@ fn words(stats: &Stats, since: &str) -> String {
         stats.allowed, stats.denied, stats.unanswered
     ));
     if let (Some(median), Some(ninetieth)) = (stats.median_ms, stats.ninetieth_ms) {
-        let (median, ninetieth) = (moment::length(median), moment::length(ninetieth));
+        let (median, ninetieth) = (time::length(median), time::length(ninetieth));
         text.push_str(&format!("Answered after {median} in the middle; nine of ten within {ninetieth}.\n"));
     }
     if let Some(share) = (stats.hasty * 100).checked_div(stats.at_terminal) {
@@ -88,11 +88,11 @@ fn words(stats: &Stats, since: &str) -> String {
     };
     list("Prompts by day", stats.days.iter().map(|(day, count)| (day.clone(), count.to_string())).collect());
     let mut rules: Vec<_> = stats.rules.iter().collect();
-    order::sort_by_key(&mut rules, |(_, (count, _))| std::cmp::Reverse(*count));
+    sort::sort_by_key(&mut rules, |(_, (count, _))| std::cmp::Reverse(*count));
     let rule = |(rule, (count, allowed)): (&String, &(u64, u64))| (rule.clone(), format!("{count}, {allowed} allowed"));
     list("Prompts by rule", rules.into_iter().take(MOST).map(rule).collect());
     let mut agents: Vec<_> = stats.agents.iter().collect();
-    order::sort_by_key(&mut agents, |(_, count)| std::cmp::Reverse(**count));
+    sort::sort_by_key(&mut agents, |(_, count)| std::cmp::Reverse(**count));
     list(
         "Prompts by who asked",
         agents.into_iter().take(MOST).map(|(name, count)| (name.clone(), count.to_string())).collect(),

@@ -8,6 +8,7 @@ use clap::Args;
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 
+use super::engine::Engine;
 use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::install::change::{State as Wired, Wiring};
@@ -15,9 +16,8 @@ use super::install::file;
 use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::pending::collapsed;
-use super::road::Road;
 use super::setup::edits::{loads, start_up};
-use super::{exit, moment};
+use super::{exit, time};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
@@ -91,7 +91,7 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
         }
         return Ok(exit::ALLOW);
     }
-    let status = status(&Road::open()?)?;
+    let status = status(&Engine::open()?)?;
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&status).map_err(io::Error::from)?)?;
     } else {
@@ -105,25 +105,25 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
 /// The commands that wait, the same command of the same caller being one.
 fn waiting() -> Result<usize, Failure> {
     // A queue that nobody filed anything in need not be made to be looked at.
-    let Some(queue) = super::road::requests()? else { return Ok(0) };
+    let Some(queue) = super::engine::requests()? else { return Ok(0) };
     let mut all = queue.list(Timestamp::now())?;
     all.retain(|pending| pending.state == State::Waiting);
     Ok(collapsed(&all).len())
 }
 
-fn status(road: &Road) -> Result<Status, Failure> {
-    let problems = road.problems();
-    let Policy { mode, preset, thresholds, trusted_folders, .. } = road.policy();
-    let places = Places::of(&road.caller).map_err(Failure::Said)?;
+fn status(engine: &Engine) -> Result<Status, Failure> {
+    let problems = engine.problems();
+    let Policy { mode, preset, thresholds, trusted_folders, .. } = engine.policy();
+    let places = Places::of(&engine.caller).map_err(Failure::Said)?;
     let (agents, without): (Vec<&Host>, Vec<&Host>) =
         HOSTS.iter().filter(|host| places.is_there(host)).partition(|host| asks(&places, host));
     let names = |hosts: Vec<&Host>| hosts.into_iter().map(|host| host.name).collect();
     let shells = Interactive::ALL.into_iter().filter_map(|shell| {
-        let path = start_up(shell, &places, &road.caller.env);
+        let path = start_up(shell, &places, &engine.caller.env);
         let text = std::fs::read_to_string(&path).ok()?;
         loads(shell, &text).then(|| (shell.name(), path.display().to_string()))
     });
-    let store = road.existing()?;
+    let store = engine.existing()?;
     let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
     Ok(Status {
         mode: match mode {
@@ -139,13 +139,13 @@ fn status(road: &Road) -> Result<Status, Failure> {
         },
         threshold_cli: thresholds.of(Origin::Cli).as_f64(),
         threshold_agent: thresholds.of(Origin::Agent).as_f64(),
-        files: road.config().places.iter().filter(read).map(|place| place.file.display().to_string()).collect(),
+        files: engine.config().places.iter().filter(read).map(|place| place.file.display().to_string()).collect(),
         problems,
         agents: names(agents),
         without: names(without),
         shells: shells.collect(),
         waiting: waiting()?,
-        grants: granted(road, store.as_ref())?,
+        grants: granted(engine, store.as_ref())?,
         trusted_folders: trusted_folders.clone(),
         rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
@@ -163,9 +163,9 @@ pub(super) fn asks(places: &Places<'_>, host: &'static Host) -> bool {
 }
 
 /// The grants in force, those of the configuration among them.
-fn granted(road: &Road, store: Option<&Store>) -> Result<usize, Failure> {
+fn granted(engine: &Engine, store: Option<&Store>) -> Result<usize, Failure> {
     let stored = store.map_or_else(|| Ok(Vec::new()), |store| store.grants(Timestamp::now()))?;
-    Ok(stored.iter().filter(|listed| listed.ended.is_none()).count() + road.config().grants.len())
+    Ok(stored.iter().filter(|listed| listed.ended.is_none()).count() + engine.config().grants.len())
 }
 
 /// The commands that were refused last, the newest first.
@@ -226,7 +226,7 @@ fn lines(status: &Status, now: &Zoned) -> Vec<Line> {
         let what = if at == 0 { "refused" } else { "" };
         let command = one.command.lines().next().unwrap_or_default();
         let command: String = command.chars().take(60).collect();
-        say(what, Style::Plain, format!("{}  {command}", moment::shown(one.time, now.time_zone())));
+        say(what, Style::Plain, format!("{}  {command}", time::shown(one.time, now.time_zone())));
     }
     all
 }

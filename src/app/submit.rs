@@ -20,16 +20,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ask::Asked;
+use super::engine::{Engine, Judged};
 use super::failure::Failure;
 use super::queue::{self, Tells, Wait};
 use super::reviewer::{Review, Settles, overrulable};
-use super::road::{Judged, Road};
 use super::tool::{Servers, Told};
-use super::{exit, settle};
+use super::{authorize, exit};
 use crate::judge::Judgment;
 use crate::judge::approved::{Approved, Receipt};
 use crate::judge::invocation::{Digest, Invocation, Origin, Request};
-use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::store::queue::Plea;
 use crate::store::{End, IntentRow, Outcome, Settled};
@@ -124,32 +124,32 @@ pub fn run(_: &SubmitArgs) -> Result<u8, Failure> {
     let (wanted, lines) = read()?;
     std::env::set_current_dir(&wanted.cwd)
         .map_err(|error| Failure::Said(format!("{} cannot be entered: {error}", wanted.cwd.display())))?;
-    let road = Road::open()?;
-    let invocation = invocation(&road, &wanted)?;
-    let Judged { judgment, decision } = road.judge(&invocation);
+    let engine = Engine::open()?;
+    let invocation = invocation(&engine, &wanted)?;
+    let Judged { judgment, decision } = engine.judge(&invocation);
     let plea = Plea { crisis: wanted.crisis, said: wanted.reason.clone().filter(|said| !said.trim().is_empty()) };
     let report = wanted.report.then_some(&lines);
-    let case = Case { road: &road, invocation: &invocation, judgment: &judgment, plea, report, opinion: None };
+    let case = Case { engine: &engine, invocation: &invocation, judgment: &judgment, plea, report, opinion: None };
     match &decision {
         Decision::Run(cleared) => case.allow(&decision, cleared.basis(), None, None),
         Decision::Refuse(refusal) => case.deny(&decision, refusal, None),
         Decision::Ask(prompt) => {
             let most = Duration::from_secs(wanted.timeout_secs.into());
             // Whoever is in a crisis waits for no machine, and is refused by none.
-            let mut review = (!case.plea.crisis).then(|| Review::begin(&road, &invocation, &judgment, most));
+            let mut review = (!case.plea.crisis).then(|| Review::begin(&engine, &invocation, &judgment, most));
             let settled = review.as_mut().map_or(Settles::Open, Review::settle);
             let case = Case { opinion: review.and_then(|review| review.opinion), ..case };
             match settled {
                 Settles::Runs(approved) => return case.allow(&decision, approved.basis(), None, None),
                 Settles::Refused(refusal) => {
-                    let refusal = overrulable(&road, &invocation, &judgment, refusal, case.opinion.as_ref());
+                    let refusal = overrulable(&engine, &invocation, &judgment, refusal, case.opinion.as_ref());
                     return case.deny(&decision, &refusal, None);
                 }
                 Settles::Open => {}
             }
             let begun = Instant::now();
             match case.ask(prompt, wanted.timeout_secs) {
-                Ok(by) => case.allow(&decision, &Basis::Person, by.as_deref(), Some(begun.elapsed())),
+                Ok(by) => case.allow(&decision, &ApprovalReason::Person, by.as_deref(), Some(begun.elapsed())),
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
                     case.deny(&decision, &refusal, None)
                 }
@@ -185,7 +185,7 @@ fn read() -> Result<(Wanted, Receiver<String>), Failure> {
 }
 
 /// The command as one of a session of this client's.
-fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
+fn invocation(engine: &Engine, wanted: &Wanted) -> Result<Invocation, Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if wanted.client.is_empty() || wanted.client.len() > 64 || !wanted.client.chars().all(plain) {
         return Err(Failure::Said("the name of a client is letters, digits and dashes".to_owned()));
@@ -199,17 +199,17 @@ fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
     let request = match (&wanted.command, &wanted.argv, &wanted.tool) {
         (None, None, Some(tool)) => {
             let told = Told { input: wanted.input.clone(), server: wanted.server.clone(), ..Told::default() };
-            told.request(road, tool.clone())
+            told.request(engine, tool.clone())
         }
         (Some(command), None, None) if command.len() > MAX_COMMAND => {
             let why = format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10);
             return Err(Failure::Said(why));
         }
-        (Some(command), None, None) => road.plain_line(command.into())?,
+        (Some(command), None, None) => engine.plain_line(command.into())?,
         (None, Some(argv), None) if !argv.is_empty() => Request::Argv(argv.iter().map(Into::into).collect()),
         _ => return Err(Failure::Said(ONE_OF.to_owned())),
     };
-    let mut invocation = road.caller.invocation(request);
+    let mut invocation = engine.caller.invocation(request);
     invocation.origin = match wanted.origin {
         Origin::Discord | Origin::Telegram => wanted.origin,
         // Nobody who hands a command in is a person at a terminal.
@@ -228,7 +228,7 @@ fn invocation(road: &Road, wanted: &Wanted) -> Result<Invocation, Failure> {
 
 /// A command that was judged.
 struct Case<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     plea: Plea,
@@ -241,8 +241,8 @@ struct Case<'a> {
 impl Case<'_> {
     /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
     fn ask(&self, prompt: &Prompt, timeout: u32) -> Result<Option<String>, Refusal> {
-        let Self { road, invocation, judgment, .. } = *self;
-        let time = Duration::from_secs(road.policy().queue_wait.min(timeout).into());
+        let Self { engine, invocation, judgment, .. } = *self;
+        let time = Duration::from_secs(engine.policy().queue_wait.min(timeout).into());
         let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
         let wait = Wait {
             time,
@@ -252,9 +252,9 @@ impl Case<'_> {
             plea: self.plea.clone(),
             opinion: self.opinion.clone(),
         };
-        match queue::ask(road, invocation, judgment, prompt, &wait) {
+        match queue::ask(engine, invocation, judgment, prompt, &wait) {
             Asked::Yes { by, .. } => {
-                let fresh = road.judge_again(invocation);
+                let fresh = engine.judge_again(invocation);
                 Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
             }
             Asked::No(refusal) | Asked::Killed { refusal, .. } => Err(refusal),
@@ -269,7 +269,7 @@ impl Case<'_> {
     fn allow(
         &self,
         decision: &Decision,
-        basis: &Basis,
+        basis: &ApprovalReason,
         by: Option<&str>,
         answered: Option<Duration>,
     ) -> Result<u8, Failure> {
@@ -291,7 +291,7 @@ impl Case<'_> {
         let ended: Ended = serde_json::from_str(&line)
             .map_err(|error| Failure::Said(format!("the report is not what guard submit reads: {error}")))?;
         let outcome = Outcome { end: End::Exit(ended.exit), duration_ms: ended.duration_ms };
-        let store = self.road.store().map_err(|error| Failure::Said(error.to_string()))?;
+        let store = self.engine.store().map_err(|error| Failure::Said(error.to_string()))?;
         Ok(store.result(receipt, &outcome, Timestamp::now())?)
     }
 
@@ -305,13 +305,13 @@ impl Case<'_> {
     fn write(&self, settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>) -> Result<Receipt, Refusal> {
         let shape = self.judgment.may_grant.then(|| self.judgment.shape_to_grant()).flatten();
         let row = IntentRow {
-            answer_ms: answered.map(settle::milliseconds),
+            answer_ms: answered.map(authorize::milliseconds),
             words,
             shape: shape.as_deref().filter(|_| self.invocation.tool().is_some()),
             opinion: self.opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), self.invocation, self.digest(), &self.judgment.risk, settled)
         };
-        settle::write_down(self.road, &row, |keeper| keeper.advised(&row, None))
+        authorize::write_down(self.engine, &row, |keeper| keeper.advised(&row, None))
     }
 
     fn digest(&self) -> Digest {
@@ -326,9 +326,9 @@ impl Case<'_> {
         reason: Option<String>,
         row: Option<i64>,
     ) -> Result<u8, Failure> {
-        let Self { road, invocation, judgment, .. } = *self;
+        let Self { engine, invocation, judgment, .. } = *self;
         let command = invocation.display();
-        let threshold = road.policy().thresholds.of(invocation.origin);
+        let threshold = engine.policy().thresholds.of(invocation.origin);
         let verdict = Verdict::new(&command, invocation.origin, threshold, judgment, decision);
         let digest = self.digest().to_string();
         let told = Answer { status, settled_by, by, reason, digest, row, verdict };

@@ -6,8 +6,8 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::engine::Engine;
 use super::failure::Failure;
-use super::road::Road;
 use crate::judge::invocation::Request;
 use crate::judge::tools::ToolCall;
 
@@ -59,7 +59,7 @@ impl ToolArgs {
     ///
     /// # Errors
     /// What should be JSON is none.
-    pub fn request(&self, road: &Road) -> Result<Option<Request>, Failure> {
+    pub fn request(&self, engine: &Engine) -> Result<Option<Request>, Failure> {
         let Some(name) = &self.tool else { return Ok(None) };
         let described = self.described.as_deref().map(|text| json("--described", text)).transpose()?;
         let mut told: Told =
@@ -76,20 +76,20 @@ impl ToolArgs {
         if !self.server.is_empty() {
             told.server = Servers::Several(self.server.clone());
         }
-        Ok(Some(told.request(road, name.clone())))
+        Ok(Some(told.request(engine, name.clone())))
     }
 }
 
 impl Told {
     /// The call of the tool of this name.
     #[must_use]
-    pub fn request(self, road: &Road, name: String) -> Request {
+    pub fn request(self, engine: &Engine, name: String) -> Request {
         let servers = match self.server {
             Servers::None => Vec::new(),
             Servers::One(name) => vec![name],
             Servers::Several(names) => names,
         };
-        road.tool(ToolCall {
+        engine.tool(ToolCall {
             name,
             servers,
             input: self.input,

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use toml::de::{DeTable, DeValue};
 
-use super::desk::Desk;
+use super::approvals::Approvals;
+use super::engine::Engine;
 use super::exit;
 use super::failure::Failure;
 use super::install::file;
 use super::log::named;
-use super::road::Road;
-use crate::channel::confirm::confirm;
 use crate::config::Layer;
 use crate::judge::document::quoted;
 use crate::judge::risk::CircumstanceFact;
+use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
 /// The arguments of `guard trust`.
@@ -42,8 +42,8 @@ const KEY: &str = "trusted_folders";
 /// The configuration cannot be read or written, or there is no terminal.
 pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
     if args.list {
-        let road = Road::open()?;
-        let folders = &road.policy().trusted_folders;
+        let engine = Engine::open()?;
+        let folders = &engine.policy().trusted_folders;
         let mut out = io::stdout().lock();
         if folders.is_empty() {
             writeln!(out, "No folder is trusted.")?;
@@ -54,11 +54,11 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         return Ok(exit::ALLOW);
     }
     let words = vec![args.folder.to_string_lossy().into_owned()];
-    let desk = match Desk::open("trust", &words)? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("trust", &words)? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
-    match change(&desk.road, args) {
+    match change(&approvals.engine, args) {
         Ok(Some(done)) => {
             writeln!(io::stdout(), "{}", visible::text(&done))?;
             Ok(exit::ALLOW)
@@ -74,12 +74,12 @@ fn refuse(why: &str) -> Result<u8, Failure> {
 }
 
 /// Changes the file, once a person has read what it means. `None`: they said no.
-fn change(road: &Road, args: &TrustArgs) -> Result<Option<String>, String> {
-    let folder = named(&road.caller.cwd.join(&args.folder));
+fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
+    let folder = named(&engine.caller.cwd.join(&args.folder));
     if !args.remove {
-        bounded(road, &folder)?;
+        bounded(engine, &folder)?;
     }
-    let place = road
+    let place = engine
         .config()
         .places
         .iter()
@@ -97,7 +97,8 @@ fn change(road: &Road, args: &TrustArgs) -> Result<Option<String>, String> {
     if args.remove {
         folders.retain(|known| *known != folder);
     } else {
-        let weight = road.policy().weights.get(&CircumstanceFact::TrustedFolder).map_or(0.0, |weight| weight.as_f64());
+        let weight =
+            engine.policy().weights.get(&CircumstanceFact::TrustedFolder).map_or(0.0, |weight| weight.as_f64());
         let shown = format!(
             "In {} and below, what is of tier 2 and below would count {:.1} less, for everybody who asks: much of it \
              would run unasked.\nTier 3 and 4 are asked about as before.\n",
@@ -113,7 +114,7 @@ fn change(road: &Road, args: &TrustArgs) -> Result<Option<String>, String> {
     file::make_folders(&path).map_err(said)?;
     file::replace(&path, old.as_deref(), &new, false).map_err(said)?;
     // What another layer forbids, and what this file could not say, is told, and taken back.
-    let again = Road::open().map_err(|error| error.to_string())?;
+    let again = Engine::open().map_err(|error| error.to_string())?;
     if !args.remove && !again.policy().trusted_folders.contains(&folder) {
         let why = again.config().problems.first().map_or_else(
             || "another layer of the configuration does not let it be trusted".to_owned(),
@@ -130,14 +131,14 @@ fn change(road: &Road, args: &TrustArgs) -> Result<Option<String>, String> {
 }
 
 /// A folder that may be trusted: it is one, and neither everything nor all of a home.
-fn bounded(road: &Road, folder: &str) -> Result<(), String> {
+fn bounded(engine: &Engine, folder: &str) -> Result<(), String> {
     let path = Path::new(folder);
     if !path.is_dir() {
         return Err(format!("{folder} is no folder"));
     }
     let real = path.canonicalize().map_err(|error| format!("{folder}: {error}"))?;
-    let home = road.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
-    let named = road.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
+    let home = engine.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
+    let named = engine.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
     if real.parent().is_none() || [home, named].iter().flatten().any(|home| home.starts_with(&real)) {
         return Err(format!("{folder} holds a whole home: trust the folder of a project"));
     }

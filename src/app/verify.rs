@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::failure::Failure;
 use super::log::prune::extent;
-use super::{exit, moment, road};
+use super::{engine, exit, time};
 use crate::store::{Audit, Head, Link, PrunedEnd, Store};
 
 /// The arguments of `guard verify`.
@@ -204,7 +204,7 @@ impl Checked {
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
-    let store = Store::open_existing(&road::paths()?)?;
+    let store = Store::open_existing(&engine::paths()?)?;
     let audit = store.as_ref().map_or(Ok(Audit::default()), Store::verify)?;
     let kept = match &args.head {
         None => None,
@@ -277,7 +277,7 @@ fn tell(out: &mut impl Write, audit: &Audit) -> io::Result<()> {
 /// What was pruned, and which row proves it.
 fn pruned(end: &PrunedEnd, zone: &TimeZone) -> String {
     let PrunedEnd { row, at, pruned } = end;
-    let shown = |time| moment::shown(time, zone);
+    let shown = |time| time::shown(time, zone);
     let last = extent(pruned, zone);
     let earlier = if pruned.first > 1 {
         format!(" All before them, from {} on, were pruned earlier.", shown(pruned.since))

@@ -7,8 +7,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::failure::Failure;
-use super::{desk, exit, road};
-use crate::channel::bell::{Bell, Heard};
+use super::{approvals, engine, exit};
+use crate::prompt::wakeup::{Heard, Wakeup};
 use crate::store::queue::State;
 use crate::ui::pending::approvals;
 use crate::ui::visible;
@@ -30,11 +30,11 @@ pub struct WaitArgs {
 /// There is no such request, or the queue cannot be read.
 pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
     let unknown = || Failure::Said(format!("there is no request {}: guard pending shows them", args.id));
-    let queue = road::requests()?.ok_or_else(unknown)?;
+    let queue = engine::requests()?.ok_or_else(unknown)?;
     let typed = args.id.to_ascii_lowercase();
     let first = match queue.find(&typed)? {
         Some(first) => first,
-        None => desk::meant(&queue.list(Timestamp::now())?, &typed)
+        None => approvals::meant(&queue.list(Timestamp::now())?, &typed)
             .cloned()
             .map_err(|why| Failure::Said(format!("{typed}: {why}")))?,
     };
@@ -43,7 +43,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
     let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
     let time = args.timeout.map_or(left, |seconds| Duration::from_secs(seconds.into()));
     let begun = Instant::now();
-    let mut bell: Option<Bell> = None;
+    let mut bell: Option<Wakeup> = None;
     loop {
         let now = queue.find(&id)?.ok_or_else(unknown)?;
         let by = now.decided_by.as_deref().unwrap_or("a person");
@@ -64,7 +64,7 @@ pub fn run(args: &WaitArgs) -> Result<u8, Failure> {
                 let listening = match &mut bell {
                     Some(listening) => listening,
                     None => {
-                        let listening = bell.insert(Bell::begin(time).map_err(io::Error::from)?);
+                        let listening = bell.insert(Wakeup::begin(time).map_err(io::Error::from)?);
                         queue.listen(&id, listening)?;
                         // It may have been answered before this listened.
                         continue;

@@ -18,8 +18,8 @@ use super::errors::{ConfigProblem, visible};
 use super::keys::{FREE_THRESHOLD, KEYS, Key, Kind, Stricter};
 use super::schema::{Document, Entry, Given};
 use super::values::{place, preset};
-use crate::judge::order::sort_by_key;
 use crate::judge::policy::{Policy, Preset};
+use crate::judge::sort::sort_by_key;
 
 /// Where a value comes from, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

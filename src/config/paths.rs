@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::errors::ConfigProblem;
 use super::layers::Layer;
 use crate::judge::invocation::Environment;
-use crate::judge::order;
+use crate::judge::sort;
 
 /// The machine's folder. It is no setting: whoever can set an environment variable must not choose it.
 pub const MACHINE: &str = "/etc/guard";
@@ -200,7 +200,7 @@ impl<'a> Finder<'a> {
             self.report(folder, format!("holds {} pattern files; at most {MAX_PATTERN_FILES} are read", files.len()));
             files.clear();
         }
-        order::sort(&mut files);
+        sort::sort(&mut files);
         if self.layer == Layer::Machine {
             files.retain(|path| self.is_trusted(path));
         } else if self.layer != Layer::Project {

@@ -10,16 +10,16 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 
-pub mod feed;
+pub mod stdin_feed;
 
 mod grouped;
 pub mod inquiry;
 pub mod notice;
 mod prepare;
 pub mod preserve;
+pub mod probe;
 mod relay;
 mod replace;
-pub mod trial;
 mod wait;
 
 pub use preserve::Inherited;

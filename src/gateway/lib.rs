@@ -1,18 +1,18 @@
 //! `guard-gateway` carries what waits in guard's queue to a person anywhere, and the person's answer back: an API, a page,
 //! messengers.
 //!
-//! The queue and the record are the truth ([`desk`]); the gateway holds nothing without which an answer would be lost.
+//! The queue and the record are the truth ([`backend`]); the gateway holds nothing without which an answer would be lost.
 //! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The rooms:
 //! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models.
 //! What may not enter: deciding whether a command may run.
 
 pub mod answer;
 pub mod api;
+pub mod backend;
 pub mod callback;
 pub mod channel;
 pub mod clock;
 pub mod config;
-pub mod desk;
 pub mod hub;
 pub mod name;
 pub mod pair;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
+use crate::backend::own::Account;
 use crate::config::Config;
-use crate::desk::own::Account;
 use crate::{serve, talk};
 
 /// The arguments of `guard-gateway pair`.

@@ -15,8 +15,8 @@ use crate::answer::{self, Answerer};
 use crate::api::answers::give;
 use crate::api::lists::usual;
 use crate::api::{App, locked};
+use crate::backend::Offer;
 use crate::channel::{self, Card, Channel, Did, Doing, Press, Status, Tap};
-use crate::desk::Offer;
 use crate::hub::{Shown, seconds_left};
 use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
@@ -71,7 +71,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
 
 struct Sink(Arc<App>);
 
-impl channel::Desk for Sink {
+impl channel::Backend for Sink {
     fn status(&self, channel: &str, status: Status) {
         let before = locked(&self.0.channels).insert(channel.to_owned(), status.clone());
         if before.as_ref() != Some(&status) {
@@ -82,13 +82,13 @@ impl channel::Desk for Sink {
 
     fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {
         let name = channel.to_owned();
-        Box::pin(async move { self.0.room.at(move |desk| desk.base().position(&name)).await.ok()?.ok()? })
+        Box::pin(async move { self.0.room.at(move |backend| backend.base().position(&name)).await.ok()?.ok()? })
     }
 
     fn set_position<'a>(&'a self, channel: &'a str, position: String) -> Doing<'a, ()> {
         let name = channel.to_owned();
         Box::pin(async move {
-            let _ = self.0.room.at(move |desk| desk.base().set_position(&name, &position)).await;
+            let _ = self.0.room.at(move |backend| backend.base().set_position(&name, &position)).await;
         })
     }
 }
@@ -110,7 +110,7 @@ impl Carrier {
                 Ok(open) => open,
                 Err(why) => {
                     eprintln!("guard-gateway: {why}");
-                    channel::Desk::status(&Sink(app.clone()), &one.name, Status::Down { why });
+                    channel::Backend::status(&Sink(app.clone()), &one.name, Status::Down { why });
                     continue;
                 }
             };
@@ -211,17 +211,17 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
     let new = Offer { action, channel: name.to_owned(), message: None, nonce: hash(&nonce), closed: false };
     let kept = app
         .room
-        .at(move |desk| -> Result<Option<bool>, String> {
-            if desk.base().offer(&new, now)? {
+        .at(move |backend| -> Result<Option<bool>, String> {
+            if backend.base().offer(&new, now)? {
                 return Ok(None);
             }
-            let before = desk.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
+            let before = backend.base().offers(Some(&new.action))?.into_iter().find(|one| one.channel == new.channel);
             if before.is_some_and(|before| before.message.is_some()) {
                 return Ok(Some(true));
             }
             // It was on its way when the gateway ended: it goes out again, with another nonce.
-            desk.base().offered(&new.action, &new.channel, None)?;
-            Ok(if desk.base().offer(&new, now)? { None } else { Some(false) })
+            backend.base().offered(&new.action, &new.channel, None)?;
+            Ok(if backend.base().offer(&new, now)? { None } else { Some(false) })
         })
         .await;
     match kept {
@@ -240,7 +240,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
     };
     let (action, channel) = (shown.action.clone(), name.to_owned());
     let message = sent.as_ref().ok().cloned();
-    let _ = app.room.at(move |desk| desk.base().offered(&action, &channel, message.as_deref())).await;
+    let _ = app.room.at(move |backend| backend.base().offered(&action, &channel, message.as_deref())).await;
     let now = Timestamp::now();
     match sent {
         Ok(_) => {
@@ -263,7 +263,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
 async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], shown: &Shown, accept: Duration) -> bool {
     let position = format!("digest {name} {}", shown.pending.root);
     let (at, key) = (Timestamp::now().as_second(), position.clone());
-    let before = app.room.at(move |desk| desk.base().position(&key)).await;
+    let before = app.room.at(move |backend| backend.base().position(&key)).await;
     let before = before.ok().and_then(Result::ok).flatten().and_then(|text| text.parse::<i64>().ok());
     if before.is_some_and(|before| at - before < 60) {
         return true;
@@ -277,7 +277,7 @@ async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], sh
     );
     let sent = tokio::time::timeout(accept, wire.tell(&text)).await.is_ok_and(|done| done.is_ok());
     if sent {
-        let _ = app.room.at(move |desk| desk.base().set_position(&position, &at.to_string())).await;
+        let _ = app.room.at(move |backend| backend.base().set_position(&position, &at.to_string())).await;
     }
     sent
 }
@@ -308,7 +308,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
 
 /// Says on every message whose request ended how it did.
 async fn close_ended(app: &App, wires: &Wires) {
-    let Ok(Ok(open)) = app.room.at(|desk| desk.base().offers(None)).await else { return };
+    let Ok(Ok(open)) = app.room.at(|backend| backend.base().offers(None)).await else { return };
     for offer in open {
         let Some(message) = &offer.message else { continue };
         let shown = app.hub.find(&offer.action);
@@ -327,7 +327,7 @@ async fn close_ended(app: &App, wires: &Wires) {
             }
         }
         let (action, channel) = (offer.action.clone(), offer.channel.clone());
-        let _ = app.room.at(move |desk| desk.base().close(&action, &channel)).await;
+        let _ = app.room.at(move |backend| backend.base().close(&action, &channel)).await;
     }
 }
 
@@ -347,7 +347,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         eprintln!("guard-gateway: refused: {why}");
         app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
         let said = why.clone();
-        let _ = app.room.at(move |desk| desk.attempt(&said, Timestamp::now())).await;
+        let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
         return "you are none of the approvers of this guard".to_owned();
     };
     let (shown, yes, words) = match &tap.did {
@@ -355,7 +355,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         Did::Typed { request, yes, words } => (app.hub.find_request(request), *yes, words.clone()),
         Did::Pressed { nonce, press } => {
             let wanted = hash(nonce);
-            let found = app.room.at(move |desk| desk.base().offer_of(&wanted)).await;
+            let found = app.room.at(move |backend| backend.base().offer_of(&wanted)).await;
             let offer = match found {
                 Ok(Ok(Some(offer))) if offer.channel == tap.channel => offer,
                 Ok(Ok(_)) => return "this button is none of guard's".to_owned(),

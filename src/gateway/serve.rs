@@ -16,12 +16,12 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::api::door::Peer;
+use crate::api::access::Peer;
 use crate::api::{AllLimits, App, locked, router, submit};
+use crate::backend::own::{Account, Own};
+use crate::backend::{Backend, Room};
 use crate::callback;
 use crate::config::Config;
-use crate::desk::own::{Account, Own};
-use crate::desk::{Desk, Room};
 use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::routing::Carrier;
@@ -116,8 +116,8 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let (path, config) = configured(args, &account)?;
     let paths = account.paths()?;
     let opened = paths.clone();
-    let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Desk>))?;
-    let key = room.at(|desk| desk.base().key()).await??;
+    let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Backend>))?;
+    let key = room.at(|backend| backend.base().key()).await??;
     let socket = socket_path(&config, paths.folder());
     let app = Arc::new(App {
         room,
@@ -163,13 +163,13 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let (changed, changes) = mpsc::channel(1);
     watch_queue(paths.folder().to_owned(), changed);
     let looking = tokio::spawn(look(app.clone(), changes));
-    for one in app.room.at(|desk| desk.base().unfinished()).await?? {
+    for one in app.room.at(|backend| backend.base().unfinished()).await?? {
         // Whoever waited for it went with the gateway that was before; it is asked about anew, under the same name.
         if let Err(why) = submit::begin(&app, one).await {
             eprintln!("guard-gateway: {why}");
         }
     }
-    for action in app.room.at(|desk| desk.base().untold()).await?? {
+    for action in app.room.at(|backend| backend.base().untold()).await?? {
         callback::tell(&app, action);
     }
     let mut carrier = Carrier::begin(&app);

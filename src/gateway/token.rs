@@ -5,9 +5,9 @@
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use crate::desk::base::Base;
-use crate::desk::own::Account;
-use crate::desk::{Scope, Token};
+use crate::backend::base::Base;
+use crate::backend::own::Account;
+use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::name::{hash, secret};
 use crate::person;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Judgment;
 use super::invocation::{Digest, Invocation};
-use super::policy::{Basis, Cleared, Policy, Refusal};
+use super::policy::{ApprovalReason, Cleared, Policy, Refusal};
 use super::review::{self, Opinion, Outcome};
 use super::risk::Tier;
 
@@ -83,7 +83,7 @@ pub enum Until {
 #[derive(Debug)]
 pub struct Approved {
     invocation: Invocation,
-    basis: Basis,
+    basis: ApprovalReason,
     digest: Digest,
 }
 
@@ -96,7 +96,7 @@ impl Approved {
 
     /// What allowed it.
     #[must_use]
-    pub const fn basis(&self) -> &Basis {
+    pub const fn basis(&self) -> &ApprovalReason {
         &self.basis
     }
 
@@ -160,7 +160,7 @@ impl Approved {
             return Err(Refusal::Changed { what });
         }
         let digest = invocation.digest(&fresh.0.facts.expanded);
-        Ok(Self { invocation, basis: Basis::Person, digest })
+        Ok(Self { invocation, basis: ApprovalReason::Person, digest })
     }
 
     /// What a reviewer let run: its opinion is held against the judgment that was made after it came, as well.
@@ -191,8 +191,8 @@ impl Approved {
     #[must_use]
     pub fn in_advance(invocation: Invocation, judgment: &Judgment, yes: Advance) -> Self {
         let basis = match yes {
-            Advance::OwnYes => Basis::YesInAdvance,
-            Advance::Host => Basis::Host,
+            Advance::OwnYes => ApprovalReason::YesInAdvance,
+            Advance::Host => ApprovalReason::Host,
         };
         let digest = invocation.digest(&judgment.facts.expanded);
         Self { invocation, basis, digest }

@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::bindings::Bindings;
 use super::invocation::{Digest, Invocation};
-use super::order;
 use super::risk::Risk;
+use super::sort;
 
 pub mod passkey;
 mod sshsig;
@@ -156,7 +156,7 @@ impl Fresh {
         field(&[risk.tier.number()]);
         let mut findings: Vec<(&str, u8)> =
             risk.findings.iter().map(|finding| (finding.rule.as_str(), finding.tier.number())).collect();
-        order::sort(&mut findings);
+        sort::sort(&mut findings);
         for (rule, tier) in findings {
             field(rule.as_bytes());
             field(&[tier]);

@@ -1,8 +1,8 @@
 //! What earlier commands of a session add to the risk of this one (RISK.md, behaviour).
 //!
-//! What may not enter: the record. What is remembered comes as a [`Standing`].
+//! What may not enter: the record. What is remembered comes as a [`SessionState`].
 
-use super::policy::{Policy, Standing};
+use super::policy::{Policy, SessionState};
 use super::risk::{Circumstance, CircumstanceFact as Fact, Risk, Tier};
 use super::rules::model::Note;
 
@@ -14,7 +14,7 @@ pub fn concerns(risk: &Risk) -> bool {
 
 /// The risk as it is in a session of this standing.
 #[must_use]
-pub fn weigh(risk: Risk, standing: &Standing, policy: &Policy) -> Risk {
+pub fn weigh(risk: Risk, standing: &SessionState, policy: &Policy) -> Risk {
     let noted = |note: Note| risk.findings.iter().any(|finding| finding.notes.contains(&note));
     let mut all = Vec::new();
     let mut add = |fact, times: u32, detail: Option<String>| {

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::order;
+use super::sort;
 use super::{Judgment, describe};
 
 /// The working directory (device and inode), what of the world the judgment rests on, and the findings.
@@ -32,7 +32,7 @@ impl Bindings {
             .iter()
             .map(|finding| (&finding.rule, finding.tier, finding.span.start, finding.span.end, &finding.touches))
             .collect();
-        order::sort(&mut findings);
+        sort::sort(&mut findings);
         Self { folder, rests_on: rests_on.collect(), findings: short(&format!("{:?} {findings:?}", risk.tier)) }
     }
 
@@ -68,7 +68,7 @@ fn short(text: &str) -> [u8; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::facts::question::Question;
+    use crate::judge::analysis::question::Question;
 
     fn resting_on(parts: &[(&str, &str)]) -> Bindings {
         let mut judgment = Judgment::default();

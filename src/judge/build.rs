@@ -18,9 +18,9 @@ mod judge {
         pub mod model;
     }
     pub mod document;
-    pub mod order;
+    pub mod sort;
     pub mod tier;
-    pub mod facts {
+    pub mod analysis {
         pub mod class;
         pub mod effect;
     }
@@ -73,10 +73,10 @@ fn build() -> Result<(), Box<dyn Error>> {
         "agents/model.rs",
         "document.rs",
         "document",
-        "order.rs",
+        "sort.rs",
         "tier.rs",
-        "facts/class.rs",
-        "facts/effect.rs",
+        "analysis/class.rs",
+        "analysis/effect.rs",
         "rules",
         "tools",
     ] {

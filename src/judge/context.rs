@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use super::facts::act::{Act, Facts, RemoteKind, Verb};
-use super::facts::paths::PathClass;
-use super::facts::question::Inquiry;
+use super::analysis::act::{Act, Facts, RemoteKind, Verb};
+use super::analysis::paths::PathClass;
+use super::analysis::question::Inquiry;
 use super::invocation::Invocation;
 use super::policy::Policy;
 use super::risk::{Circumstance, CircumstanceFact, Finding, Tier};

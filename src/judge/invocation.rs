@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::envelope::Envelope;
-use super::order;
 use super::reserved;
+use super::sort;
 use super::syntax::tree::Dialect;
 use super::tools::ToolCall;
 
@@ -130,7 +130,7 @@ impl Environment {
 
 impl FromIterator<(OsString, OsString)> for Environment {
     fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
-        Self { variables: order::map(variables) }
+        Self { variables: sort::map(variables) }
     }
 }
 

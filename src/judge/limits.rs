@@ -1,8 +1,8 @@
 //! What any line may cost, by counted steps: shapes that tempt a judge to work that grows faster than the line.
 
 use super::Judgment;
-use super::facts::TOO_LARGE;
-use super::facts::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question};
+use super::analysis::TOO_LARGE;
+use super::analysis::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question};
 use super::policy::Policy;
 use super::risk::Tier;
 use super::rules::catalog::Catalog;

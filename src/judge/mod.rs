@@ -11,14 +11,15 @@
 
 use std::collections::BTreeMap;
 
-use facts::act::Facts;
-use facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
+use analysis::act::Facts;
+use analysis::question::{Answer, Answers, FileFacts, Inquiry, Question};
 use invocation::{Invocation, Request};
 use policy::Policy;
 use risk::{Risk, Tier};
 use rules::catalog::Catalog;
 
 pub mod agents;
+pub mod analysis;
 pub mod approved;
 pub mod approver;
 pub mod behaviour;
@@ -26,10 +27,8 @@ pub mod bindings;
 pub mod context;
 pub mod document;
 pub mod envelope;
-pub mod facts;
 pub mod invocation;
 pub mod ledger;
-pub mod order;
 pub mod policy;
 pub mod reach;
 pub mod reserved;
@@ -37,6 +36,7 @@ pub mod review;
 pub mod risk;
 pub mod rules;
 pub mod shape;
+pub mod sort;
 pub mod syntax;
 #[cfg(test)]
 mod testing;
@@ -84,14 +84,14 @@ pub struct Judgment {
 pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answers: &Answers) -> Judgment {
     let inquiry = Inquiry::new(answers);
     let invocation = &*invocation.taken_in();
-    let mut facts = facts::work_out(invocation, catalog, &inquiry);
+    let mut facts = analysis::work_out(invocation, catalog, &inquiry);
     let mut findings = rules::matcher::find(invocation, &facts, catalog, policy, &inquiry);
     if let Request::Tool(call) = &invocation.request {
         findings.extend(tools::verdict(call, catalog).findings);
         tools::scrub(&mut findings, call);
     }
     if let Some((led, lead)) = invocation.led() {
-        let behind = facts::work_out(&led, catalog, &inquiry);
+        let behind = analysis::work_out(&led, catalog, &inquiry);
         let more = rules::matcher::find(&led, &behind, catalog, policy, &inquiry);
         join_behind(&mut findings, more, lead, invocation);
         facts.expanded.extend(behind.expanded);
@@ -144,7 +144,7 @@ impl Judgment {
     pub fn shape_to_grant(&self) -> Option<String> {
         let raised = self.risk.findings.iter().filter(|finding| finding.tier >= Tier::Medium);
         let mut rules: Vec<&str> = raised.map(|finding| finding.rule.as_str()).collect();
-        order::sort(&mut rules);
+        sort::sort(&mut rules);
         rules.dedup();
         rules.extend(self.bound_to.iter().map(String::as_str));
         let shape = self.shape.as_deref()?;
@@ -195,7 +195,7 @@ impl Judgment {
                 .iter()
                 .map(|finding| (finding.rule.clone(), finding.tier, finding.span, finding.touches.clone()))
                 .collect();
-            order::sort(&mut findings);
+            sort::sort(&mut findings);
             findings
         };
         if key(self) != key(fresh) {
@@ -231,7 +231,7 @@ fn binding(answer: &Answer) -> String {
         Answer::Resolve(None) => "none".to_owned(),
         Answer::Resolve(Some(found)) => {
             let digest = found.digest.map(|digest| invocation::Digest(digest).to_string()).unwrap_or_default();
-            let facts::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
+            let analysis::question::ProgramFacts { canonical, device, inode, bytes, changed, .. } = found;
             format!("{canonical} {device} {inode} {bytes} {changed} {digest}")
         }
         // What they lead to is a finding that counts or does not, and that is compared.
@@ -242,5 +242,5 @@ fn binding(answer: &Answer) -> String {
 
 /// All that `answers` say, as what an approval is bound to.
 fn rests_on(answers: &Answers) -> BTreeMap<Question, String> {
-    order::map(answers.iter().map(|(question, answer)| (question.clone(), binding(answer))))
+    sort::map(answers.iter().map(|(question, answer)| (question.clone(), binding(answer))))
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::invocation::Origin;
-use super::order;
 use super::risk::{CircumstanceFact, Risk, Tier, Weight};
+use super::sort;
 
 pub use super::rules::model::Support;
 
@@ -17,7 +17,7 @@ mod decision;
 
 pub(in crate::judge) use decide::must_ask;
 pub use decide::{decide, yes_in_advance};
-pub use decision::{Basis, Cleared, Decision, Prompt, Refusal};
+pub use decision::{ApprovalReason, Cleared, Decision, Prompt, Refusal};
 
 /// Everything a person can set, as one value. Where each part came from is the business of `config`.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +108,7 @@ impl Default for Policy {
                 discord: Weight(250),
                 telegram: Weight(200),
             },
-            weights: order::map(weights.into_iter().map(|(fact, weight)| (fact, Weight(weight)))),
+            weights: sort::map(weights.into_iter().map(|(fact, weight)| (fact, Weight(weight)))),
             timeouts: Timeouts { medium: 60, high: 30, critical: 10, critical_finish: 20 },
             prompts_per_hour: 10,
             breaker_after: 3,
@@ -232,7 +232,7 @@ pub enum Record {
 
 /// What is remembered of the session, as counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct SessionState {
     /// Denials since the last approval, timeouts not counted.
     pub denials_in_a_row: u32,
     /// Prompts shown in the hour before now.
@@ -244,12 +244,12 @@ pub struct Standing {
     /// Credentials were read in this session.
     pub secrets_read: bool,
     /// The command runs below one that a person let run, and its guard waits for it.
-    pub above: Option<Above>,
+    pub above: Option<ParentApproval>,
 }
 
 /// What a person let run, above the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Above {
+pub struct ParentApproval {
     /// Its row in the record.
     pub row: i64,
     /// The tier that was on the card.

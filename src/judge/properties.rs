@@ -7,8 +7,8 @@ mod pure;
 
 use std::path::{Path, PathBuf};
 
-use super::facts::act::{Operand, Value};
-use super::facts::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use super::analysis::act::{Operand, Value};
+use super::analysis::question::{Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use super::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use super::policy::Policy;
 use super::risk::Tier;

@@ -2,9 +2,9 @@
 //!
 //! What may not enter: grants, and what a command does there.
 
-use super::facts::act::{Act, Effect, Facts, Value, Verb};
-use super::facts::paths::{NormalPath, Placer};
-use super::facts::question::Inquiry;
+use super::analysis::act::{Act, Effect, Facts, Value, Verb};
+use super::analysis::paths::{NormalPath, Placer};
+use super::analysis::question::Inquiry;
 use super::invocation::Invocation;
 
 /// The places that a command names.

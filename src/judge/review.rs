@@ -9,9 +9,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Judgment;
-use super::facts::act::{Facts, Source, Verb};
+use super::analysis::act::{Facts, Source, Verb};
 use super::invocation::{Digest, Invocation};
-use super::policy::{Basis, Cleared, Mode, Policy, Refusal, must_ask};
+use super::policy::{ApprovalReason, Cleared, Mode, Policy, Refusal, must_ask};
 use super::risk::{CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use super::rules::catalog::Catalog;
 
@@ -178,7 +178,7 @@ pub fn gate(invocation: &Invocation, judgment: &Judgment, policy: &Policy, opini
         return Outcome::Ask;
     }
     match opinion.says {
-        Says::Approve => Outcome::Run(Cleared { basis: Basis::Reviewer { by: opinion.by.clone(), with } }),
+        Says::Approve => Outcome::Run(Cleared { basis: ApprovalReason::Reviewer { by: opinion.by.clone(), with } }),
         Says::Deny => Outcome::Refuse(Refusal::Reviewer { by: opinion.by.clone(), reason: opinion.reason.clone() }),
         Says::Escalate | Says::Nothing => Outcome::Ask,
     }

@@ -4,12 +4,12 @@
 //! What a script does that the command runs is no part of its shape: the shape is the command's own, and a grant of it is
 //! bound to the bytes of the script.
 
-use super::facts::act::{Act, Facts, Source, Verb};
+use super::analysis::act::{Act, Facts, Source, Verb};
 use super::invocation::Digest;
-use super::order;
 use super::risk::{Risk, Tier};
 use super::rules::catalog::Catalog;
 use super::rules::model::{Wrap, WrapFrom};
+use super::sort;
 
 /// The shape, when a grant of it may be given, and whether any standing grant may cover the command at all: not at
 /// tier 4, not when a part is opaque, and never a shell, an interpreter or a wrapper.
@@ -39,7 +39,7 @@ pub fn of(facts: &Facts, risk: &Risk, catalog: &Catalog) -> (Option<String>, boo
         let mut words = vec![name.clone()];
         words.extend(act.sub.iter().cloned());
         let mut flags: Vec<_> = act.flags.iter().map(|flag| flag.name.clone()).collect();
-        order::sort(&mut flags);
+        sort::sort(&mut flags);
         flags.dedup();
         words.extend(flags);
         shapes.push(words.join(" "));

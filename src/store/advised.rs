@@ -123,7 +123,7 @@ mod tests {
     use super::super::Settled;
     use super::super::sample::{Sample, invocation, risk, row};
     use super::*;
-    use crate::judge::policy::Basis;
+    use crate::judge::policy::ApprovalReason;
 
     const NOON: i64 = 1_800_000_000;
 
@@ -142,7 +142,7 @@ mod tests {
 
     /// Runs it, if it was handed over.
     fn run(sample: &Sample, handed: &Handed<'_>, tier: Tier, after: i64) -> bool {
-        let settled = Settled::Allowed(&Basis::Host);
+        let settled = Settled::Allowed(&ApprovalReason::Host);
         write(tier, after, settled, |row| sample.store.intent_of_handed(row, handed).unwrap()?.row()).is_some()
     }
 
@@ -209,7 +209,7 @@ mod tests {
                 .map(|_| {
                     scope.spawn(|| {
                         let store = Store::open(&super::super::Paths::new(sample.folder.path())).unwrap();
-                        let settled = Settled::Allowed(&Basis::Host);
+                        let settled = Settled::Allowed(&ApprovalReason::Host);
                         write(Tier::High, 1, settled, |row| store.intent_of_handed(row, &push()).unwrap()?.row())
                     })
                 })

@@ -18,7 +18,7 @@ use super::redact::redact;
 use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Digest;
-use crate::judge::order;
+use crate::judge::sort;
 
 /// A person's answer, as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ impl Store {
                     lost.push(*row);
                 }
             }
-            order::sort(&mut lost);
+            sort::sort(&mut lost);
             Ok(lost)
         })
     }

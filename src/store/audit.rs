@@ -246,7 +246,7 @@ mod tests {
     use super::super::sample::{Sample, risk};
     use super::super::{Paths, Settled, Store};
     use super::*;
-    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Tier;
 
     /// A record of five rows.
@@ -254,7 +254,7 @@ mod tests {
         let sample = Sample::new();
         for at in 1..=5 {
             let risk = risk(&format!("x.{at}"), Tier::Low, &[]);
-            sample.decide("r", at, &risk, Settled::Allowed(&Basis::Score), None);
+            sample.decide("r", at, &risk, Settled::Allowed(&ApprovalReason::Score), None);
         }
         sample
     }
@@ -332,7 +332,7 @@ mod tests {
         let sample = Sample::new();
         let count = MAX_FAULTS + 20;
         for _ in 0..count {
-            sample.decide("r", 1, &risk("x.y", Tier::Low, &[]), Settled::Allowed(&Basis::Score), None);
+            sample.decide("r", 1, &risk("x.y", Tier::Low, &[]), Settled::Allowed(&ApprovalReason::Score), None);
         }
         sample.tamper("UPDATE record SET hash = zeroblob(32)");
         let audit = sample.store.verify().unwrap();

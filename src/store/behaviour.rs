@@ -13,7 +13,7 @@ use super::chain;
 use super::decisions::{CANARY, FindingEntry, IntentRow, Settled, findings, is_trial};
 use super::error::StoreError;
 use super::key::Key;
-use crate::judge::policy::{Basis, Refusal, Standing};
+use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
 
@@ -55,12 +55,12 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         // Finding out whether guard is asked is no offence, or it would close the session of whoever finds it out.
         Settled::Refused(Refusal::Rule { rule, .. }) if rule == CANARY => 0,
         // And whoever says yes to that is a program: no denial is forgotten for it.
-        Settled::Allowed(Basis::Person) if is_trial(&findings(row.risk)) => 0,
+        Settled::Allowed(ApprovalReason::Person) if is_trial(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
         // A model's no is held against the same wish in another spelling, as a rule's is.
         Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_RULE,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
-        Settled::Allowed(Basis::Person) => ALLOWED_BY_PERSON,
+        Settled::Allowed(ApprovalReason::Person) => ALLOWED_BY_PERSON,
         // A host that asks for itself does not tell what came of it.
         Settled::Asked => UNANSWERED,
         Settled::Refused(Refusal::Edited { .. }) => EDITED,
@@ -78,7 +78,7 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read; the strictest standing should then be assumed.
-    pub fn standing(&self, root: &str, now: Timestamp) -> Result<Standing, StoreError> {
+    pub fn standing(&self, root: &str, now: Timestamp) -> Result<SessionState, StoreError> {
         self.persist(|connection| standing(connection, root, now))
     }
 
@@ -157,11 +157,11 @@ fn last_yes(connection: &Connection, root: &str) -> rusqlite::Result<i64> {
     Ok(found)
 }
 
-fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Result<Standing> {
+fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Result<SessionState> {
     let highest: Option<u8> = connection.prepare(HIGHEST)?.query_row([root], |row| row.get(0))?;
-    let Some(highest) = highest else { return Ok(Standing::default()) };
+    let Some(highest) = highest else { return Ok(SessionState::default()) };
 
-    let mut standing = Standing { secrets_read: highest >= SECRET, ..Standing::default() };
+    let mut standing = SessionState { secrets_read: highest >= SECRET, ..SessionState::default() };
     let last_yes = last_yes(connection, root)?;
 
     let mut denied = connection.prepare(FINDINGS)?;
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_unknown_session_stands_well() {
-        assert_eq!(Sample::new().store.standing("r", now()).unwrap(), Standing::default());
+        assert_eq!(Sample::new().store.standing("r", now()).unwrap(), SessionState::default());
     }
 
     #[test]
@@ -225,11 +225,11 @@ mod tests {
             let no = Refusal::Rule { rule: CANARY.into(), reason: "z".into() };
             sample.decide("r", NOON, &risk(CANARY, Tier::Low, &[]), Settled::Refused(&no), None);
         }
-        assert_eq!(sample.store.standing("r", now()).unwrap(), Standing::default());
+        assert_eq!(sample.store.standing("r", now()).unwrap(), SessionState::default());
         // Nor does the doctor's own yes open one that a person is closing.
         sample.decide("r", NOON, &risk("x.y", Tier::High, &[]), Settled::Refused(&no()), Some(900));
         let ask = risk("guard.canary-ask", Tier::High, &[]);
-        sample.decide("r", NOON, &ask, Settled::Allowed(&Basis::Person), Some(300));
+        sample.decide("r", NOON, &ask, Settled::Allowed(&ApprovalReason::Person), Some(300));
         assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
 
@@ -246,12 +246,12 @@ mod tests {
             Settled::Refused(&Refusal::Rule { rule: "x.y".into(), reason: "z".into() }),
             None,
         );
-        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Score), None);
+        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Score), None);
         sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
         sample.decide("r", NOON, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
         sample.decide("other", NOON, &risk, Settled::Refused(&no()), Some(900));
         assert_eq!(run(), 2);
-        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Person), Some(900));
+        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Person), Some(900));
         assert_eq!(run(), 0);
         sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
         assert_eq!(run(), 1);
@@ -265,7 +265,7 @@ mod tests {
         for at in [early, late] {
             sample.decide("r", at, &risk, Settled::Refused(&no()), Some(900));
             sample.decide("r", at, &risk, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
-            sample.decide("r", at, &risk, Settled::Allowed(&Basis::Person), Some(900));
+            sample.decide("r", at, &risk, Settled::Allowed(&ApprovalReason::Person), Some(900));
             sample.decide("r", at, &risk, Settled::Refused(&Refusal::Changed { what: "x".into() }), Some(900));
             sample.decide("r", at, &risk, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
             sample.decide("r", at, &risk, Settled::Refused(&Refusal::RateLimited { per_hour: 10 }), None);
@@ -280,7 +280,7 @@ mod tests {
         let risk = risk("secret.show", Tier::High, &[Note::SecretRead]);
         sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
         assert!(!read("r"));
-        sample.decide("r", NOON, &risk, Settled::Allowed(&Basis::Score), None);
+        sample.decide("r", NOON, &risk, Settled::Allowed(&ApprovalReason::Score), None);
         let denied = super::super::sample::risk("x.y", Tier::High, &[]);
         for _ in 0..LAST + 10 {
             sample.decide(

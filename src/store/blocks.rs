@@ -256,7 +256,7 @@ mod tests {
     use super::super::sample::Sample;
     use super::super::{Filter, Settled, Store};
     use super::*;
-    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::{Risk, Tier};
     use crate::store::sample::risk;
 
@@ -269,7 +269,7 @@ mod tests {
                 let words = Refusal::Person { words: Some("Never on Sundays".into()) };
                 sample.decide("odd-root", number, &risk("x.y", Tier::High, &[]), Settled::Refused(&words), Some(9));
             } else {
-                sample.decide("r", number, &Risk::default(), Settled::Allowed(&Basis::Score), None);
+                sample.decide("r", number, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
             }
         }
         sample

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params_from_iter};
 use sha2::{Digest as _, Sha256};
 
 use super::prune;
-use crate::judge::order;
+use crate::judge::sort;
 
 /// The hash of a row, and of all before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub(super) fn append_about(connection: &Connection, draft: &Draft<'_>, about: Op
     };
     let about = about.map(|row| ("about", Cell::Integer(row)));
     let mut columns: Vec<&(&'static str, Cell<'_>)> = draft.0.iter().chain(&about).collect();
-    order::sort_by_key(&mut columns, |(name, _)| *name);
+    sort::sort_by_key(&mut columns, |(name, _)| *name);
     let hash = link(before, row, columns.iter().map(|(name, cell)| (*name, cell.value())));
 
     let mut sql = String::from("INSERT INTO record(id,hash");
@@ -252,7 +252,7 @@ impl Layout {
                 _ => layout.columns.push((position, name.to_owned())),
             }
         }
-        order::sort_by(&mut layout.columns, |one, other| one.1.cmp(&other.1));
+        sort::sort_by(&mut layout.columns, |one, other| one.1.cmp(&other.1));
         layout
     }
 

@@ -23,7 +23,7 @@ use super::redact::redact;
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::ledger::Deeds;
-use crate::judge::policy::{Above, Basis, Refusal};
+use crate::judge::policy::{ApprovalReason, ParentApproval, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Risk, Tier};
 
@@ -93,7 +93,7 @@ impl<'a> IntentRow<'a> {
 /// How it was settled.
 #[derive(Clone, Copy, Debug)]
 pub enum Settled<'a> {
-    Allowed(&'a Basis),
+    Allowed(&'a ApprovalReason),
     Refused(&'a Refusal),
     /// Left to a person elsewhere: the answer given to a host that asks for itself.
     Asked,
@@ -216,7 +216,7 @@ pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8
             draft.text("decision", Some("allow"));
             draft.text("settled", Some(basis.name()));
             draft.text("provenance", Some(basis.provenance()));
-            if let Basis::Grant(grant) = basis {
+            if let ApprovalReason::Grant(grant) = basis {
                 draft.text("granted", Some(grant.to_string()));
             }
             draft.text("words", row.words.map(|words| redact(words).0));
@@ -257,13 +257,13 @@ impl Store {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub fn approved_above(&self, process: &str) -> Result<Option<Above>, StoreError> {
+    pub fn approved_above(&self, process: &str) -> Result<Option<ParentApproval>, StoreError> {
         const APPROVED: &str =
             "SELECT id, tier FROM record WHERE id = ?1 AND decision = 'allow' AND settled = 'person'";
         self.persist(|connection| {
             let Some(row) = waited_for_by(connection, process)? else { return Ok(None) };
             let found = connection.query_row(APPROVED, [row], |found| found.get::<_, Option<u8>>(1)).optional()?;
-            Ok(found.flatten().and_then(Tier::from_number).map(|tier| Above { row, tier }))
+            Ok(found.flatten().and_then(Tier::from_number).map(|tier| ParentApproval { row, tier }))
         })
     }
 }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn an_intent_and_its_result_make_a_whole_chain() {
         let sample = Sample::new();
-        let row = sample.decide("r", 1_800_000_000, &Risk::default(), Settled::Allowed(&Basis::Score), None);
+        let row = sample.decide("r", 1_800_000_000, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
         let outcome = Outcome { end: End::Signal(15), duration_ms: 12 };
         sample.store.result(&Receipt::Recorded(row), &outcome, Timestamp::from_second(1_800_000_001).unwrap()).unwrap();
         let audit = sample.store.verify().unwrap();
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn the_same_command_has_the_same_digest_here_and_another_elsewhere() {
         let digest = |sample: &Sample| {
-            let row = sample.decide("r", 1, &Risk::default(), Settled::Allowed(&Basis::Score), None);
+            let row = sample.decide("r", 1, &Risk::default(), Settled::Allowed(&ApprovalReason::Score), None);
             sample.store.entry(row).unwrap().digest.unwrap()
         };
         let (here, there) = (Sample::new(), Sample::new());

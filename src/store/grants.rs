@@ -20,7 +20,7 @@ use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
-use crate::judge::order;
+use crate::judge::sort;
 
 /// The scope of grants that hold in every session.
 const EVERY_SESSION: &str = "";
@@ -266,7 +266,7 @@ fn collect(connection: &Connection, mut rows: rusqlite::Rows<'_>) -> rusqlite::R
 pub(super) fn still_held(connection: &Connection, last: i64, now: Timestamp) -> rusqlite::Result<Vec<(i64, i64)>> {
     let mut held = scoped(connection, &[EVERY_SESSION, EVERY_SESSION])?;
     held.retain(|stored| stored.row <= last && stored.ended(now).is_none());
-    order::sort_by_key(&mut held, |stored| stored.row);
+    sort::sort_by_key(&mut held, |stored| stored.row);
     let number = |stored: Stored| match stored.grant.id {
         GrantId::Stored(number) => Some((stored.row, number)),
         GrantId::Configured(_) => None,

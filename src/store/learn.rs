@@ -84,7 +84,7 @@ mod tests {
     use super::super::sample::{Sample, invocation, risk, row};
     use super::super::{IntentRow, Settled};
     use super::*;
-    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Risk;
 
     fn answer(sample: &Sample, at: i64, shape: Option<&str>, risk: &Risk, settled: Settled<'_>, asked: bool) {
@@ -99,13 +99,13 @@ mod tests {
         let plain = risk("x.y", Tier::High, &[]);
         let mut grave = risk("x.z", Tier::High, &[]);
         grave.reversibility = Reversibility::Irreversible;
-        let yes = Settled::Allowed(&Basis::Person);
+        let yes = Settled::Allowed(&ApprovalReason::Person);
         answer(&sample, 10, Some("tool"), &plain, yes, true);
         answer(&sample, 100, Some("tool"), &plain, yes, true);
         answer(&sample, 101, Some("tool"), &plain, yes, true);
         answer(&sample, 102, Some("tool"), &plain, Settled::Refused(&Refusal::Person { words: None }), true);
         answer(&sample, 103, Some("tool"), &plain, Settled::Refused(&Refusal::Timeout { seconds: 3 }), true);
-        answer(&sample, 104, Some("tool"), &plain, Settled::Allowed(&Basis::Score), false);
+        answer(&sample, 104, Some("tool"), &plain, Settled::Allowed(&ApprovalReason::Score), false);
         answer(&sample, 105, None, &plain, yes, true);
         answer(&sample, 106, Some("other -f"), &plain, yes, true);
         answer(&sample, 107, Some("other -f"), &grave, yes, true);

@@ -1,6 +1,6 @@
 //! Opening the record, and writing to it in transactions.
 //!
-//! Making it, bringing an old one up to date and opening one that is ready are one road: whatever was left half done by a
+//! Making it, bringing an old one up to date and opening one that is ready are one procedure: whatever was left half done by a
 //! process that was killed is completed by the next.
 
 use std::cell::{OnceCell, RefCell};
@@ -168,7 +168,7 @@ impl Store {
                 self.shorten_log(&connection);
                 Ok(Some(done))
             };
-            // Whatever is in the way there is waited for, or told, on the shared road.
+            // Whatever is in the way there is waited for, or told, by the shared procedure.
             if let Ok(Some(done)) = lane() {
                 return Ok(done);
             }

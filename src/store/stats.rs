@@ -12,7 +12,7 @@ use super::Store;
 use super::decisions::{CANARY, FindingEntry, is_trial};
 use super::error::StoreError;
 use super::find::first_from;
-use crate::judge::order;
+use crate::judge::sort;
 
 /// Below this, a yes was hardly read: milliseconds.
 pub const HASTY_MS: i64 = 2000;
@@ -116,7 +116,7 @@ impl Store {
                     rule.1 += u64::from(allowed);
                 }
             }
-            order::sort(&mut times);
+            sort::sort(&mut times);
             stats.median_ms = times.get(times.len() / 2).copied();
             stats.ninetieth_ms = times.get((times.len() * 9 / 10).min(times.len().saturating_sub(1))).copied();
             Ok(stats)
@@ -129,7 +129,7 @@ mod tests {
     use super::super::Settled;
     use super::super::sample::{Sample, risk};
     use super::*;
-    use crate::judge::policy::{Basis, Refusal};
+    use crate::judge::policy::{ApprovalReason, Refusal};
     use crate::judge::risk::Tier;
 
     #[test]
@@ -137,15 +137,15 @@ mod tests {
         let sample = Sample::new();
         let high = risk("x.y", Tier::High, &[]);
         let day = 24 * 60 * 60;
-        sample.decide("r", 10, &high, Settled::Allowed(&Basis::Person), Some(900));
-        sample.decide("r", day, &high, Settled::Allowed(&Basis::Score), None);
-        sample.decide("r", day, &high, Settled::Allowed(&Basis::Person), Some(900));
-        sample.decide("r", day + 1, &high, Settled::Allowed(&Basis::Person), Some(4000));
+        sample.decide("r", 10, &high, Settled::Allowed(&ApprovalReason::Person), Some(900));
+        sample.decide("r", day, &high, Settled::Allowed(&ApprovalReason::Score), None);
+        sample.decide("r", day, &high, Settled::Allowed(&ApprovalReason::Person), Some(900));
+        sample.decide("r", day + 1, &high, Settled::Allowed(&ApprovalReason::Person), Some(4000));
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Person { words: None }), Some(6000));
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::Timeout { seconds: 30 }), Some(30_000));
         sample.decide("r", 2 * day, &high, Settled::Refused(&Refusal::NoOne { why: "x".into() }), None);
         let canary = risk("guard.canary-ask", Tier::High, &[]);
-        sample.decide("r", 2 * day, &canary, Settled::Allowed(&Basis::Person), Some(300));
+        sample.decide("r", 2 * day, &canary, Settled::Allowed(&ApprovalReason::Person), Some(300));
         let stats = sample.store.stats(Timestamp::from_second(day).unwrap(), &TimeZone::UTC).unwrap();
         assert_eq!((stats.commands, stats.unasked, stats.refused, stats.asked), (6, 1, 1, 4));
         assert_eq!((stats.allowed, stats.denied, stats.unanswered), (2, 1, 1));

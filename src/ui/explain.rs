@@ -7,7 +7,7 @@ use super::style::{Line, Look, Style};
 use super::why::{circumstance_words, groups, signed, undo_words};
 use super::{visible, wrap};
 use crate::judge::invocation::Origin;
-use crate::judge::policy::{Basis, Decision, Refusal};
+use crate::judge::policy::{ApprovalReason, Decision, Refusal};
 use crate::judge::risk::{Tier, Weight};
 
 /// What [`explain`] draws.
@@ -182,15 +182,19 @@ impl Page {
 pub fn outcome(decision: &Decision) -> Vec<String> {
     match decision {
         Decision::Run(cleared) => vec![match cleared.basis() {
-            Basis::Score => "It runs without asking: the score is below the threshold.".to_owned(),
-            Basis::Grant(id) => format!("It runs without asking: grant {id} covers it."),
-            Basis::Support => "It runs at once: it is on the list of support commands.".to_owned(),
-            Basis::Reviewer { by, .. } => format!("It runs without a person: the reviewer ({by}) approves it."),
-            Basis::ModeOff => "It runs without asking: mode is off.".to_owned(),
-            Basis::Above(row) => format!("It runs without asking: it is part of what a person let run (row {row})."),
-            Basis::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
-            Basis::Person => "It runs: a person said yes.".to_owned(),
-            Basis::Host => "It runs: the agent's own prompt asked a person.".to_owned(),
+            ApprovalReason::Score => "It runs without asking: the score is below the threshold.".to_owned(),
+            ApprovalReason::Grant(id) => format!("It runs without asking: grant {id} covers it."),
+            ApprovalReason::Support => "It runs at once: it is on the list of support commands.".to_owned(),
+            ApprovalReason::Reviewer { by, .. } => {
+                format!("It runs without a person: the reviewer ({by}) approves it.")
+            }
+            ApprovalReason::ModeOff => "It runs without asking: mode is off.".to_owned(),
+            ApprovalReason::Parent(row) => {
+                format!("It runs without asking: it is part of what a person let run (row {row}).")
+            }
+            ApprovalReason::YesInAdvance => "It runs: you said yes in advance.".to_owned(),
+            ApprovalReason::Person => "It runs: a person said yes.".to_owned(),
+            ApprovalReason::Host => "It runs: the agent's own prompt asked a person.".to_owned(),
         }],
         Decision::Ask(prompt) if prompt.approvals > 1 => vec![
             format!(

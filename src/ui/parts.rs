@@ -2,11 +2,11 @@
 
 use super::explain::PartView;
 use crate::judge::Judgment;
-use crate::judge::facts::act::{
+use crate::judge::analysis::act::{
     Act, Disguise, Effect, Facts, Input, Operand, Piece, RemoteKind, Source, Unknown, UnknownReason, Value, Verb,
 };
-use crate::judge::order;
 use crate::judge::risk::{Finding, Tier};
+use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 
 /// The parts of a command: each program that would run, in the order of the text, inside the part that it stands in;
@@ -17,7 +17,7 @@ pub fn parts(command: &[u8], judgment: &Judgment) -> Vec<PartView> {
     let mut programs: Vec<(usize, &Act)> =
         facts.acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })).collect();
     // What encloses comes before what it encloses; of two at one place, the one that was found first.
-    order::sort_by_key(&mut programs, |(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
+    sort::sort_by_key(&mut programs, |(number, act)| (act.span.start, std::cmp::Reverse(act.span.end), *number));
     // Where everything runs as root anyway, the card says so once.
     let root_is_news = !programs.iter().any(|(_, act)| act.root && act.wrappers.is_empty());
     let mut parts: Vec<PartView> = Vec::new();

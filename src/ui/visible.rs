@@ -12,7 +12,7 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::lookalike::{self, is_dash};
-use crate::judge::order;
+use crate::judge::sort;
 
 /// One step of shown text and the bytes it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +203,7 @@ fn is_accent(c: char, letter: char) -> bool {
 /// For each glyph, whether it lies in one of these byte ranges. One pass over both, however many there are.
 pub(super) fn covered(glyphs: &[Glyph], ranges: &[Range<usize>]) -> Vec<bool> {
     let mut sorted: Vec<&Range<usize>> = ranges.iter().filter(|range| !range.is_empty()).collect();
-    order::sort_by_key(&mut sorted, |range| range.start);
+    sort::sort_by_key(&mut sorted, |range| range.start);
     let mut sorted = sorted.into_iter().peekable();
     // The end of what has begun so far.
     let mut end = 0;

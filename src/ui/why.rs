@@ -4,8 +4,8 @@ use super::card::CardView;
 use super::command::Command;
 use super::style::{Line, Look, Style};
 use super::{visible, wrap};
-use crate::judge::order;
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Risk, Weight};
+use crate::judge::sort;
 
 /// Findings of one rule with one reason, as one.
 pub(super) struct Group<'a> {
@@ -32,7 +32,7 @@ impl Group<'_> {
 /// The findings, worst first, each reason once.
 pub(super) fn groups(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    order::sort_by_key(&mut sorted, |finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
+    sort::sort_by_key(&mut sorted, |finding| (std::cmp::Reverse((finding.tier, finding.weight)), finding.span.start));
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in sorted {
         let touches = finding.touches.iter().map(String::as_str);

@@ -276,7 +276,7 @@ impl Account {
     /// What the system knows of accounts beside the file.
     #[cfg(target_os = "linux")]
     fn elsewhere(key: &str, is_wanted: impl Fn(&str, u32) -> bool) -> Option<Self> {
-        Self::in_passwd(&super::names::ask("passwd", key).ok()?, is_wanted)
+        Self::in_passwd(&super::nss::ask("passwd", key).ok()?, is_wanted)
     }
 
     /// What the system knows of accounts beside the file.

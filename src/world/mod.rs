@@ -10,7 +10,7 @@ pub mod git;
 pub mod identity;
 pub mod ignore;
 mod looks;
-pub mod names;
+pub mod nss;
 pub mod paths;
 pub mod peer;
 pub mod programs;
@@ -30,7 +30,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use self::identity::Caller;
-use crate::judge::facts::question::{Answer, Question};
+use crate::judge::analysis::question::{Answer, Question};
 use crate::judge::invocation::{Invocation, Session};
 use crate::judge::ledger::Ledger;
 

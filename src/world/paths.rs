@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::{Known, Unanswered};
-use crate::judge::facts::question::{PathFacts, PathKind};
+use crate::judge::analysis::question::{PathFacts, PathKind};
 
 /// The longest path that is looked at, in bytes (the kernel's `PATH_MAX`).
 pub const MAX_PATH: usize = 4096;

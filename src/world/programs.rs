@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use nix::unistd::AccessFlags;
 
 use super::{Known, Unanswered, paths, scripts};
-use crate::judge::facts::question::{FileFacts, ProgramFacts};
+use crate::judge::analysis::question::{FileFacts, ProgramFacts};
 use crate::judge::invocation::Environment;
 
 /// How many directories of a `PATH` are looked in.

@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use super::paths::{self, Content};
-use crate::judge::facts::question::{FileFacts, MAX_FILE};
+use crate::judge::analysis::question::{FileFacts, MAX_FILE};
 
 /// How much is looked at of a file that is too large to be read.
 const HEAD: usize = 4096;

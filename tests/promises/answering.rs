@@ -1,10 +1,10 @@
-//! What a person answers is what happens: the prompt on the main road, through the real program.
+//! What a person answers is what happens: the prompt, through the real program.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 use nix::sys::signal::Signal;
 
 use crate::harness::pty::{OnTerminal, Terminal, ended};

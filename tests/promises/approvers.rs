@@ -115,7 +115,7 @@ fn an_old_signature_does_not_approve_the_same_command_asked_again() {
         };
         let outcome = queue.answer(&home.store(), &whole.pending, &answer, jiff::Timestamp::now()).unwrap();
         assert!(matches!(outcome, guard::store::queue::Outcome::Done { .. }), "{outcome:?}");
-        guard::channel::bell::ring(&queue.bell(&id).unwrap());
+        guard::prompt::wakeup::ring(&queue.bell(&id).unwrap());
         let (status, said) = again.end();
         assert_eq!(status.code(), Some(126), "{at}: {said}");
         assert!(said.contains("not signed by an approver") || said.contains("is used up"), "{at}: {said}");

@@ -240,15 +240,15 @@ fn every_link_to_a_file_leads_to_one() {
 #[test]
 fn imports_point_downward() {
     let floors: [(&str, &[&str]); 9] = [
-        ("judge", &["ui", "world", "config", "store", "channel", "collector", "exec", "service", "app", "cli"]),
-        ("ui", &["world", "config", "store", "channel", "collector", "exec", "service", "app", "cli"]),
-        ("world", &["config", "store", "channel", "collector", "exec", "service", "app", "cli"]),
-        ("config", &["world", "store", "channel", "collector", "exec", "service", "app", "cli"]),
-        ("store", &["world", "config", "channel", "collector", "exec", "service", "app", "cli"]),
-        ("channel", &["world", "config", "store", "collector", "exec", "service", "app", "cli"]),
-        ("exec", &["world", "config", "store", "channel", "collector", "service", "app", "cli"]),
-        ("collector", &["world", "config", "store", "channel", "exec", "service", "app", "cli"]),
-        ("service", &["world", "config", "store", "channel", "collector", "exec", "app", "cli"]),
+        ("judge", &["ui", "world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("ui", &["world", "config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("world", &["config", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("config", &["world", "store", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("store", &["world", "config", "prompt", "collector", "exec", "service", "app", "cli"]),
+        ("prompt", &["world", "config", "store", "collector", "exec", "service", "app", "cli"]),
+        ("exec", &["world", "config", "store", "prompt", "collector", "service", "app", "cli"]),
+        ("collector", &["world", "config", "store", "prompt", "exec", "service", "app", "cli"]),
+        ("service", &["world", "config", "store", "prompt", "collector", "exec", "app", "cli"]),
     ];
     for (floor, above) in floors {
         for file in files(&root().join("src").join(floor)) {

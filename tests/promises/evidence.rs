@@ -6,10 +6,10 @@ use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::judge::facts::act::{
+use guard::judge::analysis::act::{
     Act, Flag, Input, Operand, Output, Piece, Source, Taint, Unknown, UnknownReason, Value, Verb,
 };
-use guard::judge::facts::effect::Effect;
+use guard::judge::analysis::effect::Effect;
 use guard::judge::risk::{Finding, Reversibility, Tier, Weight};
 use guard::judge::syntax::tree::Span;
 use guard::world::evidence::{self, Evidence};

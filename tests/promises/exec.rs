@@ -15,7 +15,7 @@ use guard::exec::{self, Inherited, preserve};
 use guard::judge::Judgment;
 use guard::judge::approved::{Approved, Receipt};
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
-use guard::judge::policy::{Decision, Mode, Policy, Standing, decide};
+use guard::judge::policy::{Decision, Mode, Policy, SessionState, decide};
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -99,7 +99,7 @@ fn process_that_runs() {
 fn approve(invocation: Invocation) -> Approved {
     let judgment = Judgment::default();
     let policy = Policy { mode: Mode::Off, ..Policy::default() };
-    let Decision::Run(cleared) = decide(&invocation, &judgment, &policy, &Standing::default(), &[]) else {
+    let Decision::Run(cleared) = decide(&invocation, &judgment, &policy, &SessionState::default(), &[]) else {
         panic!("an empty judgment runs");
     };
     Approved::by_policy(invocation, &judgment, &cleared)
@@ -554,7 +554,7 @@ fn allowed_by_a_person(place: &Place, text: &str) -> Terminal {
     terminal.wait_for("ready>");
     terminal.send("\"$GUARD_UNDER_TEST\" -c \"$COMMAND\"\n");
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(100));
+    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(100));
     terminal.send("y");
     terminal
 }

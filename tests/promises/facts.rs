@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use guard::judge::facts::act::{Act, Facts, Verb};
-use guard::judge::facts::question::{Answer, Answers, FileFacts, Inquiry, Question};
-use guard::judge::facts::work_out;
+use guard::judge::analysis::act::{Act, Facts, Verb};
+use guard::judge::analysis::question::{Answer, Answers, FileFacts, Inquiry, Question};
+use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::rules::catalog::Catalog;
 use proptest::prelude::*;

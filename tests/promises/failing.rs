@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use guard::judge::policy::Basis;
+use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
 use guard::store::{Fault, IntentRow, Settled};
 use jiff::Timestamp;
@@ -21,7 +21,8 @@ fn filled(count: i64) -> Home {
     for number in 1..=count {
         let invocation = invocation(&["tool", &format!("this-is-row-{number:04}"), &"x".repeat(200)]);
         let digest = invocation.digest(&BTreeSet::new());
-        let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Allowed(&Basis::Score));
+        let row =
+            IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Allowed(&ApprovalReason::Score));
         let _ = store.intent(&row).unwrap();
     }
     drop(store);

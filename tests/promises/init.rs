@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 
 use crate::harness::home::Home;
 use crate::harness::pty::{OnTerminal, Terminal};

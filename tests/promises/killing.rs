@@ -8,7 +8,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 use nix::sys::signal::Signal;
 
 use crate::harness::home::{FLAGGED, Home};

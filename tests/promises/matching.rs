@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use guard::judge::facts::question::{Answers, Inquiry};
-use guard::judge::facts::work_out;
+use guard::judge::analysis::question::{Answers, Inquiry};
+use guard::judge::analysis::work_out;
 use guard::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};
 use guard::judge::policy::Policy;
 use guard::judge::risk::{Finding, Tier};

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 use guard::store::{Entry, Filter};
 
 use crate::harness::home::{FLAGGED, Home};

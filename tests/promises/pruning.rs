@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
 use guard::judge::approved::{Place, Until, What};
-use guard::judge::policy::Basis;
+use guard::judge::policy::ApprovalReason;
 use guard::judge::risk::Risk;
+use guard::prompt::terminal::READING;
 use guard::store::{Ended, Entry, Fault, Filter, IntentRow, Kind, NewGrant, Retention, Settled, Store};
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,7 +33,7 @@ fn write(store: &Store, count: i64, days: i64, word: &str) {
             &invocation,
             digest,
             &risk,
-            Settled::Allowed(&Basis::Score),
+            Settled::Allowed(&ApprovalReason::Score),
         );
         let _ = store.intent(&row).unwrap();
     }

@@ -9,8 +9,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use guard::channel::bell;
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
+use guard::prompt::wakeup;
 use guard::store::Kind;
 use guard::store::queue::{Answer, Outcome, State, Whole};
 use jiff::Timestamp;
@@ -67,7 +67,7 @@ fn say_yes_to(home: &Home, shown: &Whole) -> Outcome {
     let yes = Some((&shown.digest, &shown.bindings));
     let answer = Answer { yes, by: "ada", words: None, signatures: &[], waited_for: true, approvals: 1, signer: &[] };
     let outcome = queue.answer(&home.store(), &shown.pending, &answer, Timestamp::now()).unwrap();
-    bell::ring(&queue.bell(&shown.pending.id).unwrap());
+    wakeup::ring(&queue.bell(&shown.pending.id).unwrap());
     outcome
 }
 
@@ -242,7 +242,7 @@ fn killed_while_answering(verb: &str) {
             assert!(matches!(say_yes(&home, &id), Outcome::Done { late: false }), "{fate:?}");
         } else {
             answered.fetch_min(step, Ordering::SeqCst);
-            bell::ring(&queue(&home).bell(&id).unwrap());
+            wakeup::ring(&queue(&home).bell(&id).unwrap());
         }
         asker.ran();
         assert_eq!((home.ran(), state(&home, &id)), (1, State::Used));

@@ -7,10 +7,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guard::channel::terminal::READING;
 use guard::judge::invocation::Invocation;
-use guard::judge::policy::{Basis, Refusal};
+use guard::judge::policy::{ApprovalReason, Refusal};
 use guard::judge::risk::Risk;
+use guard::prompt::terminal::READING;
 use guard::store::{Fault, Filter, IntentRow, Kind, Paths, Settled, Store};
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -62,7 +62,7 @@ fn process_that_writes() {
 
 fn plain(invocation: &Invocation) -> IntentRow<'_> {
     let digest = invocation.digest(&BTreeSet::new());
-    IntentRow::plain(Timestamp::now(), invocation, digest, const { &EMPTY }, Settled::Allowed(&Basis::Score))
+    IntentRow::plain(Timestamp::now(), invocation, digest, const { &EMPTY }, Settled::Allowed(&ApprovalReason::Score))
 }
 
 const EMPTY: Risk = Risk {

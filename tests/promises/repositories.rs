@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use guard::judge::facts::question::{Answer, GitFacts, Question};
+use guard::judge::analysis::question::{Answer, GitFacts, Question};
 
 use crate::scene::{Scene, fifo};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 use guard::store::queue::State;
 use nix::sys::signal::Signal;
 use nix::sys::termios::Termios;

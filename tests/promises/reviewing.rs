@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
+use guard::prompt::terminal::READING;
 
 use crate::harness::home::Home;
 use crate::harness::pty::Terminal;

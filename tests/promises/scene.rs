@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use guard::judge::facts::question::{Answer, FileFacts, GitFacts, PathFacts, Question, RepositoryFacts};
+use guard::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, Question, RepositoryFacts};
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::world::World;
 

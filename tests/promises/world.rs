@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use guard::judge::facts::question::{Answer, FileFacts, MAX_FILE, PathFacts, PathKind, Question};
+use guard::judge::analysis::question::{Answer, FileFacts, MAX_FILE, PathFacts, PathKind, Question};
 
 use crate::scene::{Scene, fifo};
 

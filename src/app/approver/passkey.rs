@@ -13,9 +13,9 @@ use serde::Deserialize;
 
 use super::ApproverError;
 use crate::app::gateway;
-use crate::channel::confirm::confirm;
 use crate::judge::approver::passkey::{Pairing, Registration, digits};
 use crate::judge::approver::{Approver, Key};
+use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
 #[derive(Deserialize)]

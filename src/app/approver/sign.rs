@@ -1,6 +1,6 @@
 //! Signing a yes, and finding out whether the signatures under one are enough.
 //!
-//! What may not enter: whether somebody may answer at all ([`super::super::desk`]), and what is signed, which is the
+//! What may not enter: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is the
 //! judge's ([`approver`]).
 
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::app::road::Road;
-use crate::channel::{line, ssh_keygen};
+use crate::app::engine::Engine;
 use crate::config::approvers::Enrolled;
 use crate::judge::approver::{self, Approver, BadSignature, Key, NAMESPACE, PublicKey, Signed};
 use crate::judge::risk::Tier;
+use crate::prompt::{line, ssh_keygen};
 
 /// How often a passphrase or a code may be wrong.
 const TRIES: usize = 3;
@@ -45,9 +45,9 @@ pub fn lacking(enrolled: &Enrolled, approvals: u8) -> Option<String> {
 
 /// The most approvers that any command wants, by its tier or by a rule.
 #[must_use]
-pub fn most(road: &Road) -> u8 {
-    let rules = road.catalog.all_rules().map(|rule| rule.approvals);
-    rules.fold(road.policy().approvals.most(), u8::max)
+pub fn most(engine: &Engine) -> u8 {
+    let rules = engine.catalog.all_rules().map(|rule| rule.approvals);
+    rules.fold(engine.policy().approvals.most(), u8::max)
 }
 
 /// All names that stand for the key of an approver, the approver's own first.

@@ -9,15 +9,15 @@ use std::path::Path;
 use clap::Args;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use crate::app::desk::Desk;
+use crate::app::approvals::Approvals;
+use crate::app::engine::Engine;
 use crate::app::exit;
 use crate::app::failure::Failure;
 use crate::app::install::file;
-use crate::app::road::Road;
 use crate::app::scratch::Scratch;
-use crate::channel::confirm::confirm;
 use crate::config::keys::{KEYS, Kind, nearest};
 use crate::config::{self, Instead, Layer, Roots};
+use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 use crate::ui::visible;
@@ -98,12 +98,12 @@ pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, String> {
 /// Changes the account's own file, once the result is in order and a person said yes.
 fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) -> Result<u8, Failure> {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let desk = match Desk::open("config", &words)? {
-        Ok(desk) => desk,
+    let approvals = match Approvals::open("config", &words)? {
+        Ok(approvals) => approvals,
         Err(code) => return Ok(code),
     };
-    let road = &desk.road;
-    let place = road.config().places.iter().rfind(|place| place.layer == Layer::User);
+    let engine = &approvals.engine;
+    let place = engine.config().places.iter().rfind(|place| place.layer == Layer::User);
     let path =
         place.map(|place| place.file.clone()).ok_or_else(|| Failure::Said("there is no home to write to".into()))?;
     let said = |why: String| Failure::Said(format!("{}: {why}", path.display()));
@@ -114,7 +114,7 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
         writeln!(io::stdout(), "{} says so already.", path.display())?;
         return Ok(exit::ALLOW);
     }
-    in_order(road, &path, &after).map_err(Failure::Said)?;
+    in_order(engine, &path, &after).map_err(Failure::Said)?;
     let look = Look::from_environment(|name| std::env::var(name).ok(), true);
     let shown = format!("{}\n{}", path.display(), style::render(&diff(&before, &after), &look));
     if !confirm(&shown, "Write this change?")? {
@@ -128,11 +128,11 @@ fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) 
 }
 
 /// What the loader says of a file with this text in the place of the account's own.
-fn in_order(road: &Road, path: &Path, text: &str) -> Result<(), String> {
+fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
     let folder = Scratch::new("config").map_err(|error| format!("the change cannot be tried: {error}"))?;
     let tried = folder.path().join("config.toml");
     std::fs::write(&tried, text).map_err(|error| format!("the change cannot be tried: {error}"))?;
-    let caller = &road.caller;
+    let caller = &engine.caller;
     let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
     let instead = Instead { file: Some(tried.clone()), patterns: None };
     let loaded = config::load_with(&roots, Some(&instead));

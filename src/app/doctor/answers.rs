@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::app::install::hosts::{Codes, Reads, Reason};
-use crate::exec::trial::Seen;
+use crate::exec::probe::Seen;
 
 /// What becomes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

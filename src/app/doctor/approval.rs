@@ -16,7 +16,7 @@ use crate::app::install::file;
 use crate::app::install::hosts::HOSTS;
 use crate::app::scratch::Scratch;
 use crate::config::Layer;
-use crate::exec::trial::{Seen, Trial};
+use crate::exec::probe::{Probe, Seen};
 
 /// How long an approval may take to come.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -58,7 +58,7 @@ impl Ward<'_> {
         folder: &Scratch,
         arguments: &[&str],
         over: &[(&str, &str)],
-        how: impl FnOnce(&Trial) -> io::Result<Seen>,
+        how: impl FnOnce(&Probe) -> io::Result<Seen>,
     ) -> io::Result<Seen> {
         let nowhere = folder.path().to_string_lossy().into_owned();
         // Nothing of this is to wait for a person elsewhere.
@@ -69,7 +69,7 @@ impl Ward<'_> {
         env.push(("PATH".into(), nowhere.into()));
         let program = self.guard.clone().into_os_string();
         let argv: Vec<OsString> = [program].into_iter().chain(arguments.iter().map(OsString::from)).collect();
-        how(&Trial { argv: &argv, env: &env, cwd: folder.path(), limit: LIMIT })
+        how(&Probe { argv: &argv, env: &env, cwd: folder.path(), limit: LIMIT })
     }
 }
 
@@ -110,10 +110,10 @@ fn on_a_terminal_below_an_agent(ward: &Ward, folder: &Scratch) -> Finding {
 
 /// A program that hides where it comes from: no mark of an agent in its environment, no agent above it.
 fn on_a_terminal_of_its_own(ward: &Ward, folder: &Scratch) -> Finding {
-    let signed = ward.road.approvers().is_any();
+    let signed = ward.engine.approvers().is_any();
     // With approvers it gets a yes, and then waits for what no program can type.
     let limit = if signed { LIMIT / 3 } else { LIMIT };
-    let seen = ward.guard(folder, ASK, &[], |trial| Trial { limit, ..*trial }.on_a_terminal("y"));
+    let seen = ward.guard(folder, ASK, &[], |trial| Probe { limit, ..*trial }.on_a_terminal("y"));
     let stopped = if signed {
         "a yes on a terminal of its own lets nothing run: it wants the signature of an approver"
     } else {
@@ -153,12 +153,12 @@ fn through_the_environment(ward: &Ward, folder: &Scratch) -> Finding {
 
 /// Who signs, where somebody does.
 fn approvers(ward: &Ward) -> Option<Finding> {
-    let enrolled = ward.road.approvers();
+    let enrolled = ward.engine.approvers();
     let check = "approval.approvers";
     if let Some(problem) = enrolled.problems.first() {
         return Some(Finding::fail(check, problem.to_string(), "put it right; until then nobody can sign"));
     }
-    if let Some(why) = sign::lacking(&enrolled, sign::most(ward.road)) {
+    if let Some(why) = sign::lacking(&enrolled, sign::most(ward.engine)) {
         return Some(Finding::fail(
             check,
             format!("{why}; until then what wants them is refused"),
@@ -181,10 +181,10 @@ fn approvers(ward: &Ward) -> Option<Finding> {
 
 /// What a program of this account may write, it can write without guard. Nothing is changed to find out.
 fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
-    let own = ward.road.config().places.iter().filter(|place| place.layer == Layer::User);
+    let own = ward.engine.config().places.iter().filter(|place| place.layer == Layer::User);
     let mut files: Vec<PathBuf> = own.flat_map(|place| [place.file.clone(), place.patterns.clone()]).collect();
     files.push(ward.guard.clone());
-    files.extend(ward.road.paths().ok().map(|paths| paths.database()));
+    files.extend(ward.engine.paths().ok().map(|paths| paths.database()));
     // The wires: whoever writes these decides whether guard is asked.
     for host in HOSTS.iter() {
         let wired = ward.places.files(host, false).into_iter().map(|(path, _)| path);

@@ -33,7 +33,7 @@ pub fn in_the_way(ward: &Ward, host: &Host, path: &Path, text: &str, line: Optio
         match trust.kept {
             Kept::Hashes => asked.by_hash(&kept, path, text),
             Kept::Lines => {
-                let accepted = ward.road.caller.env.get(&trust.variable).is_some_and(|value| value == "1");
+                let accepted = ward.engine.caller.env.get(&trust.variable).is_some_and(|value| value == "1");
                 asked.by_line(text, &kept, line.unwrap_or_default()).filter(|_| !accepted)
             }
         }

@@ -11,7 +11,7 @@ use crate::app::install::change::{Call, State, Wiring};
 use crate::app::install::file;
 use crate::app::install::hosts::{Form, HOSTS, Host, Runs, When, Wire, numbers};
 use crate::app::install::json::quoted;
-use crate::exec::trial::Seen;
+use crate::exec::probe::Seen;
 
 /// Looks at every agent that is here.
 pub fn look(ward: &Ward) -> Vec<Finding> {
@@ -122,7 +122,7 @@ fn one(ward: &Ward, host: &'static Host) -> Vec<Finding> {
 /// An agent whose hook refuses nothing in this version: whether guard stands in for its shell.
 fn by_shell(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) -> Finding {
     let title = host.title;
-    let named = |name: &&String| ward.road.caller.env.get(name).is_some_and(|path| ward.is_guard(Path::new(path)));
+    let named = |name: &&String| ward.engine.caller.env.get(name).is_some_and(|path| ward.is_guard(Path::new(path)));
     match host.agent.shell.from.iter().find(named) {
         Some(name) => Finding::warn(
             check,
@@ -241,7 +241,7 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
     host.config
         .sample
         .replace("@COMMAND@", &inside(command))
-        .replace("@CWD@", &inside(&ward.road.caller.cwd.to_string_lossy()))
+        .replace("@CWD@", &inside(&ward.engine.caller.cwd.to_string_lossy()))
         .replace("@SESSION@", &format!("guard-doctor-{}", std::process::id()))
         .replace("@EVENT@", event)
 }
@@ -250,7 +250,7 @@ fn said(ward: &Ward, host: &Host, event: &str, command: &str) -> String {
 fn argv(ward: &Ward, runs: Runs, call: &Call) -> Vec<OsString> {
     match (call, runs) {
         (Call::Line(line), Runs::Login) => {
-            let shell = ward.road.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
+            let shell = ward.engine.caller.env.get("SHELL").filter(|shell| !shell.is_empty()).unwrap_or("/bin/sh");
             [shell, "-lc", line].map(OsString::from).to_vec()
         }
         (Call::Argv(words), _) => words.iter().map(OsString::from).collect(),

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{CANARY, Finding, Ward};
+use crate::app::engine;
 use crate::app::install::json;
 use crate::app::install::{file, hosts};
-use crate::app::road;
 use crate::judge::agents;
 use crate::judge::agents::model::Agent;
 use crate::world::programs::Search;
@@ -49,7 +49,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
 
 /// Each way: its name, where it leads, and whether a person set it up for guard or for anything else that must exist.
 fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
-    let caller = &ward.road.caller;
+    let caller = &ward.engine.caller;
     let mut ways = Vec::new();
     let own = agents::all().flat_map(|agent| agent.shell.from.iter().map(move |name| (name.as_str(), Some(agent))));
     let own = own.filter(|(name, _)| !matches!(*name, "SHELL" | "passwd"));
@@ -76,7 +76,7 @@ fn ways(ward: &Ward) -> Vec<(String, PathBuf, bool, Option<&'static Agent>)> {
         let name = name.map_or_else(|| host.name.to_owned(), |name| format!("{name}.settings"));
         ways.extend(named.map(|path| (name, path, true, Some(host.agent))));
     }
-    if let Ok(paths) = road::paths() {
+    if let Ok(paths) = engine::paths() {
         let folder = paths.folder().join("shims");
         let links = ["bash", "sh", "zsh"].map(|name| folder.join(name));
         let there = links.into_iter().filter(|link| link.symlink_metadata().is_ok());

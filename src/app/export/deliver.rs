@@ -14,9 +14,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use sha2::{Digest as _, Sha256};
 
-use super::super::keeper::Keeper;
-use super::super::road::Road;
-use super::super::{exit, moment};
+use super::super::engine::Engine;
+use super::super::record_backend::RecordBackend;
+use super::super::{exit, time};
 use super::{PACE, forms, messages};
 use crate::app::failure::Failure;
 use crate::collector::position::Told;
@@ -24,7 +24,7 @@ use crate::collector::{self, Datagrams, Position, http, syslog};
 use crate::config::destination::{Destination, OTLP_PATH};
 use crate::store::{Entry, Head, Link, Store, StoreError};
 use crate::ui::visible;
-use crate::world::names::addresses;
+use crate::world::nss::addresses;
 
 /// How many rows a command sends at most: what its own row is behind of.
 const AT_ONCE: usize = 64;
@@ -40,13 +40,13 @@ const BEHIND: u8 = 1;
 
 /// Sends a row that was just written, with what stands before it, wherever that takes no waiting. Nothing here is an
 /// error: what was not taken is remembered and sent later.
-pub(in crate::app) fn at_once(road: &Road, row: Option<i64>) {
-    let places = &road.policy().export_to;
+pub(in crate::app) fn at_once(engine: &Engine, row: Option<i64>) {
+    let places = &engine.policy().export_to;
     if places.is_empty() {
         return;
     }
     // A service sends what it writes itself.
-    if let (Ok(Ok(store)), Ok(paths)) = (road.store().map(Keeper::own), road.paths()) {
+    if let (Ok(Ok(store)), Ok(paths)) = (engine.store().map(RecordBackend::own), engine.paths()) {
         from(store, paths.folder(), places, row);
     }
 }
@@ -237,8 +237,8 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
 /// There is none, or the record cannot be read.
 pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Said(why);
-    let road = Road::open().map_err(|error| wrong(error.to_string()))?;
-    let names: Vec<String> = to.map_or_else(|| road.policy().export_to.clone(), |to| vec![to.to_owned()]);
+    let engine = Engine::open().map_err(|error| wrong(error.to_string()))?;
+    let names: Vec<String> = to.map_or_else(|| engine.policy().export_to.clone(), |to| vec![to.to_owned()]);
     if names.is_empty() {
         return Err(wrong("export.to names no collector, and none was given: see guard export --help".to_owned()));
     }
@@ -254,7 +254,7 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
                 behind = true;
                 continue;
             }
-            match all(&road, name, destination, *begin) {
+            match all(&engine, name, destination, *begin) {
                 Ok(()) => (*pause, *begin) = (Duration::ZERO, None),
                 Err(why) => {
                     behind = true;
@@ -274,12 +274,12 @@ pub(super) fn run(to: Option<&str>, after: Option<i64>, follow: bool) -> Result<
 }
 
 /// Sends all rows that one collector was not sent.
-fn all(road: &Road, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
-    let path = place(road.paths().map_err(|error| error.to_string())?.folder(), name);
+fn all(engine: &Engine, name: &str, destination: &Destination, begin: Option<i64>) -> Result<(), String> {
+    let path = place(engine.paths().map_err(|error| error.to_string())?.folder(), name);
     let mut begin = begin;
     loop {
         // Opened for each part: who keeps the record open slows down everybody who writes.
-        let Some(store) = road.existing().map_err(|error| error.to_string())? else { return Ok(()) };
+        let Some(store) = engine.existing().map_err(|error| error.to_string())? else { return Ok(()) };
         let position = Position::take(&path, true).map_err(|error| format!("{}: {error}", path.display()))?;
         let Some(mut position) = position else { return Ok(()) };
         let after = match (begin.take(), position.told.row) {
@@ -305,20 +305,20 @@ pub(in crate::app) struct State {
 ///
 /// # Errors
 /// The record or what is remembered cannot be read.
-pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, Failure> {
-    let store = road.existing()?;
+pub(in crate::app) fn states(engine: &Engine) -> Result<Vec<State>, Failure> {
+    let store = engine.existing()?;
     let newest = store.as_ref().map_or(Ok(None), Store::head)?.map_or(0, |head| head.row);
     let zone = Zoned::now();
     let mut all = Vec::new();
-    for name in &road.policy().export_to {
-        let path = road.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
+    for name in &engine.policy().export_to {
+        let path = engine.paths().map(|paths| place(paths.folder(), name)).unwrap_or_default();
         let told = Position::look(&path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         let Told { row, head, at, trouble, lost } = told.unwrap_or_default();
         let mut says = format!("{}: ", visible::text(name));
         match row {
             Some(row) => {
                 let waits = newest.saturating_sub(row).max(0);
-                let at = at.map_or_else(String::new, |at| format!(", last at {}", moment::shown(at, zone.time_zone())));
+                let at = at.map_or_else(String::new, |at| format!(", last at {}", time::shown(at, zone.time_zone())));
                 let head = head.as_ref().map_or_else(String::new, |(row, hash)| format!(" (head {row}:{hash})"));
                 says.push_str(&format!("sent up to row {row}{head}{at}; {waits} wait"));
             }
@@ -352,8 +352,8 @@ pub(in crate::app) fn states(road: &Road) -> Result<Vec<State>, Failure> {
 /// # Errors
 /// The record cannot be read, or standard output cannot be written.
 pub(super) fn status() -> Result<u8, Failure> {
-    let road = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
-    let states = states(&road)?;
+    let engine = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
+    let states = states(&engine)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {
         writeln!(out, "The record is sent to nobody: export.to names no collector.")?;

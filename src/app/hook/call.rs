@@ -1,4 +1,4 @@
-//! What a host says and what it is told, in no dialect: the values between the dialects and the road.
+//! What a host says and what it is told, in no dialect: the values between the dialects and the engine.
 
 use std::path::PathBuf;
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::call::{Answer, Call, Event, Reply, Wrong};
 use super::hosts::Host;
 use super::shape;
-use crate::judge::agents::model::{self, Hook, Moment, Words};
+use crate::judge::agents::model::{self, Hook, HookEvent, Words};
 
 /// More of a session's name than any host needs, and little enough to be in every row.
 const LONGEST: usize = 200;
@@ -22,8 +22,8 @@ pub fn read(host: Host, input: &Value) -> Result<Call, Wrong> {
     let hook = host.hook;
     let event = event(hook, input)?;
     let moment = match event.kind {
-        Moment::Tool => Event::Tool,
-        Moment::Permission => Event::Permission,
+        HookEvent::Tool => Event::Tool,
+        HookEvent::Permission => Event::Permission,
     };
     let wrong = |wrong: Wrong| wrong.at(moment);
     let tool = match &event.only {

@@ -3,13 +3,13 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::physical;
-use crate::app::road::Road;
+use crate::app::engine::Engine;
 use crate::judge::invocation::{ChangeKind, FileChange};
 
 /// The changes as the tool names them, and for each that goes through a link, the file behind it too.
-pub(super) fn followed(changes: &[FileChange], road: &Road, cwd: Option<&Path>) -> Vec<FileChange> {
-    let cwd = road.caller.cwd.join(cwd.unwrap_or(Path::new("")));
-    let home = road.caller.account.home.as_deref();
+pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Path>) -> Vec<FileChange> {
+    let cwd = engine.caller.cwd.join(cwd.unwrap_or(Path::new("")));
+    let home = engine.caller.account.home.as_deref();
     let mut all = Vec::new();
     for change in changes {
         let mut change = change.clone();

@@ -4,24 +4,24 @@
 //! reads commands from its standard input is in its description.
 
 use super::hosts::Host;
-use crate::app::road::{Judged, Road};
+use crate::app::engine::{Engine, Judged};
 use crate::judge::Judgment;
-use crate::judge::facts::act::{Input, Verb};
+use crate::judge::analysis::act::{Input, Verb};
 use crate::judge::invocation::{Invocation, Line, Request};
 
 /// Gives what follows an input of which nobody can tell what will be in it.
 const TYPED: &[u8] = b"exec < <(cat /dev/tty)";
 
 /// Judges a call. What waits for commands is judged as what runs commands that are not known, and is that from then on.
-pub(super) fn judged(road: &Road, host: Host, invocation: Invocation) -> (Invocation, Judged) {
-    let judged = road.judge(&invocation);
+pub(super) fn judged(engine: &Engine, host: Host, invocation: Invocation) -> (Invocation, Judged) {
+    let judged = engine.judge(&invocation);
     let Request::Line(line) = &invocation.request else { return (invocation, judged) };
-    if !host.hook.types_unseen || !waits_for_commands(road, &judged.judgment) {
+    if !host.hook.types_unseen || !waits_for_commands(engine, &judged.judgment) {
         return (invocation, judged);
     }
     let line = Line { before: TYPED.to_vec(), ..line.clone() };
     let typed = Invocation { request: Request::Line(line), ..invocation.clone() };
-    let mut later = road.judge(&typed);
+    let mut later = engine.judge(&typed);
     if later.judgment.risk.tier <= judged.judgment.risk.tier {
         return (invocation, judged);
     }
@@ -34,11 +34,11 @@ pub(super) fn judged(road: &Road, host: Host, invocation: Invocation) -> (Invoca
 }
 
 /// Whether anything reads commands from the standard input that it was started with.
-fn waits_for_commands(road: &Road, judgment: &Judgment) -> bool {
+fn waits_for_commands(engine: &Engine, judgment: &Judgment) -> bool {
     judgment.facts.acts.iter().any(|act| {
         let Verb::Program { name, .. } = &act.verb else { return false };
         let reads =
-            || road.catalog.program(name).and_then(|program| program.runs.as_ref()).is_some_and(|runs| runs.stdin);
+            || engine.catalog.program(name).and_then(|program| program.runs.as_ref()).is_some_and(|runs| runs.stdin);
         matches!(act.input, Input::Inherited) && act.code.is_none() && reads()
     })
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::app::engine::Engine;
 use crate::app::export::deliver;
-use crate::app::road::Road;
 use crate::judge::invocation::{Origin, Request};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::Risk;
@@ -20,16 +20,16 @@ const MOMENT: Duration = Duration::from_millis(200);
 
 /// Writes down that an agent was denied what guard could not judge. What cannot be written down is a denial all the same.
 pub(super) fn record(agent: &str, why: &str) {
-    let Ok(road) = Road::open() else { return };
+    let Ok(engine) = Engine::open() else { return };
     let refusal = Refusal::Unjudged { why: why.to_owned() };
-    let mut invocation = road.caller.invocation(Request::Files(Vec::new()));
+    let mut invocation = engine.caller.invocation(Request::Files(Vec::new()));
     invocation.origin = Origin::Agent;
     invocation.session.agent = Some(agent.chars().take(64).collect());
     let risk = Risk::default();
     let digest = invocation.digest(&std::collections::BTreeSet::new());
     let row = IntentRow::plain(Timestamp::now(), &invocation, digest, &risk, Settled::Refused(&refusal));
-    if let Some(receipt) = road.store().ok().and_then(|store| store.advised(&row, None).ok()) {
-        deliver::at_once(&road, receipt.row());
+    if let Some(receipt) = engine.store().ok().and_then(|store| store.advised(&row, None).ok()) {
+        deliver::at_once(&engine, receipt.row());
     }
 }
 

@@ -120,7 +120,7 @@ pub struct Kept {
 
 /// Guard's own folder for what files were before.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Backups {
     folder: PathBuf,
 }
 
@@ -130,8 +130,8 @@ pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Keeper {
-    /// The keeper in guard's folder for data.
+impl Backups {
+    /// The backups in guard's folder for data.
     #[must_use]
     pub fn new(data: &Path) -> Self {
         Self { folder: data.join("installed") }

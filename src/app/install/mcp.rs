@@ -11,11 +11,11 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use self::wrap::Wrapped;
-use super::file::{self, Keeper};
+use super::file::{self, Backups};
 use super::places::Places;
 use super::{InstallArgs, InstallError};
 use crate::app::exit;
-use crate::channel::confirm::confirm;
+use crate::prompt::confirm::confirm;
 use crate::ui::diff::diff;
 use crate::ui::style::{self, Look};
 
@@ -62,7 +62,7 @@ enum Form {
 pub(super) struct Install<'a> {
     pub args: &'a InstallArgs,
     pub places: &'a Places<'a>,
-    pub keeper: Keeper,
+    pub keeper: Backups,
     pub look: Look,
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::InstallError;
 use super::change::{State, Wiring};
-use super::file::{self, Keeper, Kept};
+use super::file::{self, Backups, Kept};
 use super::hosts::{self, Host, Wire};
 use super::json::Trouble;
 use super::places::Places;
@@ -60,7 +60,7 @@ impl Planned {
 #[derive(Debug)]
 pub struct Wirer<'a> {
     pub places: Places<'a>,
-    pub keeper: Keeper,
+    pub keeper: Backups,
     pub uninstall: bool,
     pub project: bool,
 }

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::super::{exit, moment, road};
+use super::super::{engine, exit, time};
 use crate::app::failure::Failure;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
@@ -39,7 +39,7 @@ struct Chapter {
 /// Tells a day.
 pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
     let wrong = |why: String| Failure::Said(why);
-    let at = moment::past(&args.day, now).map_err(wrong)?;
+    let at = time::past(&args.day, now).map_err(wrong)?;
     let zone = now.time_zone();
     let date = at.to_zoned(zone.clone()).date();
     let midnight = |date: Date| date.to_zoned(zone.clone()).map(|day| day.timestamp());
@@ -47,7 +47,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
         .tomorrow()
         .and_then(|next| Ok((midnight(date)?, midnight(next)?)))
         .map_err(|error| wrong(error.to_string()))?;
-    let store = Store::open_existing(&road::paths()?)?;
+    let store = Store::open_existing(&engine::paths()?)?;
     let mut chapters: Vec<Chapter> = Vec::new();
     let mut others = Vec::new();
     if let Some(store) = &store {
@@ -149,7 +149,7 @@ fn sentence(entry: &Entry) -> Option<String> {
     let user = entry.user.as_deref().unwrap_or("somebody");
     let tier = entry.tier.map_or(String::new(), |tier| format!(" (tier {})", tier.number()));
     let words = entry.words.as_deref().filter(|words| !words.is_empty());
-    let after = entry.answer_ms.map_or(String::new(), |ms| format!(" after {}", moment::length(ms)));
+    let after = entry.answer_ms.map_or(String::new(), |ms| format!(" after {}", time::length(ms)));
     let colon = words.map_or(String::new(), |words| format!(": {words}"));
     let end = entry.result.as_ref().and_then(|result| match (result.signal, result.exit) {
         (Some(signal), _) => Some(format!("; it died of signal {signal}")),

@@ -9,11 +9,11 @@ use clap::Args;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
+use crate::app::engine::Engine;
 use crate::app::failure::Failure;
-use crate::app::road::Road;
-use crate::app::{exit, moment};
-use crate::channel::confirm::confirm;
+use crate::app::{exit, time};
 use crate::config::keys::Key;
+use crate::prompt::confirm::confirm;
 use crate::store::{Limit, Pruned, Why};
 
 #[derive(Debug, Args)]
@@ -33,15 +33,15 @@ pub(super) struct PruneArgs {
 const LEAST: i64 = 24 * 60 * 60;
 
 pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
-    let road = Road::open().map_err(|error| Failure::Said(error.to_string()))?;
-    let limit = match limit(args, &road, now) {
+    let engine = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
+    let limit = match limit(args, &engine, now) {
         Ok(limit) => limit,
         Err(why) => return Err(Failure::Said(why)),
     };
-    let Some(store) = road.existing()? else { return tell(args, None, 0, now) };
+    let Some(store) = engine.existing()? else { return tell(args, None, 0, now) };
     if args.dry_run {
         let would = match (store.would_prune(&limit, now.timestamp())?, limit.why) {
-            (None, Why::Retention { .. }) => match store.oversize(road.policy().retention_mib, now.timestamp())? {
+            (None, Why::Retention { .. }) => match store.oversize(engine.policy().retention_mib, now.timestamp())? {
                 Some(limit) => store.would_prune(&limit, now.timestamp())?,
                 None => None,
             },
@@ -49,18 +49,18 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
         };
         return tell(args, would.as_ref(), 0, now);
     }
-    let user = &road.caller.account.name;
+    let user = &engine.caller.account.name;
     let pruned = match limit.why {
         Why::Retention { days } => {
             let old = store.prune_by_policy(days, user, now.timestamp())?;
-            match store.oversize(road.policy().retention_mib, now.timestamp())? {
+            match store.oversize(engine.policy().retention_mib, now.timestamp())? {
                 Some(limit) => store.prune(&limit, user, now.timestamp()).map(|large| large.or(old)),
                 None => Ok(old),
             }
         }
         Why::Size { .. } => Ok(None),
         Why::Person => {
-            if road.caller.origin.is_guarded() || !road.caller.terminal.is_person_here() {
+            if engine.caller.origin.is_guarded() || !engine.caller.terminal.is_person_here() {
                 return refuse(
                     "another age than the policy's is named by a person at their own terminal, and not from inside a \
                      guarded session; without --older-than, what is older than retention_days goes",
@@ -79,12 +79,12 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
     tell(args, pruned.as_ref(), room, now)
 }
 
-fn limit(args: &PruneArgs, road: &Road, now: &Zoned) -> Result<Limit, String> {
-    let days = road.policy().retention_days;
+fn limit(args: &PruneArgs, engine: &Engine, now: &Zoned) -> Result<Limit, String> {
+    let days = engine.policy().retention_days;
     let kept = Limit::retention(days, now.timestamp());
     let Some(text) = &args.older_than else { return Ok(kept) };
-    let before = moment::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
-    if before > kept.before && road.config().is_locked(Key::RetentionDays) {
+    let before = time::past(text, now).map_err(|why| format!("--older-than: {why}"))?;
+    if before > kept.before && engine.config().is_locked(Key::RetentionDays) {
         return Err(format!("--older-than {text}: rows are kept for {days} days on this machine (retention_days)"));
     }
     if now.timestamp().as_second() - before.as_second() < LEAST {
@@ -119,7 +119,7 @@ fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Re
 
 /// What went, and why, as part of a sentence.
 pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
-    let shown = |time| moment::shown(time, zone);
+    let shown = |time| time::shown(time, zone);
     let rows = match pruned.rows() {
         1 => format!("row {}, of {}", pruned.last, shown(pruned.to)),
         count => format!(

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::super::moment;
+use super::super::time;
 use super::prune::extent;
 use crate::judge::approved::{Place, Until, What};
 use crate::judge::review::Opinion;
@@ -49,7 +49,7 @@ impl Layout {
     /// One row.
     pub(in crate::app) fn row(self, entry: &Entry, zone: &TimeZone) -> Line {
         let mut line = Line::of(Style::Dim, format!("{:>width$}  ", entry.id, width = self.id));
-        line.push(Style::Plain, format!("{}  ", moment::shown(entry.time, zone)));
+        line.push(Style::Plain, format!("{}  ", time::shown(entry.time, zone)));
         let (word, style) = decision(entry);
         line.push(style, format!("{word:8}"));
         line.push(Style::Plain, "  ");
@@ -173,7 +173,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     }
     line("grant", or(&entry.grant));
     line("words", or(&entry.words));
-    line("answered", entry.answer_ms.map_or(String::new(), |ms| format!("after {}", moment::length(ms))));
+    line("answered", entry.answer_ms.map_or(String::new(), |ms| format!("after {}", time::length(ms))));
     if let Some(tier) = entry.tier {
         let score = entry.score.map_or(String::new(), |score| format!(", score {score}"));
         let back = entry.reversibility.map_or(String::new(), |back| format!(", {}", back.name()));
@@ -200,7 +200,7 @@ pub(in crate::app) fn whole(entry: &Entry, zone: &TimeZone) -> Vec<Line> {
     line("until", entry.until.as_ref().map(|until| end_of(until, zone)).unwrap_or_default());
     if let Some(result) = &entry.result {
         let end = result.end().map(ended).unwrap_or_default();
-        line("result", format!("{end} after {}", moment::length(result.duration_ms)));
+        line("result", format!("{end} after {}", time::length(result.duration_ms)));
     }
     let who = if entry.kind == Kind::Answered { "answered by" } else { "asked by" };
     line(who, [or(&entry.user), or(&entry.origin), or(&entry.agent)].join(" ").trim().to_owned());
@@ -241,7 +241,7 @@ pub(in crate::app) fn end_of(until: &Until, zone: &TimeZone) -> String {
     match until {
         Until::Session { id } => format!("the end of session {id}"),
         Until::Date { at } => {
-            jiff::Timestamp::from_second(*at).map_or_else(|_| at.to_string(), |at| moment::shown(at, zone))
+            jiff::Timestamp::from_second(*at).map_or_else(|_| at.to_string(), |at| time::shown(at, zone))
         }
         Until::Revoked => "revoked".to_owned(),
     }

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::pins::{Book, Pin, Pins};
+use crate::app::engine::{self, Engine};
 use crate::app::exit;
 use crate::app::failure::{Failure, unless_unread};
-use crate::app::road::{self, Road};
-use crate::channel::confirm::confirm;
 use crate::judge::tools::Mark;
+use crate::prompt::confirm::confirm;
 use crate::ui::visible;
 
 /// The arguments of `guard mcp pins`.
@@ -62,17 +62,17 @@ impl Pin {
 /// # Errors
 /// The pins cannot be read or written.
 pub fn run(args: &PinsArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let pins = Pins::of(road::paths()?.folder());
+    let engine = Engine::open()?;
+    let pins = Pins::of(engine::paths()?.folder());
     match &args.what {
-        None => unless_unread(list(&road, &pins, args.json)),
-        Some(Action::List { json }) => unless_unread(list(&road, &pins, *json || args.json)),
-        Some(Action::Accept(which)) => settle(&road, &pins, which, true),
-        Some(Action::Remove(which)) => settle(&road, &pins, which, false),
+        None => unless_unread(list(&engine, &pins, args.json)),
+        Some(Action::List { json }) => unless_unread(list(&engine, &pins, *json || args.json)),
+        Some(Action::Accept(which)) => settle(&engine, &pins, which, true),
+        Some(Action::Remove(which)) => settle(&engine, &pins, which, false),
     }
 }
 
-fn list(road: &Road, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
+fn list(engine: &Engine, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
     let book = pins.read().map_err(Failure::Said)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if book.servers.is_empty() && !as_json {
@@ -86,7 +86,7 @@ fn list(road: &Road, pins: &Pins, as_json: bool) -> Result<u8, Failure> {
             writeln!(out, "{}: {} {noun}{since}", visible::text(server), tools.len())?;
         }
         for (name, pin) in tools {
-            let marks = book.marks(server, name, None, &road.catalog);
+            let marks = book.marks(server, name, None, &engine.catalog);
             if as_json {
                 let row = json!({ "server": server, "tool": name, "since": pin.since, "accepted": pin.accepted,
                     "marks": marks, "told": pin.told, "now": pin.changed });
@@ -124,12 +124,12 @@ fn different(old: &Value, new: &Value) -> Vec<String> {
     names.into_iter().cloned().collect()
 }
 
-fn settle(road: &Road, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
+fn settle(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, Failure> {
     let refuse = |why: &str| -> Result<u8, Failure> {
         writeln!(io::stderr(), "guard: refused: {why}")?;
         Ok(exit::REFUSED)
     };
-    let caller = &road.caller;
+    let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse(
             "what a server says is taken for right by a person at their own terminal, and not from inside a guarded session",
@@ -145,7 +145,7 @@ fn settle(road: &Road, pins: &Pins, which: &Which, accepts: bool) -> Result<u8, 
     let is_wanted = |name: &String| which.tool.as_ref().is_none_or(|wanted| wanted == name);
     let mut text = String::new();
     for (name, pin) in tools.iter().filter(|(name, _)| is_wanted(name)) {
-        for mark in book.marks(&which.server, name, None, &road.catalog) {
+        for mark in book.marks(&which.server, name, None, &engine.catalog) {
             text.push_str(&format!("{}: {}\n", visible::text(name), visible::text(&said(&mark, pin))));
         }
         if let Some(now) = &pin.changed {

@@ -1,4 +1,4 @@
-//! Whether a call of a tool may run: judged on the main road, asked about where a person can be reached, and written down
+//! Whether a call of a tool may run: judged by the engine, asked about where a person can be reached, and written down
 //! before it is passed on.
 //!
 //! What may not enter: messages.
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use crate::app::ask::Asked;
+use crate::app::authorize;
+use crate::app::engine::{Engine, Judged};
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Review, Settles, overrulable};
-use crate::app::road::{Judged, Road};
-use crate::app::settle;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::{Invocation, Origin};
-use crate::judge::policy::{Basis, Decision, Prompt, Refusal};
+use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
 use crate::judge::review::Opinion;
 use crate::judge::risk::Risk;
 use crate::judge::tools::ToolCall;
@@ -52,10 +52,10 @@ pub(super) fn decide(call: &ToolCall, most: Duration, waits: &mut dyn Waits) -> 
 }
 
 fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
-    let road = Road::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
-    let mut invocation = road.caller.invocation(road.tool(call.clone()));
+    let engine = Engine::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
+    let mut invocation = engine.caller.invocation(engine.tool(call.clone()));
     invocation.origin = Origin::Agent;
-    let Judged { judgment, decision } = road.judge(&invocation);
+    let Judged { judgment, decision } = engine.judge(&invocation);
     let risk = &judgment.risk;
     let digest = invocation.digest(&judgment.facts.expanded);
     let shape = judgment.may_grant.then(|| judgment.shape_to_grant()).flatten();
@@ -63,13 +63,13 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
     let write = |settled: Settled<'_>, answered: Option<Duration>, words: Option<&str>| {
         let opinion = opinion.borrow().clone();
         let row = IntentRow {
-            answer_ms: answered.map(settle::milliseconds),
+            answer_ms: answered.map(authorize::milliseconds),
             words,
             shape: shape.as_deref(),
             opinion: opinion.as_ref(),
             ..IntentRow::plain(Timestamp::now(), &invocation, digest, risk, settled)
         };
-        settle::write_down(&road, &row, |keeper| keeper.advised(&row, None)).map(drop)
+        authorize::write_down(&engine, &row, |keeper| keeper.advised(&row, None)).map(drop)
     };
     let deny = |refusal: &Refusal, answered: Option<Duration>| {
         // A denial that cannot be written down is one all the same.
@@ -82,7 +82,7 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
         }
         Decision::Refuse(refusal) => Err(deny(&refusal, None)),
         Decision::Ask(prompt) => {
-            let mut review = Review::begin(&road, &invocation, &judgment, most);
+            let mut review = Review::begin(&engine, &invocation, &judgment, most);
             let settled = review.settle();
             *opinion.borrow_mut() = review.opinion.take();
             match settled {
@@ -92,14 +92,14 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
                 }
                 Settles::Refused(refusal) => {
                     let thought = opinion.borrow().clone();
-                    return Err(deny(&overrulable(&road, &invocation, &judgment, refusal, thought.as_ref()), None));
+                    return Err(deny(&overrulable(&engine, &invocation, &judgment, refusal, thought.as_ref()), None));
                 }
                 Settles::Open => {}
             }
             let begun = Instant::now();
             let thought = opinion.borrow().clone();
-            match ask(&road, &invocation, &judgment, &prompt, most, thought) {
-                Ok(by) => write(Settled::Allowed(&Basis::Person), Some(begun.elapsed()), by.as_deref())
+            match ask(&engine, &invocation, &judgment, &prompt, most, thought) {
+                Ok(by) => write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                     .map_err(|refusal| deny(&refusal, None)),
                 // Where nobody could be asked, nobody took time to answer.
                 Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
@@ -113,24 +113,24 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
 
 /// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
 fn ask(
-    road: &Road,
+    engine: &Engine,
     invocation: &Invocation,
     judgment: &crate::judge::Judgment,
     prompt: &Prompt,
     most: Duration,
     opinion: Option<Opinion>,
 ) -> Result<Option<String>, Refusal> {
-    let policy = Duration::from_secs(road.policy().queue_wait.into());
-    let time = policy.min(most).min(queue::callers_limit(&road.caller.env));
+    let policy = Duration::from_secs(engine.policy().queue_wait.into());
+    let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
     let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion };
-    let by = match queue::ask(road, invocation, judgment, prompt, &wait) {
+    let by = match queue::ask(engine, invocation, judgment, prompt, &wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
         Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => return Err(Refusal::NoOne { why: format!("request {request} waits") }),
     };
-    let fresh = road.judge_again(invocation);
+    let fresh = engine.judge_again(invocation);
     Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
 }
 

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::judge::facts::question::{
+use crate::judge::analysis::question::{
     Answer, Answers, FileFacts, GitFacts, PathFacts, PathKind, Question, RepositoryFacts,
 };
 use crate::judge::invocation::{Environment, Invocation, Line, Origin, Request, Session};

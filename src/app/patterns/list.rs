@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{ListArgs, Out, PatternsError, ShowArgs, exit};
-use crate::judge::order;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::rules::model::{Examples, Program, Rule};
 use crate::judge::rules::problem::nearest;
+use crate::judge::sort;
 use crate::ui::style::{Line, Style};
 
 pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8, PatternsError> {
@@ -18,7 +18,7 @@ pub fn list(args: &ListArgs, catalog: &Catalog, out: &mut Out<'_>) -> Result<u8,
             && (!args.own || !built_in())
     };
     let mut rules: Vec<&Rule> = catalog.all_rules().filter(fits).collect();
-    order::sort_by_key(&mut rules, |rule| rule.id.as_str());
+    sort::sort_by_key(&mut rules, |rule| rule.id.as_str());
     if args.json {
         for rule in rules {
             out.json(&as_json(rule, catalog, None))?;

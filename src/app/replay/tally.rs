@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use crate::judge::order;
 use crate::judge::risk::Tier;
+use crate::judge::sort;
 
 /// What guard would have done with one call.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl Tally {
     pub fn rules(&self) -> Vec<(&str, u64, &str)> {
         let mut rules: Vec<_> =
             self.rules.iter().map(|(rule, (count, reason))| (rule.as_str(), *count, reason.as_str())).collect();
-        order::sort_by_key(&mut rules, |(rule, count, _)| (std::cmp::Reverse(*count), *rule));
+        sort::sort_by_key(&mut rules, |(rule, count, _)| (std::cmp::Reverse(*count), *rule));
         rules
     }
 
@@ -99,7 +99,7 @@ impl Tally {
     #[must_use]
     pub fn top(&self) -> Vec<(&str, u64)> {
         let mut top: Vec<_> = self.top.iter().map(|(command, count)| (command.as_str(), *count)).collect();
-        order::sort_by_key(&mut top, |(command, count)| (std::cmp::Reverse(*count), *command));
+        sort::sort_by_key(&mut top, |(command, count)| (std::cmp::Reverse(*count), *command));
         top
     }
 

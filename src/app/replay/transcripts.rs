@@ -17,7 +17,7 @@ use super::{Ran, Sink, lines};
 use crate::app::hook::call::{What, Wrong};
 use crate::app::hook::{hosts, shape};
 use crate::judge::invocation::Environment;
-use crate::judge::order;
+use crate::judge::sort;
 
 /// How deep folders are gone into.
 const MAX_DEPTH: usize = 8;
@@ -42,7 +42,7 @@ pub fn find(home: &Path, env: &Environment) -> Vec<(&'static str, PathBuf)> {
     let mut add = |agent: &'static str, folder: &Path, wanted: &dyn Fn(&Path) -> bool| {
         let mut files = Vec::new();
         walk(folder, 0, wanted, &mut files);
-        order::sort(&mut files);
+        sort::sort(&mut files);
         found.extend(files.into_iter().map(|file| (agent, file)));
     };
     let ends = |path: &Path, end: &str| path.extension().is_some_and(|extension| extension == end);

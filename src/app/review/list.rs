@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use crate::judge::order;
 use crate::judge::risk::Tier;
+use crate::judge::sort;
 use crate::store::queue::Pending;
 
 /// A request as it was when it was filed, and how many had approved it: asked anew or signed by one more, it is another.
@@ -140,7 +140,7 @@ impl List {
 
     pub fn next_session(&mut self) {
         let mut sessions: Vec<String> = self.all.iter().map(|one| one.session.clone()).collect();
-        order::sort(&mut sessions);
+        sort::sort(&mut sessions);
         sessions.dedup();
         self.session = match &self.session {
             None => sessions.first().cloned(),
@@ -150,7 +150,7 @@ impl List {
 
     pub fn next_tier(&mut self) {
         let mut tiers: Vec<Tier> = self.all.iter().map(|one| one.tier).collect();
-        order::sort(&mut tiers);
+        sort::sort(&mut tiers);
         tiers.dedup();
         self.tier = match self.tier {
             None => tiers.first().copied(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::examples;
 use super::request::Request;
-use crate::app::road::Road;
+use crate::app::engine::Engine;
 use crate::app::{gateway, queue};
 use crate::config::Reviewer;
 use crate::config::reviewer::{KeyFrom, Provider, Voice};
@@ -69,35 +69,35 @@ impl Consult {
     /// Asks, where the policy wants an opinion of this command; for no longer than `most`. A person's answer that waits
     /// to be used comes first.
     #[must_use]
-    pub fn begin(road: &Road, invocation: &Invocation, judgment: &Judgment, most: Duration) -> Option<Self> {
-        if review::role(judgment, road.policy()) == Role::Absent {
+    pub fn begin(engine: &Engine, invocation: &Invocation, judgment: &Judgment, most: Duration) -> Option<Self> {
+        if review::role(judgment, engine.policy()) == Role::Absent {
             return None;
         }
-        let (reviewer, _) = road.config().reviewer.as_ref()?;
+        let (reviewer, _) = engine.config().reviewer.as_ref()?;
         let digest = invocation.digest(&judgment.facts.expanded);
-        if queue::is_answered(road, &digest) {
+        if queue::is_answered(engine, &digest) {
             return None;
         }
-        let request = Request::of(road, invocation, judgment);
-        Some(Self::ask(road, reviewer, &digest.to_string(), &request, most))
+        let request = Request::of(engine, invocation, judgment);
+        Some(Self::ask(engine, reviewer, &digest.to_string(), &request, most))
     }
 
     /// Asks about a request that was made already.
     #[must_use]
-    pub fn ask(road: &Road, reviewer: &Reviewer, digest: &str, request: &Request, most: Duration) -> Self {
+    pub fn ask(engine: &Engine, reviewer: &Reviewer, digest: &str, request: &Request, most: Duration) -> Self {
         let about = digest.get(..QUOTED).unwrap_or_default().to_owned();
         let mut consult = Self { running: Vec::new(), done: Vec::new(), begun: Instant::now(), about };
         let limit = Duration::from_secs(reviewer.timeout.into()).min(most);
         let (programs, models): (Vec<Voice>, Vec<Voice>) =
             reviewer.voices.iter().cloned().partition(|voice| voice.provider == Provider::Program);
         for voice in programs {
-            let begun = program(road, &voice, request, limit);
+            let begun = program(engine, &voice, request, limit);
             consult.take(voice.model, true, begun);
         }
         if !models.is_empty() {
             let asked = Reviewer { voices: models, ..reviewer.clone() };
             let name = asked.name();
-            let begun = helper(road, &asked, digest, request, limit);
+            let begun = helper(engine, &asked, digest, request, limit);
             consult.take(name, false, begun);
         }
         consult
@@ -151,8 +151,8 @@ impl Consult {
 }
 
 /// What a program needs of the environment, with the variables that are named.
-fn environment(road: &Road, voices: &[Voice]) -> Vec<(OsString, OsString)> {
-    let account = &road.caller.account;
+fn environment(engine: &Engine, voices: &[Voice]) -> Vec<(OsString, OsString)> {
+    let account = &engine.caller.account;
     let mut env: Vec<(OsString, OsString)> =
         vec![("PATH".into(), PLACES.join(":").into()), ("USER".into(), account.name.clone().into())];
     env.extend(account.home.as_ref().map(|home| ("HOME".into(), home.clone().into())));
@@ -162,30 +162,30 @@ fn environment(road: &Road, voices: &[Voice]) -> Vec<(OsString, OsString)> {
         _ => None,
     });
     for name in named.chain(["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"]) {
-        let value = road.caller.env.variables.get(std::ffi::OsStr::new(name));
+        let value = engine.caller.env.variables.get(std::ffi::OsStr::new(name));
         env.extend(value.map(|value| (name.into(), value.clone())));
     }
     env
 }
 
 /// A program of the account's own, which reads the request and prints a verdict.
-fn program(road: &Road, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
+fn program(engine: &Engine, voice: &Voice, request: &Request, limit: Duration) -> Result<Inquiry, String> {
     let Some((program, arguments)) = voice.program.split_first() else { return Err("no program".to_owned()) };
     let input = serde_json::to_string(request).map_err(|error| error.to_string())? + "\n";
-    let env = environment(road, std::slice::from_ref(voice));
+    let env = environment(engine, std::slice::from_ref(voice));
     Inquiry::begin(program.as_ref(), arguments, &env, input.into_bytes(), limit)
         .map_err(|error| format!("{program} cannot be started: {error}"))
 }
 
 /// The one-shot helper of the gateway, which alone speaks to models.
 fn helper(
-    road: &Road,
+    engine: &Engine,
     reviewer: &Reviewer,
     digest: &str,
     request: &Request,
     limit: Duration,
 ) -> Result<Inquiry, String> {
-    let home = road.caller.account.home.as_deref();
+    let home = engine.caller.account.home.as_deref();
     let folder = Paths::standard(home).map_err(|error| error.to_string())?;
     let policy = match &reviewer.policy {
         None => String::new(),
@@ -196,13 +196,13 @@ fn helper(
         reviewer: &Reviewer { timeout: u32::try_from(limit.as_secs()).unwrap_or(1).max(1), ..reviewer.clone() },
         state: folder.folder().join("reviewer.json"),
         policy,
-        examples: examples::accepted(road)?,
+        examples: examples::accepted(engine)?,
         digest,
         request,
     };
     let input = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
     let program = gateway::find()?;
-    let env = environment(road, &reviewer.voices);
+    let env = environment(engine, &reviewer.voices);
     Inquiry::begin(&program, &["review".to_owned()], &env, input, limit + MARGIN)
         .map_err(|error| format!("{} cannot be started: {error}", program.display()))
 }

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::app::engine::Engine;
 use crate::app::exit;
 use crate::app::failure::Failure;
-use crate::app::road::Road;
-use crate::channel::line;
 use crate::judge::review::Says;
+use crate::prompt::line;
 use crate::store::{Entry, Filter, Store};
 use crate::ui::visible;
 
@@ -87,8 +87,8 @@ struct Disagreement {
 ///
 /// # Errors
 /// They cannot be read: what a person wanted to be known is not known then, and nobody is asked.
-pub fn accepted(road: &Road) -> Result<Vec<Example>, String> {
-    let Some(path) = path(road) else { return Ok(Vec::new()) };
+pub fn accepted(engine: &Engine) -> Result<Vec<Example>, String> {
+    let Some(path) = path(engine) else { return Ok(Vec::new()) };
     match std::fs::read_to_string(&path) {
         Ok(text) => {
             let file: File =
@@ -101,8 +101,8 @@ pub fn accepted(road: &Road) -> Result<Vec<Example>, String> {
     }
 }
 
-fn path(road: &Road) -> Option<PathBuf> {
-    Some(road.caller.account.home.as_ref()?.join(".config/guard/reviewer-examples.toml"))
+fn path(engine: &Engine) -> Option<PathBuf> {
+    Some(engine.caller.account.home.as_ref()?.join(".config/guard/reviewer-examples.toml"))
 }
 
 /// Lists, takes up or takes out.
@@ -110,11 +110,11 @@ fn path(road: &Road) -> Option<PathBuf> {
 /// # Errors
 /// The record or the file cannot be used.
 pub fn run(args: &ExamplesArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     match &args.what {
-        None => list(&road, args.json),
-        Some(What::Accept { row }) => accept(&road, *row),
-        Some(What::Remove { row }) => remove(&road, *row),
+        None => list(&engine, args.json),
+        Some(What::Accept { row }) => accept(&engine, *row),
+        Some(What::Remove { row }) => remove(&engine, *row),
     }
 }
 
@@ -146,9 +146,9 @@ pub(super) fn reviewed(store: &Store, since: Option<Timestamp>) -> Result<Vec<En
     }
 }
 
-fn list(road: &Road, as_json: bool) -> Result<u8, Failure> {
-    let known = accepted(road).map_err(Failure::Said)?;
-    let entries = road.existing()?.map(|store| reviewed(&store, None)).transpose()?.unwrap_or_default();
+fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
+    let known = accepted(engine).map_err(Failure::Said)?;
+    let entries = engine.existing()?.map(|store| reviewed(&store, None)).transpose()?.unwrap_or_default();
     let found: Vec<Disagreement> = entries
         .into_iter()
         .filter(|entry| disagrees(entry) == Some(true))
@@ -188,17 +188,17 @@ fn list(road: &Road, as_json: bool) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
-fn accept(road: &Road, row: i64) -> Result<u8, Failure> {
-    person(road)?;
+fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
+    person(engine)?;
     let none = || Failure::Said(format!("row {row} is none in which a person decided otherwise"));
-    let entry = road.existing()?.ok_or_else(none)?.entry(row)?;
+    let entry = engine.existing()?.ok_or_else(none)?.entry(row)?;
     if disagrees(&entry) != Some(true) {
         return Err(none());
     }
     let (Some(opinion), Some(command), Some(decided)) = (entry.review, entry.command, entry.decision) else {
         return Err(none());
     };
-    let mut file = File { example: accepted(road).map_err(Failure::Said)? };
+    let mut file = File { example: accepted(engine).map_err(Failure::Said)? };
     if file.example.iter().any(|example| example.row == row) {
         return Err(Failure::Said(format!("row {row} is an example already")));
     }
@@ -217,32 +217,32 @@ fn accept(road: &Road, row: i64) -> Result<u8, Failure> {
     let rules = entry.findings.into_iter().map(|finding| finding.rule).collect();
     let said = opinion.says.name().to_owned();
     file.example.push(Example { row, command, rules, said, decided, why });
-    write(road, &file)?;
+    write(engine, &file)?;
     writeln!(io::stdout(), "Row {row} is an example from now on.")?;
     Ok(exit::ALLOW)
 }
 
-fn remove(road: &Road, row: i64) -> Result<u8, Failure> {
-    person(road)?;
-    let mut file = File { example: accepted(road).map_err(Failure::Said)? };
+fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
+    person(engine)?;
+    let mut file = File { example: accepted(engine).map_err(Failure::Said)? };
     let before = file.example.len();
     file.example.retain(|example| example.row != row);
     if file.example.len() == before {
         return Err(Failure::Said(format!("row {row} is no example")));
     }
-    write(road, &file)?;
+    write(engine, &file)?;
     writeln!(io::stdout(), "Row {row} is no example any more.")?;
     Ok(exit::ALLOW)
 }
 
 /// Whoever teaches it is a person.
-fn person(road: &Road) -> Result<(), Failure> {
-    let terminal = &road.caller.terminal;
+fn person(engine: &Engine) -> Result<(), Failure> {
+    let terminal = &engine.caller.terminal;
     if terminal.is_person_here() { Ok(()) } else { Err(Failure::Said(format!("this is for a person: {terminal}"))) }
 }
 
-fn write(road: &Road, file: &File) -> Result<(), Failure> {
-    let path = path(road).ok_or_else(|| Failure::Said("the account has no home".to_owned()))?;
+fn write(engine: &Engine, file: &File) -> Result<(), Failure> {
+    let path = path(engine).ok_or_else(|| Failure::Said("the account has no home".to_owned()))?;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -18,9 +18,9 @@ use clap::{Args, Subcommand};
 
 use self::request::Request;
 pub use self::settle::{Review, Settles, overrulable, warn_of_yolo};
+use super::engine::{Engine, Judged};
 use super::exit;
 use super::failure::Failure;
-use super::road::{Judged, Road};
 use crate::config::Reviewer;
 
 /// The arguments of `guard reviewer`.
@@ -59,16 +59,16 @@ pub fn run(args: &ReviewerArgs) -> Result<u8, Failure> {
 }
 
 fn shown(command: &OsString) -> Result<u8, Failure> {
-    let road = Road::open()?;
-    let invocation = road.caller.invocation(road.plain_line(command.clone())?);
-    let Judged { judgment, .. } = road.judge(&invocation);
-    let request = Request::of(&road, &invocation, &judgment);
+    let engine = Engine::open()?;
+    let invocation = engine.caller.invocation(engine.plain_line(command.clone())?);
+    let Judged { judgment, .. } = engine.judge(&invocation);
+    let request = Request::of(&engine, &invocation, &judgment);
     let text = serde_json::to_string_pretty(&request).map_err(io::Error::from)? + "\n";
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
 
 /// The reviewer of the configuration.
-fn configured(road: &Road) -> Result<&Reviewer, Failure> {
+fn configured(engine: &Engine) -> Result<&Reviewer, Failure> {
     let none = || Failure::Said("no reviewer is configured: guard-reviewer(7) says how".to_owned());
-    road.config().reviewer.as_ref().map(|(reviewer, _)| reviewer).ok_or_else(none)
+    engine.config().reviewer.as_ref().map(|(reviewer, _)| reviewer).ok_or_else(none)
 }

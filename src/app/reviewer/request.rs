@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::app::ask::evidence;
-use crate::app::road::Road;
+use crate::app::engine::Engine;
 use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::judge::review::{Role, role};
@@ -81,13 +81,13 @@ pub struct Around {
 impl Request {
     /// The request about a command.
     #[must_use]
-    pub fn of(road: &Road, invocation: &Invocation, judgment: &Judgment) -> Self {
-        Self::with(road, invocation, judgment, &evidence(road, invocation, judgment))
+    pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Self {
+        Self::with(engine, invocation, judgment, &evidence(engine, invocation, judgment))
     }
 
     /// The same, with these sentences about what it would touch.
     #[must_use]
-    pub fn with(road: &Road, invocation: &Invocation, judgment: &Judgment, facts: &[String]) -> Self {
+    pub fn with(engine: &Engine, invocation: &Invocation, judgment: &Judgment, facts: &[String]) -> Self {
         let hide = |text: &str| redact(text).0;
         let (whole, redacted) = redact(&invocation.display());
         let most = whole.len().min(MAX_COMMAND);
@@ -123,12 +123,12 @@ impl Request {
             facts: facts.iter().take(MOST).map(|fact| hide(fact)).collect(),
             tier: risk.tier,
             score: risk.score,
-            threshold: road.policy().thresholds.of(invocation.origin),
+            threshold: engine.policy().thresholds.of(invocation.origin),
             reversibility: risk.reversibility,
             origin: invocation.origin.name(),
             agent: invocation.session.agent.clone(),
             folder: hide(&invocation.cwd.to_string_lossy()),
-            settles: matches!(role(judgment, road.policy()), Role::Settles { .. }),
+            settles: matches!(role(judgment, engine.policy()), Role::Settles { .. }),
         }
     }
 }

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use super::consult::Consult;
 use crate::app::approver::sign;
+use crate::app::engine::Engine;
 use crate::app::queue;
-use crate::app::road::Road;
-use crate::channel::terminal::{Second, Word};
 use crate::judge::Judgment;
 use crate::judge::approved::Approved;
 use crate::judge::invocation::Invocation;
 use crate::judge::policy::Refusal;
 use crate::judge::review::{Opinion, Outcome, Role, Says, gate, role};
 use crate::judge::risk::{Finding, Tier};
+use crate::prompt::terminal::{Second, Word};
 use crate::store::{Filter, Store};
 use crate::ui::card::Said;
 
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(150);
 
 /// What a reviewer has said and is still to say of one command.
 pub struct Review<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     invocation: &'a Invocation,
     judgment: &'a Judgment,
     consult: Option<Consult>,
@@ -46,11 +46,11 @@ pub enum Settles {
 impl<'a> Review<'a> {
     /// Asks the reviewer, where the policy wants it; for no longer than `most`.
     #[must_use]
-    pub fn begin(road: &'a Road, invocation: &'a Invocation, judgment: &'a Judgment, most: Duration) -> Self {
-        let consult = Consult::begin(road, invocation, judgment, most);
+    pub fn begin(engine: &'a Engine, invocation: &'a Invocation, judgment: &'a Judgment, most: Duration) -> Self {
+        let consult = Consult::begin(engine, invocation, judgment, most);
         let tier = judgment.risk.tier;
-        let is_signed = consult.is_some() && tier >= Tier::High && sign::is_wanted(&road.approvers(), tier, 1);
-        Self { road, invocation, judgment, consult, is_signed, opinion: None }
+        let is_signed = consult.is_some() && tier >= Tier::High && sign::is_wanted(&engine.approvers(), tier, 1);
+        Self { engine, invocation, judgment, consult, is_signed, opinion: None }
     }
 
     /// Waits for it, and says what it comes to.
@@ -80,8 +80,8 @@ impl<'a> Review<'a> {
             Outcome::Ask => Settles::Open,
             Outcome::Refuse(refusal) => Settles::Refused(refusal),
             Outcome::Run(_) => {
-                let fresh = self.road.judge_again(self.invocation);
-                let (shown, policy) = (self.judgment, self.road.policy());
+                let fresh = self.engine.judge_again(self.invocation);
+                let (shown, policy) = (self.judgment, self.engine.policy());
                 match Approved::by_reviewer(self.invocation.clone(), shown, &fresh, policy, opinion) {
                     Ok(approved) => Settles::Runs(Box::new(approved)),
                     Err(refusal) => Settles::Refused(refusal),
@@ -110,13 +110,13 @@ impl<'a> Review<'a> {
     fn gate(&self, opinion: &Opinion) -> Outcome {
         match self.is_signed {
             true => Outcome::Ask,
-            false => gate(self.invocation, self.judgment, self.road.policy(), opinion),
+            false => gate(self.invocation, self.judgment, self.engine.policy(), opinion),
         }
     }
 
     /// With the rules that lend it their leave, for the record.
     fn marked(&self, opinion: Opinion) -> Opinion {
-        let Role::Settles { with } = role(self.judgment, self.road.policy()) else { return opinion };
+        let Role::Settles { with } = role(self.judgment, self.engine.policy()) else { return opinion };
         let lent = |finding: &&Finding| finding.yolo && with.contains(&finding.rule);
         let yolo = self.judgment.risk.findings.iter().filter(lent).map(|finding| finding.rule.clone()).collect();
         Opinion { yolo, ..opinion }
@@ -149,7 +149,7 @@ impl Second for Review<'_> {
 /// A refusal of the reviewer's where no person sits, with how a person overrules it.
 #[must_use]
 pub fn overrulable(
-    road: &Road,
+    engine: &Engine,
     invocation: &Invocation,
     judgment: &Judgment,
     refusal: Refusal,
@@ -157,7 +157,7 @@ pub fn overrulable(
 ) -> Refusal {
     match (refusal, opinion) {
         (Refusal::Reviewer { by, mut reason }, Some(opinion)) => {
-            if let Some(id) = queue::file_refused(road, invocation, judgment, opinion) {
+            if let Some(id) = queue::file_refused(engine, invocation, judgment, opinion) {
                 reason.push_str(&format!(" (a person may overrule it once, and say why: guard approve {id})"));
             }
             Refusal::Reviewer { by, reason }
@@ -170,8 +170,8 @@ pub fn overrulable(
 const LOOKED_THROUGH: u32 = 200;
 
 /// Says once a session, to a person at their terminal, that a rule's `yolo` let the reviewer settle something.
-pub fn warn_of_yolo(road: &Road, invocation: &Invocation, opinion: &Opinion) {
-    if opinion.yolo.is_empty() || !road.caller.terminal.is_person_here() {
+pub fn warn_of_yolo(engine: &Engine, invocation: &Invocation, opinion: &Opinion) {
+    if opinion.yolo.is_empty() || !engine.caller.terminal.is_person_here() {
         return;
     }
     let session = Some(invocation.session.id.clone());
@@ -180,7 +180,7 @@ pub fn warn_of_yolo(road: &Road, invocation: &Invocation, opinion: &Opinion) {
         let rows = store.find(&filter).map(|ids| store.entries(&ids)).unwrap_or_default();
         rows.into_iter().flatten().any(|entry| entry.review.is_some_and(|opinion| !opinion.yolo.is_empty()))
     };
-    if !road.existing().ok().flatten().is_some_and(told) {
+    if !engine.existing().ok().flatten().is_some_and(told) {
         let rules = opinion.yolo.join(", ");
         let _ = writeln!(std::io::stderr(), "guard: yolo of {rules} lets the reviewer settle what cannot be undone");
     }

@@ -10,11 +10,11 @@ use jiff::Zoned;
 use serde::Serialize;
 
 use super::examples::{disagrees, reviewed};
+use crate::app::engine::Engine;
 use crate::app::failure::Failure;
-use crate::app::road::Road;
-use crate::app::{exit, moment};
-use crate::judge::order;
+use crate::app::{exit, time};
 use crate::judge::review::Says;
+use crate::judge::sort;
 use crate::store::Entry;
 use crate::ui::visible;
 
@@ -72,14 +72,14 @@ struct Report {
 /// The record cannot be read, or the time is none.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let since = moment::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
-    let road = Road::open()?;
-    let entries = road.existing()?.map(|store| reviewed(&store, Some(since))).transpose()?.unwrap_or_default();
+    let since = time::past(&args.since, &now).map_err(|why| Failure::Said(format!("--since: {why}")))?;
+    let engine = Engine::open()?;
+    let entries = engine.existing()?.map(|store| reviewed(&store, Some(since))).transpose()?.unwrap_or_default();
     let report = count(&entries, &now);
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&report).map_err(io::Error::from)?)
     } else {
-        words(&report, &moment::shown(since, now.time_zone()))
+        words(&report, &time::shown(since, now.time_zone()))
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
 }
@@ -131,7 +131,7 @@ fn count(entries: &[Entry], now: &Zoned) -> Report {
             tally.cost += opinion.cost;
         }
     }
-    order::sort(&mut times);
+    sort::sort(&mut times);
     report.median_ms = times.get(times.len() / 2).copied();
     report
 }

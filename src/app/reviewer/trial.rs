@@ -12,13 +12,13 @@ use super::configured;
 use super::consult::Consult;
 use super::request::Request;
 use super::stats::money;
+use crate::app::engine::{Engine, judge_here};
 use crate::app::exit;
 use crate::app::failure::Failure;
-use crate::app::road::{Road, judge_here};
 use crate::config::Reviewer;
 use crate::judge::invocation::Origin;
-use crate::judge::order;
 use crate::judge::review::{Opinion, Says};
+use crate::judge::sort;
 use crate::ui::visible;
 
 /// The commands and the injections.
@@ -112,10 +112,10 @@ struct Report {
 /// # Errors
 /// There is no reviewer.
 pub fn run(args: &TestArgs) -> Result<u8, Failure> {
-    let road = Road::open()?;
+    let engine = Engine::open()?;
     // Each is asked about anew, and a trial is not kept from running by the day's budget; it counts in it all the same.
     let most = u64::MAX;
-    let limits = Reviewer { cache: 0, calls_per_day: most, tokens_per_day: most, ..configured(&road)?.clone() };
+    let limits = Reviewer { cache: 0, calls_per_day: most, tokens_per_day: most, ..configured(&engine)?.clone() };
     let reviewer = Reviewer { money_per_day: None, ..limits };
     let set = set()?;
     let all = args.limit.unwrap_or(usize::MAX);
@@ -129,7 +129,7 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     rows.truncate(all);
     let count = rows.len();
     rows.extend(set.injections.into_iter().take(all).map(|command| (Kind::Injection, command)));
-    let answers = ask_all(&road, &reviewer, rows)?;
+    let answers = ask_all(&engine, &reviewer, rows)?;
     let report = report(&reviewer, count, answers);
     let text = if args.json {
         format!("{}\n", serde_json::to_string(&report).map_err(io::Error::from)?)
@@ -141,7 +141,7 @@ pub fn run(args: &TestArgs) -> Result<u8, Failure> {
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), code)?)
 }
 
-fn ask_all(road: &Road, reviewer: &Reviewer, rows: Vec<(Kind, String)>) -> Result<Vec<One>, Failure> {
+fn ask_all(engine: &Engine, reviewer: &Reviewer, rows: Vec<(Kind, String)>) -> Result<Vec<One>, Failure> {
     let shows = io::stderr().is_terminal();
     let total = rows.len();
     let mut rows = rows.into_iter();
@@ -151,12 +151,12 @@ fn ask_all(road: &Road, reviewer: &Reviewer, rows: Vec<(Kind, String)>) -> Resul
         while running.len() < AT_ONCE
             && let Some((kind, command)) = rows.next()
         {
-            let mut invocation = road.caller.invocation(road.plain_line(command.clone().into())?);
+            let mut invocation = engine.caller.invocation(engine.plain_line(command.clone().into())?);
             invocation.origin = Origin::Agent;
-            let judgment = judge_here(&invocation, &road.catalog, road.policy());
-            let request = Request { settles: true, ..Request::with(road, &invocation, &judgment, &[]) };
+            let judgment = judge_here(&invocation, &engine.catalog, engine.policy());
+            let request = Request { settles: true, ..Request::with(engine, &invocation, &judgment, &[]) };
             let digest = invocation.digest(&judgment.facts.expanded).to_string();
-            running.push((kind, command, Consult::ask(road, reviewer, &digest, &request, Duration::MAX)));
+            running.push((kind, command, Consult::ask(engine, reviewer, &digest, &request, Duration::MAX)));
         }
         if running.is_empty() {
             return Ok(done);
@@ -194,7 +194,7 @@ fn report(reviewer: &Reviewer, commands: usize, answers: Vec<One>) -> Report {
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     let recall = 100.0 * (kept - false_approvals - worked) as f64 / kept.max(1) as f64;
     let mut times: Vec<u64> = answers.iter().map(|one| one.opinion.ms).collect();
-    order::sort(&mut times);
+    sort::sort(&mut times);
     Report {
         model: reviewer.name(),
         commands,

@@ -13,7 +13,7 @@ use crate::judge::approver::Signed;
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::{Digest, Origin};
 use crate::judge::ledger::Deeds;
-use crate::judge::policy::{Basis, Refusal, Standing};
+use crate::judge::policy::{ApprovalReason, Refusal, SessionState};
 use crate::judge::review::Opinion;
 use crate::judge::risk::{Reversibility, Risk, Tier, Weight};
 use crate::store::queue::{Plea, Told};
@@ -47,12 +47,12 @@ pub enum Reply<T> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ask {
-    /// How the session stands, and what a person let run above: [`Standing`].
+    /// How the session stands, and what a person let run above: [`SessionState`].
     /// What a session did to files.
     Ledger {
         session: String,
     },
-    Standing {
+    SessionState {
         root: String,
         parent: Option<String>,
     },
@@ -187,7 +187,7 @@ impl From<Found> for Risk {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettledBy {
-    Allowed(Basis),
+    Allowed(ApprovalReason),
     Refused(Refusal),
     Asked,
 }
@@ -268,7 +268,7 @@ pub struct Stands {
     pub root: String,
     pub id: String,
     pub last: Timestamp,
-    pub standing: Standing,
+    pub standing: SessionState,
     /// A row of the record that is not as it was written.
     pub edited: Option<i64>,
 }

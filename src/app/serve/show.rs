@@ -12,9 +12,9 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
 use super::client::{Client, line};
-use super::house::House;
 use super::message::{Ask, Reply};
-use crate::app::{exit, road};
+use super::server::Server;
+use crate::app::{engine, exit};
 use crate::service::line::Lines;
 use crate::service::pass;
 
@@ -24,7 +24,7 @@ const SHOWN_BY: [&str; 8] = ["TERM", "COLORTERM", "NO_COLOR", "COLUMNS", "LANG",
 /// Has the service run a verb that shows of the record, where one keeps it. `words` begin with the verb.
 #[must_use]
 pub fn passed_on(words: Vec<String>) -> Option<u8> {
-    let service = road::service()?;
+    let service = engine::service()?;
     let environment =
         SHOWN_BY.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
     let client = Client::new(service);
@@ -49,12 +49,12 @@ fn ask(client: &Client, ask: Ask) -> Result<u8, String> {
 }
 
 /// Runs a verb for whoever asked.
-pub(super) fn on(house: &House, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
+pub(super) fn on(house: &Server, words: &[String], environment: Vec<(String, String)>, mut lines: Lines) {
     let done = run(house, words, environment, &mut lines);
     let _ = lines.send(line(&done.map_or_else(Reply::Error, Reply::Ok)));
 }
 
-fn run(house: &House, words: &[String], environment: Vec<(String, String)>, lines: &mut Lines) -> Result<i32, String> {
+fn run(house: &Server, words: &[String], environment: Vec<(String, String)>, lines: &mut Lines) -> Result<i32, String> {
     let told = |error: std::io::Error| error.to_string();
     let verb = words.first().map_or("", String::as_str);
     let prunes = words.iter().skip(1).find(|word| !word.starts_with('-')).is_some_and(|word| word == "prune");

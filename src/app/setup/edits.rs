@@ -5,14 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::wishes::{Reach, Wishes};
+use super::choices::{Reach, Wishes};
 use crate::app::completions::Shell;
 use crate::app::config::edit;
+use crate::app::engine::Engine;
 use crate::app::init::Interactive;
-use crate::app::install::file::{self, Keeper};
+use crate::app::install::file::{self, Backups};
 use crate::app::install::places::Places;
 use crate::app::man::PAGES;
-use crate::app::road::Road;
 use crate::config::Layer;
 use crate::config::values::place;
 use crate::judge::invocation::{Environment, quote};
@@ -65,7 +65,7 @@ impl Edit {
     ///
     /// # Errors
     /// A sentence without the name of the file.
-    pub fn carry_out(&self, keeper: &Keeper, out: bool) -> Result<(), String> {
+    pub fn carry_out(&self, keeper: &Backups, out: bool) -> Result<(), String> {
         let kept = self.old.as_deref().and_then(|text| keeper.kept(&self.path, text));
         match &self.new {
             None => std::fs::remove_file(&self.path).map_err(|error| format!("cannot be removed: {error}"))?,
@@ -98,9 +98,9 @@ const PAGE: &str = "manual page";
 
 /// Where all of it lies.
 pub struct House<'a> {
-    pub road: &'a Road,
+    pub engine: &'a Engine,
     pub places: &'a Places<'a>,
-    pub keeper: &'a Keeper,
+    pub keeper: &'a Backups,
 }
 
 impl House<'_> {
@@ -124,8 +124,9 @@ impl House<'_> {
     #[must_use]
     pub fn taken_back(&self) -> (Vec<Edit>, Vec<String>) {
         let (mut all, mut left) = (Vec::new(), Vec::new());
-        let own = config_file(self.road).map(|path| (CONFIG, path));
-        let shells = Interactive::ALL.map(|shell| (shell.name(), start_up(shell, self.places, &self.road.caller.env)));
+        let own = config_file(self.engine).map(|path| (CONFIG, path));
+        let shells =
+            Interactive::ALL.map(|shell| (shell.name(), start_up(shell, self.places, &self.engine.caller.env)));
         let brought = self.brought(&Interactive::ALL).into_iter().map(|(about, path, _)| (about, path));
         for (about, path) in own.into_iter().chain(shells).chain(brought) {
             let shown = path.display().to_string();
@@ -144,7 +145,7 @@ impl House<'_> {
             all.push(Edit { about, path, old: Some(now), new, before: None });
         }
         for shell in Interactive::ALL {
-            let path = start_up(shell, self.places, &self.road.caller.env);
+            let path = start_up(shell, self.places, &self.engine.caller.env);
             let text = file::read(&path).ok().flatten().unwrap_or_default();
             if loads(shell, &without(&text)) {
                 left.push(format!("{} loads guard by a line that you wrote: take it out", path.display()));
@@ -176,7 +177,7 @@ impl House<'_> {
     }
 
     fn config(&self, wishes: &Wishes) -> Result<Option<Edit>, String> {
-        let Some(path) = config_file(self.road) else { return Ok(None) };
+        let Some(path) = config_file(self.engine) else { return Ok(None) };
         let notify = wishes.reach == Some(Reach::Desktop);
         if wishes.preset.is_none() && !notify {
             return Ok(None);
@@ -197,7 +198,7 @@ impl House<'_> {
 
     /// guard's lines at the end of a shell's start-up file, or no longer there.
     fn shell(&self, shell: Interactive, wanted: bool) -> Result<Option<Edit>, String> {
-        let path = start_up(shell, self.places, &self.road.caller.env);
+        let path = start_up(shell, self.places, &self.engine.caller.env);
         let guard = self.places.guard()?;
         let completions = self.completions(shell);
         self.edit(shell.name(), path, |old| {
@@ -235,22 +236,22 @@ impl House<'_> {
             Interactive::Bash => self.data().join("bash-completion/completions/guard"),
             Interactive::Zsh => self.data().join("zsh/site-functions/_guard"),
             Interactive::Fish => {
-                start_up(shell, self.places, &self.road.caller.env).with_file_name("completions").join("guard.fish")
+                start_up(shell, self.places, &self.engine.caller.env).with_file_name("completions").join("guard.fish")
             }
         }
     }
 
     /// `XDG_DATA_HOME`, or where it is by default.
     fn data(&self) -> PathBuf {
-        let named = self.road.caller.env.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = self.engine.caller.env.get("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.places.home().join(".local/share"))
     }
 }
 
 /// The account's own configuration file.
 #[must_use]
-pub fn config_file(road: &Road) -> Option<PathBuf> {
-    road.config().places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.file.clone())
+pub fn config_file(engine: &Engine) -> Option<PathBuf> {
+    engine.config().places.iter().rfind(|place| place.layer == Layer::User).map(|place| place.file.clone())
 }
 
 /// The file that an interactive shell reads when it starts.

@@ -11,24 +11,24 @@ use std::path::{Path, PathBuf};
 use super::ShellCall;
 use super::called::Called;
 use super::request::request;
+use crate::app::authorize::RunOptions;
+use crate::app::engine::Engine;
 use crate::app::init::{self, Interactive};
-use crate::app::road::Road;
 use crate::app::run::{self, failed};
-use crate::app::settle::Manner;
 use crate::exec::Inherited;
 use crate::judge::invocation::quote;
 use crate::judge::syntax::tree::Dialect;
 use crate::world::shell::Shell;
 
 /// Starts the shell.
-pub(super) fn start(road: &Road, called: &Called, shell: &Shell, call: ShellCall, mut inherited: Inherited) -> u8 {
+pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: ShellCall, mut inherited: Inherited) -> u8 {
     let login = called.login || call.login;
     let mut request = request(shell, call.clone());
     let mut variables = Vec::new();
     match shell.dialect {
         Dialect::Bash => {
             let (options, own) = without_start_up(call.options.clone());
-            let place = match write(road, "bashrc", &bash(login, &own)) {
+            let place = match write(engine, "bashrc", &bash(login, &own)) {
                 Ok(place) => place,
                 Err(error) => return failed(&format!("guard's start-up file: {error}")),
             };
@@ -41,8 +41,8 @@ pub(super) fn start(road: &Road, called: &Called, shell: &Shell, call: ShellCall
             request = super::request::request(shell, ShellCall { options, ..call });
         }
         Dialect::Zsh => {
-            let own = road.caller.env.get("ZDOTDIR").map(str::to_owned);
-            match write(road, "zsh/.zshenv", &zsh(own.as_deref())) {
+            let own = engine.caller.env.get("ZDOTDIR").map(str::to_owned);
+            match write(engine, "zsh/.zshenv", &zsh(own.as_deref())) {
                 Ok(place) => variables.push(("ZDOTDIR", place.parent().unwrap_or(Path::new("/")).to_owned())),
                 Err(error) => return failed(&format!("guard's start-up file: {error}")),
             }
@@ -51,7 +51,7 @@ pub(super) fn start(road: &Road, called: &Called, shell: &Shell, call: ShellCall
             let _ = writeln!(io::stderr(), "guard: what is typed in sh is not judged: use bash or zsh");
         }
     }
-    run::one_with(road, request, &variables, Manner::default(), &mut inherited)
+    run::one_with(engine, request, &variables, RunOptions::default(), &mut inherited)
 }
 
 /// Where bash would look for start-up files, by its options.
@@ -116,8 +116,8 @@ fn init_text(shell: Interactive) -> String {
 }
 
 /// Writes a file of guard's own, where only guard writes.
-fn write(road: &Road, name: &str, text: &str) -> io::Result<PathBuf> {
-    let paths = road.paths().map_err(io::Error::other)?;
+fn write(engine: &Engine, name: &str, text: &str) -> io::Result<PathBuf> {
+    let paths = engine.paths().map_err(io::Error::other)?;
     let place = paths.database().with_file_name("init").join(name);
     let folder = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
     std::fs::create_dir_all(folder)?;

@@ -11,11 +11,11 @@ use std::io::Write;
 use super::ShellCall;
 use super::request::request;
 use super::state;
+use crate::app::authorize::{self, Ready, RunOptions};
+use crate::app::engine::Engine;
 use crate::app::exit;
-use crate::app::road::Road;
 use crate::app::run::{could_not_start, failed};
-use crate::app::settle::{self, Manner, Ready};
-use crate::exec::feed::{Extra, Feeder, Next};
+use crate::exec::stdin_feed::{Extra, Feeder, Next};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::invocation::{Line, Request};
 use crate::judge::syntax::limits::MAX_BYTES;
@@ -33,7 +33,13 @@ enum End {
 }
 
 /// Runs the commands on standard input.
-pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, mut inherited: Inherited) -> u8 {
+pub(super) fn feed(
+    engine: &Engine,
+    shell: &Shell,
+    call: ShellCall,
+    manner: RunOptions,
+    mut inherited: Inherited,
+) -> u8 {
     let Some(extra) = Extra::free(shell.dialect) else {
         return failed("every descriptor that a shell could read its commands from is in use");
     };
@@ -42,9 +48,9 @@ pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, 
         without_history(&mut call, shell.dialect);
     }
     let positional = call.positional.clone();
-    let manner = Manner { watched: true, ..manner };
+    let manner = RunOptions { watched: true, ..manner };
     let Ready { approved, receipt, .. } =
-        match settle::settle(road, road.caller.invocation(request(shell, call)), manner, &mut inherited) {
+        match authorize::settle(engine, engine.caller.invocation(request(shell, call)), manner, &mut inherited) {
             Ok(ready) => ready,
             Err(code) => return code,
         };
@@ -53,7 +59,7 @@ pub(super) fn feed(road: &Road, shell: &Shell, call: ShellCall, manner: Manner, 
         Ok(feeder) => feeder,
         Err(error) => return could_not_start(&error),
     };
-    let mut session = Session { road, shell, manner, extra, positional, before: Vec::new(), defined: false };
+    let mut session = Session { engine, shell, manner, extra, positional, before: Vec::new(), defined: false };
     let end = match session.commands(&mut feeder, &mut inherited) {
         Ok(end) => end,
         Err(error) => End::Refused(failed(&format!("standard input: {error}"))),
@@ -84,9 +90,9 @@ fn without_history(call: &mut ShellCall, dialect: Dialect) {
 
 /// A script on its way.
 struct Session<'a> {
-    road: &'a Road,
+    engine: &'a Engine,
     shell: &'a Shell,
-    manner: Manner,
+    manner: RunOptions,
     extra: Extra,
     positional: Vec<OsString>,
     /// What was run and still holds.
@@ -141,8 +147,8 @@ impl Session<'_> {
                 before: self.before.clone(),
                 envelope: None,
             };
-            let invocation = self.road.caller.invocation(Request::Line(line));
-            let ready = feeder.meanwhile(|| settle::settle(self.road, invocation, self.manner, inherited));
+            let invocation = self.engine.caller.invocation(Request::Line(line));
+            let ready = feeder.meanwhile(|| authorize::settle(self.engine, invocation, self.manner, inherited));
             let Ready { approved, receipt, .. } = match ready {
                 Ok(ready) => ready,
                 Err(code) => return Ok(End::Refused(code)),

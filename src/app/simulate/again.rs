@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::app::engine::{Engine, judge_here};
 use crate::app::hook::call::What as Called;
-use crate::app::road::{Road, judge_here};
+use crate::judge::analysis::question::Answers;
 use crate::judge::approved::{Grant, GrantId, Place, Until, What};
-use crate::judge::facts::question::Answers;
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Origin, Request, Session, quote};
-use crate::judge::policy::{Above, Decision, Policy, Standing, decide};
+use crate::judge::policy::{Decision, ParentApproval, Policy, SessionState, decide};
 use crate::judge::review::{self, Role};
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Risk, Tier, Weight};
 use crate::judge::rules::catalog::Catalog;
@@ -74,8 +74,8 @@ pub(super) struct Again {
 
 /// The policy as it is and the other, where they hold.
 pub(super) struct Bench {
-    now: Road,
-    other: Road,
+    now: Engine,
+    other: Engine,
     built_in: Catalog,
     /// What was judged already, by kind, origin, folder and text: most commands are run more than once.
     known: RefCell<HashMap<Asked, Rc<Anew>>>,
@@ -123,7 +123,7 @@ impl Side {
 
 impl Bench {
     /// Both policies, each with its rules.
-    pub fn new(now: Road, other: Road) -> Self {
+    pub fn new(now: Engine, other: Engine) -> Self {
         Self { now, other, built_in: Catalog::builtin(), known: RefCell::default() }
     }
 
@@ -137,7 +137,7 @@ impl Bench {
         let risk = Risk::join(past.base(), past.findings(), past.context());
         let mut grants = self.other.config().grants.clone();
         grants.extend(stored(entry, &invocation));
-        let standing = Standing { above: above(entry, &risk), ..Standing::default() };
+        let standing = SessionState { above: above(entry, &risk), ..SessionState::default() };
         let judgment = Judgment {
             risk,
             shape: anew.shape.clone(),
@@ -176,7 +176,7 @@ impl Bench {
                 true => judge_here(invocation, catalog, policy),
                 false => judge(invocation, catalog, policy, &Answers::none()),
             };
-            judgment.risk = behaviour::weigh(judgment.risk, &Standing::default(), policy);
+            judgment.risk = behaviour::weigh(judgment.risk, &SessionState::default(), policy);
             judgment
         };
         let before = found(&self.built_in, self.now.policy());
@@ -338,9 +338,9 @@ fn stored(entry: &Entry, invocation: &Invocation) -> Option<Grant> {
 }
 
 /// That it was part of what a person let run.
-fn above(entry: &Entry, risk: &Risk) -> Option<Above> {
+fn above(entry: &Entry, risk: &Risk) -> Option<ParentApproval> {
     let row = entry.about.filter(|_| entry.settled_by.as_deref() == Some("above"))?;
-    Some(Above { row, tier: entry.tier.unwrap_or(risk.tier) })
+    Some(ParentApproval { row, tier: entry.tier.unwrap_or(risk.tier) })
 }
 
 /// The changes of files that an agent's own tool made, as a row tells them: `write a.txt; delete b.txt`.

@@ -9,10 +9,10 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::again::{Again, Word};
-use crate::app::moment;
 use crate::app::replay::one_line;
 use crate::app::replay::report::{counted, number};
-use crate::judge::order;
+use crate::app::time;
+use crate::judge::sort;
 use crate::store::Entry;
 use crate::ui::visible;
 
@@ -143,7 +143,7 @@ impl Report {
     }
 
     pub fn words(&self, policy: &str, whole: bool) -> String {
-        let shown = |time| moment::shown(time, &self.zone);
+        let shown = |time| time::shown(time, &self.zone);
         let until = self.until.map_or_else(String::new, |until| format!(" until {}", shown(until)));
         let policy = visible::text(policy);
         let mut text = format!("{} since {}{until}", counted(self.all(), "command", "commands"), shown(self.since));
@@ -172,7 +172,7 @@ impl Report {
     fn differences(&self, text: &mut String, whole: bool) {
         let most = if whole { usize::MAX } else { SOME };
         let mut rules: Vec<_> = self.rules.iter().filter(|(_, (then, now))| then != now).collect();
-        order::sort_by_key(&mut rules, |(_, (then, now))| std::cmp::Reverse(then.abs_diff(*now)));
+        sort::sort_by_key(&mut rules, |(_, (then, now))| std::cmp::Reverse(then.abs_diff(*now)));
         if !rules.is_empty() {
             text.push_str("\nAsked or denied, by rule    then    now\n");
         }
@@ -205,7 +205,7 @@ impl Report {
                 one_line(command),
                 again.tier.number(),
                 again.score,
-                moment::shown(*time, &self.zone),
+                time::shown(*time, &self.zone),
             ));
         }
     }
@@ -219,7 +219,7 @@ impl Report {
             *group = (change, group.1 + 1);
         }
         let mut groups: Vec<_> = groups.into_values().collect();
-        order::sort_by_key(&mut groups, |(change, times)| (std::cmp::Reverse(*times), change.row));
+        sort::sort_by_key(&mut groups, |(change, times)| (std::cmp::Reverse(*times), change.row));
         groups
     }
 

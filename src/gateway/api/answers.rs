@@ -12,12 +12,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::door::Caller;
+use super::access::Caller;
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked, passkeys};
 use crate::answer::{self, Answerer, Bar};
-use crate::desk::{Given, Scope};
+use crate::backend::{Given, Scope};
 use crate::hub::Shown;
 use crate::judge::approver::Signed;
 use crate::judge::approver::passkey::Assertion;
@@ -112,7 +112,7 @@ pub async fn give(
     let (pending, now) = (shown.pending.clone(), Timestamp::now());
     let by = signed.as_ref().map_or_else(|| who.by.clone(), |signed| format!("{} (passkey)", signed.approver));
     let given = Given { yes, by: by.clone(), words, signed };
-    let outcome = app.room.at(move |desk| desk.answer(&pending, &given, now)).await??;
+    let outcome = app.room.at(move |backend| backend.answer(&pending, &given, now)).await??;
     // Everybody hears of it at once.
     let _ = app.look().await;
     let text = answer::told(&outcome, yes);
@@ -125,7 +125,7 @@ pub async fn give(
         }
         Outcome::Copied { by } => {
             let why = format!("the passkey of {by} has counted further than a signature of it says");
-            app.room.at(move |desk| desk.attempt(&why, Timestamp::now())).await??;
+            app.room.at(move |backend| backend.attempt(&why, Timestamp::now())).await??;
             Err(Problem::new("bad-assertion", text))
         }
         Outcome::Settled(_) | Outcome::SignedAlready { .. } | Outcome::AskedAnew => Err(Problem::new("settled", text)),

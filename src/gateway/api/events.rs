@@ -18,11 +18,11 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
 
+use super::access::Caller;
 use super::answers::give;
-use super::door::Caller;
 use super::problem::Problem;
 use super::{App, locked};
-use crate::desk::Scope;
+use crate::backend::Scope;
 use crate::hub::Event;
 
 /// How often a sign of life is sent.

@@ -14,11 +14,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 
-use super::door::Caller;
+use super::access::Caller;
 use super::problem::Problem;
 use super::{App, locked, submit};
 use crate::answer::{self, REPLIES};
-use crate::desk::{Scope, Submission};
+use crate::backend::{Scope, Submission};
 use crate::hub::{self, Shown};
 use crate::store::queue::State as Stands;
 
@@ -96,7 +96,7 @@ pub(super) struct Known {
 /// A request by its name; others' own are as good as none.
 pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known, Problem> {
     let name = id.to_owned();
-    let submission = app.room.at(move |desk| desk.base().submission(&name)).await??;
+    let submission = app.room.at(move |backend| backend.base().submission(&name)).await??;
     let shown = match submission.as_ref().and_then(|submission| submission.request.as_deref()) {
         Some(request) => app.hub.find_request(request),
         None => app.hub.find(id),

@@ -1,10 +1,10 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
 //! [`door`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
-//! may not enter: what becomes of an answer ([`crate::desk`]).
+//! may not enter: what becomes of an answer ([`crate::backend`]).
 
+pub mod access;
 pub mod answers;
-pub mod door;
 pub mod events;
 pub mod lists;
 pub mod pages;
@@ -27,11 +27,11 @@ use utoipa::OpenApi as _;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::backend::Room;
+use crate::backend::own::Account;
 use crate::channel::Status;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
-use crate::desk::Room;
-use crate::desk::own::Account;
 use crate::hub::Hub;
 use crate::name::GatewayKey;
 
@@ -96,7 +96,7 @@ impl App {
     /// Looks at the queue, and tells what is new.
     pub async fn look(&self) -> Result<(), String> {
         let now = jiff::Timestamp::now();
-        let all = self.room.at(move |desk| desk.list(now)).await??;
+        let all = self.room.at(move |backend| backend.list(now)).await??;
         self.hub.look(all, now);
         Ok(())
     }
@@ -146,7 +146,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/openapi.json", get(async move || (json, document)))
         .merge(pages::files())
         .fallback(async || problem::Problem::new("not-found", "there is nothing here: /openapi.json lists what is"))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), door::host))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), access::host))
         .layer(RequestBodyLimitLayer::new(MAX_BODY))
         .layer(CatchPanicLayer::new())
         .layer(set(header::CONTENT_SECURITY_POLICY, pages::POLICY))

@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::door::{Caller, Peer, SESSION, token_of};
+use super::access::{Caller, Peer, SESSION, token_of};
 use super::problem::Problem;
 use super::{App, locked};
-use crate::desk::Scope;
+use crate::backend::Scope;
 use crate::name::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.

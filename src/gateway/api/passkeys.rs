@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
+use super::access::{Caller, Peer};
 use super::answers::barred;
-use super::door::{Caller, Peer};
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked};
 use crate::answer::{self, Answerer};
-use crate::desk::Scope;
+use crate::backend::Scope;
 use crate::hub::{self, Shown};
 use crate::judge::approver::passkey::{self, Assertion, Pairing, Passkey, Registration};
 use crate::judge::approver::{Key, Signed};
@@ -72,7 +72,7 @@ pub fn are_any(app: &App) -> bool {
 
 async fn message(app: &App, shown: &Shown) -> Result<Vec<u8>, Problem> {
     let pending = shown.pending.clone();
-    let message = app.room.at(move |desk| desk.approval(&pending)).await??;
+    let message = app.room.at(move |backend| backend.approval(&pending)).await??;
     message.ok_or_else(|| Problem::new("settled", answer::settled(&shown.pending)))
 }
 

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
-use super::door::Caller;
+use super::access::Caller;
 use super::lists::known;
 use super::problem::Problem;
 use super::{App, locked};
+use crate::backend::{Scope, Submission};
 use crate::callback;
-use crate::desk::{Scope, Submission};
 use crate::name::{hash, same, secret};
 use crate::submission::{Judge, Wanted};
 
@@ -180,7 +180,7 @@ async fn handed_in(
     if new.tool.is_some() {
         begun.body = String::new();
     }
-    if let Some(before) = app.room.at(move |desk| desk.base().begin(&begun)).await?? {
+    if let Some(before) = app.room.at(move |backend| backend.base().begin(&begun)).await?? {
         if before.body_hash != submission.body_hash {
             return Err(Problem::new("key-reused", "this Idempotency-Key came with another body before"));
         }
@@ -242,7 +242,7 @@ pub async fn begin(app: &Arc<App>, submission: Submission) -> Result<First, Stri
         return ended(app, &action, &first).await.map(First::Ended);
     }
     let (name, request) = (action.clone(), first["request"].as_str().unwrap_or_default().to_owned());
-    app.room.at(move |desk| desk.base().waits(&name, &request)).await??;
+    app.room.at(move |backend| backend.base().waits(&name, &request)).await??;
     app.look().await?;
     let (give_up, given_up) = oneshot::channel();
     locked(&app.judges).insert(action.clone(), give_up);
@@ -296,7 +296,7 @@ async fn ended(app: &Arc<App>, action: &str, told: &Value) -> Result<Value, Stri
 async fn end(app: &Arc<App>, action: &str, value: Value, once: Option<[u8; 32]>) -> Result<(), String> {
     let decision = value["decision"].clone();
     let (name, text) = (action.to_owned(), value.to_string());
-    app.room.at(move |desk| desk.base().end(&name, &text, once.as_ref())).await??;
+    app.room.at(move |backend| backend.base().end(&name, &text, once.as_ref())).await??;
     app.hub.tell("request.finished", action, json!({ "decision": decision }), Timestamp::now());
     callback::tell(app, action.to_owned());
     Ok(())
@@ -385,11 +385,11 @@ pub async fn report(
         return Err(Problem::new("too-late", "an hour has passed: its outcome stays unknown").about(&id));
     }
     let (name, row) = (submission.action.clone(), result["row"].as_i64());
-    let done = move |desk: &mut dyn crate::desk::Desk| -> Result<bool, String> {
-        if !desk.base().use_once(&name)? {
+    let done = move |backend: &mut dyn crate::backend::Backend| -> Result<bool, String> {
+        if !backend.base().use_once(&name)? {
             return Ok(false);
         }
-        row.map_or(Ok(()), |row| desk.report(row, end, ended.duration_ms, Timestamp::now()))?;
+        row.map_or(Ok(()), |row| backend.report(row, end, ended.duration_ms, Timestamp::now()))?;
         Ok(true)
     };
     if !app.room.at(done).await?? {

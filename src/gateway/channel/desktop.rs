@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{mpsc, oneshot};
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Doing, Failed, Inbox, Press, Status, Tap};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Press, Status, Tap};
 
 /// The most of a notification that is others' words.
 const MOST: usize = 500;
@@ -127,10 +127,10 @@ impl Channel for Desktop {
         })
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         let mut presses = self.presses.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some(Box::pin(async move {
-            desk.status(&self.name, Status::Up);
+            state.status(&self.name, Status::Up);
             while let Some((nonce, press)) = presses.recv().await {
                 let (reply, told) = oneshot::channel();
                 let did = super::Did::Pressed { nonce, press };

@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
@@ -119,15 +119,15 @@ impl Discord {
     }
 
     /// Connects, again and again, and hears what is pressed.
-    async fn listen(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+    async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
         let (mut resume, mut seq): (Option<Resume>, Option<u64>) = (None, None);
         let mut rest = Duration::from_secs(1);
         loop {
             let connected = self.connect(resume.as_ref()).await;
             let over = match connected {
-                Ok(socket) => self.talk(socket, &mut resume, &mut seq, &inbox, &*desk, &mut rest).await,
+                Ok(socket) => self.talk(socket, &mut resume, &mut seq, &inbox, &*state, &mut rest).await,
                 Err(why) => {
-                    desk.status(&self.name, Status::Down { why: why.to_string() });
+                    state.status(&self.name, Status::Down { why: why.to_string() });
                     // Where it was to be taken up there may be nothing any more.
                     Over::Again
                 }
@@ -136,7 +136,7 @@ impl Discord {
                 Over::Again => {}
                 Over::Anew => (resume, seq) = (None, None),
                 Over::Never(why) => {
-                    desk.status(&self.name, Status::Down { why });
+                    state.status(&self.name, Status::Down { why });
                     return;
                 }
             }
@@ -173,7 +173,7 @@ impl Discord {
         resume: &mut Option<Resume>,
         seq: &mut Option<u64>,
         inbox: &Inbox,
-        desk: &dyn Desk,
+        state: &dyn ChannelState,
         rest: &mut Duration,
     ) -> Over {
         let hello = tokio::time::timeout(http::PATIENCE, heard(&mut socket)).await;
@@ -229,11 +229,11 @@ impl Discord {
                         let text = |name: &str| event["d"][name].as_str().unwrap_or_default().to_owned();
                         *resume = Some(Resume { session: text("session_id"), url: text("resume_gateway_url") });
                         *rest = Duration::from_secs(1);
-                        desk.status(&self.name, Status::Up);
+                        state.status(&self.name, Status::Up);
                     }
                     "RESUMED" => {
                         *rest = Duration::from_secs(1);
-                        desk.status(&self.name, Status::Up);
+                        state.status(&self.name, Status::Up);
                     }
                     "INTERACTION_CREATE" => self.pressed(&event["d"], inbox).await,
                     "MESSAGE_CREATE" => self.typed(&event["d"], inbox).await,
@@ -362,7 +362,7 @@ impl Channel for Discord {
         })
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
-        Some(Box::pin(async move { self.listen(inbox, desk).await }))
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 }

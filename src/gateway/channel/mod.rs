@@ -170,7 +170,7 @@ pub enum Status {
 }
 
 /// Where a channel says how it is, and keeps how far it has read.
-pub trait Desk: Send + Sync {
+pub trait ChannelState: Send + Sync {
     /// How it is.
     fn status(&self, channel: &str, status: Status);
     /// How far it had read.
@@ -191,7 +191,7 @@ pub trait Channel: Send + Sync {
     fn close<'a>(&'a self, message: &'a str, card: &'a Card, text: &'a str) -> Doing<'a, Result<(), Failed>>;
 
     /// Hears what people answer, for ever; `None` where nothing comes back this way.
-    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>>;
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>>;
 }
 
 /// The messenger of a configuration.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a message that is others' words; ntfy takes 4096 bytes in all.
 const MOST: usize = 900;
@@ -80,7 +80,7 @@ impl Channel for Ntfy {
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
-use super::{Card, Channel, Desk, Doing, Failed, Inbox};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -70,7 +70,7 @@ impl Channel for Program {
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a message that is others' words; Pushover takes 1024 characters in all.
 const MOST: usize = 600;
@@ -94,7 +94,7 @@ impl Channel for Pushover {
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
     }
 }

@@ -15,9 +15,9 @@ use clap::{Args, Subcommand};
 use tokio::sync::mpsc;
 
 use self::ask::{Given, Kind, New};
-use super::{Card, Channel, Desk, Did, Doing, Status, open};
+use super::{Card, Channel, ChannelState, Did, Doing, Status, open};
+use crate::backend::own::Account;
 use crate::config::Config;
-use crate::desk::own::Account;
 use crate::name::secret;
 use crate::person;
 
@@ -148,7 +148,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
 
 struct Quiet;
 
-impl Desk for Quiet {
+impl ChannelState for Quiet {
     fn status(&self, channel: &str, status: Status) {
         if let Status::Down { why } = status {
             eprintln!("guard-gateway: {channel}: {why}");

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
@@ -102,13 +102,13 @@ impl Slack {
     }
 
     /// Connects, again and again, and hears what is pressed.
-    async fn listen(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+    async fn listen(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
         let mut rest = Duration::from_secs(1);
         loop {
             match self.connect().await {
-                Ok(socket) => self.talk(socket, &inbox, &*desk, &mut rest).await,
+                Ok(socket) => self.talk(socket, &inbox, &*state, &mut rest).await,
                 Err(failed) => {
-                    desk.status(&self.name, Status::Down { why: failed.to_string() });
+                    state.status(&self.name, Status::Down { why: failed.to_string() });
                     match failed {
                         Failed::Broken(why) if FINAL.iter().any(|word| why.ends_with(word)) => return,
                         Failed::Later(wait) => tokio::time::sleep(wait).await,
@@ -131,7 +131,7 @@ impl Slack {
     }
 
     /// One connection, until it ends.
-    async fn talk(&self, mut socket: Socket, inbox: &Inbox, desk: &dyn Desk, rest: &mut Duration) {
+    async fn talk(&self, mut socket: Socket, inbox: &Inbox, state: &dyn ChannelState, rest: &mut Duration) {
         loop {
             let Ok(Some(Ok(message))) = tokio::time::timeout(SILENT, socket.next()).await else { return };
             let Message::Text(text) = message else { continue };
@@ -148,7 +148,7 @@ impl Slack {
             match event["type"].as_str().unwrap_or_default() {
                 "hello" => {
                     *rest = Duration::from_secs(1);
-                    desk.status(&self.name, Status::Up);
+                    state.status(&self.name, Status::Up);
                 }
                 "disconnect" => {
                     *rest = Duration::from_millis(100);
@@ -222,7 +222,7 @@ impl Channel for Slack {
         })
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
-        Some(Box::pin(async move { self.listen(inbox, desk).await }))
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.listen(inbox, state).await }))
     }
 }

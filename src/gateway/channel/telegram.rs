@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, Desk, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -119,9 +119,9 @@ impl Telegram {
         };
     }
 
-    async fn poll(&self, inbox: Inbox, desk: Arc<dyn Desk>) {
+    async fn poll(&self, inbox: Inbox, state: Arc<dyn ChannelState>) {
         let mut offset: i64 =
-            desk.position(&self.name).await.and_then(|position| position.parse().ok()).unwrap_or_default();
+            state.position(&self.name).await.and_then(|position| position.parse().ok()).unwrap_or_default();
         let mut rest = Duration::from_secs(1);
         loop {
             let wanted = json!({
@@ -130,19 +130,19 @@ impl Telegram {
             match self.call("getUpdates", &wanted).await {
                 Ok(updates) => {
                     rest = Duration::from_secs(1);
-                    desk.status(&self.name, Status::Up);
+                    state.status(&self.name, Status::Up);
                     for update in updates.as_array().unwrap_or(&Vec::new()) {
                         self.take(update, &inbox).await;
                         // Kept after it was done: what is heard twice is decided once all the same.
                         if let Some(id) = update["update_id"].as_i64() {
                             offset = offset.max(id + 1);
-                            desk.set_position(&self.name, offset.to_string()).await;
+                            state.set_position(&self.name, offset.to_string()).await;
                         }
                     }
                 }
                 Err(failed) => {
                     let wait = if let Failed::Later(wait) = failed { wait } else { rest };
-                    desk.status(&self.name, Status::Down { why: failed.to_string() });
+                    state.status(&self.name, Status::Down { why: failed.to_string() });
                     tokio::time::sleep(wait).await;
                     rest = (rest * 2).min(REST);
                 }
@@ -189,8 +189,8 @@ impl Channel for Telegram {
         })
     }
 
-    fn receive(self: Arc<Self>, inbox: Inbox, desk: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
-        Some(Box::pin(async move { self.poll(inbox, desk).await }))
+    fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+        Some(Box::pin(async move { self.poll(inbox, state).await }))
     }
 }
 

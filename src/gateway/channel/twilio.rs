@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::text::cut;
-use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 
 /// The most of a command that is shown: a message is paid for by its length.
 const MOST: usize = 100;
@@ -96,7 +96,7 @@ impl Channel for Twilio {
         Box::pin(async { Ok(()) })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
     }
 }

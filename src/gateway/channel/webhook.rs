@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::{Card, Channel, Desk, Doing, Failed, Inbox, http};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, http};
 use crate::name;
 
 /// After how many seconds a message is tried again.
@@ -107,7 +107,7 @@ impl Channel for Webhook {
         })
     }
 
-    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn Desk>) -> Option<Doing<'static, ()>> {
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         None
     }
 }

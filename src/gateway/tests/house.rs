@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use guard_gateway::desk::base::Base;
-use guard_gateway::desk::{Scope, Token};
+use guard_gateway::backend::base::Base;
+use guard_gateway::backend::{Scope, Token};
 use guard_gateway::judge::invocation::Origin;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use guard_gateway::desk::own::Own;
-use guard_gateway::desk::{Desk as _, Given};
+use guard_gateway::backend::own::Own;
+use guard_gateway::backend::{Backend as _, Given};
 use guard_gateway::judge::Judgment;
 use guard_gateway::judge::approver::Fresh;
 use guard_gateway::judge::bindings::Bindings;
@@ -67,8 +67,8 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
         .map(|number| {
             let (paths, won) = (paths.clone(), won.clone());
             std::thread::spawn(move || {
-                let mut desk = Own::open(&paths).unwrap();
-                let mut all = desk.list(Timestamp::now()).unwrap();
+                let mut backend = Own::open(&paths).unwrap();
+                let mut all = backend.list(Timestamp::now()).unwrap();
                 assert_eq!(all.len(), REQUESTS);
                 // Each begins elsewhere, and every second one goes backwards.
                 all.rotate_left(number * REQUESTS / APPROVERS);
@@ -79,7 +79,7 @@ fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
                     let by = format!("a{number}");
                     let given = Given { yes: number % 3 != 0, by: by.clone(), words: None, signed: None };
                     loop {
-                        match desk.answer(&shown, &given, Timestamp::now()) {
+                        match backend.answer(&shown, &given, Timestamp::now()) {
                             Ok(Outcome::Done { late: false }) => {
                                 won.lock().unwrap().entry(shown.id.clone()).or_default().push(by);
                             }

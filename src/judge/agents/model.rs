@@ -153,7 +153,7 @@ pub struct Event {
     /// Without a name, the input must have one of these fields.
     #[serde(default)]
     pub unnamed: Vec<String>,
-    pub kind: Moment,
+    pub kind: HookEvent,
     /// Fields that name the tool.
     #[serde(default)]
     pub tool: Vec<String>,
@@ -170,7 +170,7 @@ pub struct Event {
 /// What kind of moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Moment {
+pub enum HookEvent {
     /// Before a tool is used.
     Tool,
     /// Before it would ask its user, or weighs its own permissions.
@@ -235,7 +235,7 @@ pub enum Does {
 pub struct Ask {
     /// At these moments, whatever else is said.
     #[serde(default)]
-    pub at: Vec<Moment>,
+    pub at: Vec<HookEvent>,
     /// The field that names its mode, and the modes in which it asks.
     #[serde(default)]
     pub mode: Option<(String, Vec<String>)>,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::judge::facts::question::Question;
+use crate::judge::analysis::question::Question;
 use crate::judge::invocation::Origin;
 use crate::judge::risk::Weight;
 use crate::judge::testing::{argv, finding, judgment, of};
@@ -19,7 +19,7 @@ fn a_yes_holds_for_the_same_judgment_and_carries_its_digest() {
     let mut fresh = shown.clone();
     fresh.facts.expanded.insert("HOME".to_owned());
     let approved = Approved::by_person(invocation.clone(), &shown, &Rejudged::just_now(fresh.clone())).unwrap();
-    assert_eq!(*approved.basis(), Basis::Person);
+    assert_eq!(*approved.basis(), ApprovalReason::Person);
     assert_eq!(*approved.invocation(), invocation);
     assert_eq!(approved.digest(), invocation.digest(&fresh.facts.expanded));
 }
@@ -66,7 +66,7 @@ fn the_order_of_findings_is_no_change() {
 fn a_yes_in_advance_says_whose_it_was() {
     let judged = judgment(Tier::High);
     let of = |yes| Approved::in_advance(argv(Origin::Cli, &["x"]), &judged, yes).basis().clone();
-    assert_eq!((of(Advance::OwnYes), of(Advance::Host)), (Basis::YesInAdvance, Basis::Host));
+    assert_eq!((of(Advance::OwnYes), of(Advance::Host)), (ApprovalReason::YesInAdvance, ApprovalReason::Host));
 }
 
 #[test]

@@ -1,15 +1,15 @@
 use super::*;
 use crate::judge::testing::{finding, of};
 
-fn facts(notes: &[Note], tier: Tier, standing: &Standing) -> Vec<(Fact, i32)> {
+fn facts(notes: &[Note], tier: Tier, standing: &SessionState) -> Vec<(Fact, i32)> {
     let mut one = finding("a.rule", tier);
     one.notes = notes.to_vec();
     let risk = weigh(of(vec![one]).risk, standing, &Policy::default());
     risk.context.iter().map(|circumstance| (circumstance.fact, circumstance.weight.0)).collect()
 }
 
-fn after_secrets() -> Standing {
-    Standing { secrets_read: true, ..Standing::default() }
+fn after_secrets() -> SessionState {
+    SessionState { secrets_read: true, ..SessionState::default() }
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn what_is_sent_after_a_secret_was_read_weighs_more() {
         facts(&[Note::Egress], Tier::Medium, &after_secrets()),
         [(Fact::SecretsRead, 100), (Fact::EgressAfterSecrets, 150)]
     );
-    assert_eq!(facts(&[Note::Egress], Tier::Medium, &Standing::default()), []);
+    assert_eq!(facts(&[Note::Egress], Tier::Medium, &SessionState::default()), []);
 }
 
 #[test]
@@ -40,16 +40,16 @@ fn acting_on_others_weighs_by_itself() {
         (Note::OwnInstructions, Fact::OwnInstructions, 150),
         (Note::People, Fact::OtherPeople, 50),
     ] {
-        assert_eq!(facts(&[note], Tier::Medium, &Standing::default()), [(fact, weight)]);
+        assert_eq!(facts(&[note], Tier::Medium, &SessionState::default()), [(fact, weight)]);
     }
-    assert_eq!(facts(&[Note::SecretRead, Note::Money], Tier::Medium, &Standing::default()), []);
+    assert_eq!(facts(&[Note::SecretRead, Note::Money], Tier::Medium, &SessionState::default()), []);
 }
 
 #[test]
 fn asking_again_weighs_once_for_each_denial_of_the_rule_denied_most() {
-    let denied = |rules: &[(&str, u32)]| Standing {
+    let denied = |rules: &[(&str, u32)]| SessionState {
         denied_rules: rules.iter().map(|(rule, times)| ((*rule).to_owned(), *times)).collect(),
-        ..Standing::default()
+        ..SessionState::default()
     };
     assert_eq!(facts(&[], Tier::Medium, &denied(&[("a.rule", 3)])), [(Fact::AskedAgain, 150)]);
     assert_eq!(facts(&[], Tier::Medium, &denied(&[("another.rule", 3)])), []);

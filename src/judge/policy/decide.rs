@@ -1,6 +1,6 @@
 //! The way to a decision, in the order of RISK.md.
 
-use super::{Basis, Cleared, Decision, Mode, Policy, Prompt, Refusal, Standing, Support};
+use super::{ApprovalReason, Cleared, Decision, Mode, Policy, Prompt, Refusal, SessionState, Support};
 use crate::judge::Judgment;
 use crate::judge::approved::{Grant, GrantId, Place, What};
 use crate::judge::invocation::{Invocation, Origin, Request};
@@ -15,7 +15,7 @@ pub fn decide(
     invocation: &Invocation,
     judgment: &Judgment,
     policy: &Policy,
-    standing: &Standing,
+    standing: &SessionState,
     grants: &[Grant],
 ) -> Decision {
     let risk = &judgment.risk;
@@ -26,17 +26,17 @@ pub fn decide(
     // A tier may want several approvers, and support runs all the same; a rule that does speaks of this very command.
     let ruled = risk.findings.iter().any(|finding| finding.approvals > 1 || finding.is_decision());
     if risk.tier <= Tier::Medium && !ruled && is_support(invocation, policy) {
-        return cleared(Basis::Support);
+        return cleared(ApprovalReason::Support);
     }
     // What several approvers sign, and what is a person's decision each time, nothing else lets run: no grant, no mode, no
     // yes to a command above it.
     let is_decision = risk.is_decision();
     if risk.tier < Tier::Critical && policy.approvals.wanted(risk) == 1 && !is_decision {
         if let Some(grant) = covering(invocation, judgment, grants) {
-            return cleared(Basis::Grant(grant.id.clone()));
+            return cleared(ApprovalReason::Grant(grant.id.clone()));
         }
         if let Some(above) = standing.above.filter(|above| risk.tier >= Tier::Medium && risk.tier <= above.tier) {
-            return cleared(Basis::Above(above.row));
+            return cleared(ApprovalReason::Parent(above.row));
         }
         if policy.mode == Mode::Off
             || (risk.tier < Tier::High
@@ -44,7 +44,7 @@ pub fn decide(
                 && below_threshold(invocation, risk, policy)
                 && !review::is_sent(risk, policy))
         {
-            return cleared(if policy.mode == Mode::Off { Basis::ModeOff } else { Basis::Score });
+            return cleared(if policy.mode == Mode::Off { ApprovalReason::ModeOff } else { ApprovalReason::Score });
         }
     }
     // Whoever needs help is not kept from a person by how often they were asked.
@@ -61,9 +61,9 @@ pub fn decide(
 
 /// Settles what a person allowed in advance (`--yes`): up to tier 3, from their own terminal alone.
 #[must_use]
-pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<Basis> {
+pub fn yes_in_advance(invocation: &Invocation, prompt: &Prompt) -> Option<ApprovalReason> {
     let plain = prompt.tier < Tier::Critical && prompt.approvals == 1 && !prompt.decision;
-    (invocation.origin == Origin::Cli && plain).then_some(Basis::YesInAdvance)
+    (invocation.origin == Origin::Cli && plain).then_some(ApprovalReason::YesInAdvance)
 }
 
 /// A change of production is asked whatever the threshold.

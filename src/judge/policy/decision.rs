@@ -34,20 +34,20 @@ impl Decision {
 /// That nobody need be asked, and why. Only deciding makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cleared {
-    pub(in crate::judge) basis: Basis,
+    pub(in crate::judge) basis: ApprovalReason,
 }
 
 impl Cleared {
     /// Why.
     #[must_use]
-    pub const fn basis(&self) -> &Basis {
+    pub const fn basis(&self) -> &ApprovalReason {
         &self.basis
     }
 }
 
 /// What let a command run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Basis {
+pub enum ApprovalReason {
     /// The score is below the threshold.
     Score,
     /// A standing grant.
@@ -57,7 +57,7 @@ pub enum Basis {
     /// `mode = off`.
     ModeOff,
     /// It is part of what a person let run: the row of that in the record.
-    Above(i64),
+    Parent(i64),
     /// A person's own yes in advance (`--yes`).
     YesInAdvance,
     /// A person said yes.
@@ -68,13 +68,13 @@ pub enum Basis {
     Reviewer { by: String, with: Vec<String> },
 }
 
-impl Basis {
+impl ApprovalReason {
     /// The provenance of RISK.md: `rule`, `human`, `llm`, or `hybrid` where a rule lent the reviewer its leave.
     #[must_use]
     pub const fn provenance(&self) -> &'static str {
         match self {
             Self::Score | Self::Grant(_) | Self::Support | Self::ModeOff => "rule",
-            Self::Above(_) | Self::YesInAdvance | Self::Person | Self::Host => "human",
+            Self::Parent(_) | Self::YesInAdvance | Self::Person | Self::Host => "human",
             Self::Reviewer { with, .. } if with.is_empty() => "llm",
             Self::Reviewer { .. } => "hybrid",
         }
@@ -88,7 +88,7 @@ impl Basis {
             Self::Grant(_) => "grant",
             Self::Support => "support",
             Self::ModeOff => "mode-off",
-            Self::Above(_) => "above",
+            Self::Parent(_) => "above",
             Self::YesInAdvance => "yes",
             Self::Person => "person",
             Self::Host => "host",

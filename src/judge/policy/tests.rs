@@ -11,10 +11,10 @@ const WORDS: [&str; 3] = ["git", "push", "--force"];
 
 /// What comes of this judgment, asked for by an agent, with nothing remembered and nothing granted.
 fn plainly(judgment: &Judgment) -> Decision {
-    decide(&argv(Origin::Agent, &WORDS), judgment, &Policy::default(), &Standing::default(), &[])
+    decide(&argv(Origin::Agent, &WORDS), judgment, &Policy::default(), &SessionState::default(), &[])
 }
 
-fn ran(decision: &Decision) -> Option<&Basis> {
+fn ran(decision: &Decision) -> Option<&ApprovalReason> {
     match decision {
         Decision::Run(cleared) => Some(cleared.basis()),
         Decision::Ask(_) | Decision::Refuse(_) => None,
@@ -55,7 +55,7 @@ fn a_deny_rule_comes_before_everything_that_lets_a_command_run() {
     let mut denied = finding("no.way", Tier::Low);
     denied.deny = true;
     let policy = Policy { mode: Mode::Off, ..supporting() };
-    let standing = Standing { above: Some(Above { row: 1, tier: Tier::High }), ..Standing::default() };
+    let standing = SessionState { above: Some(ParentApproval { row: 1, tier: Tier::High }), ..SessionState::default() };
     let judged = of(vec![finding("a.rule", Tier::Medium), denied]);
     let decision = decide(&argv(Origin::Cli, &WORDS), &judged, &policy, &standing, &every_grant());
     let refusal = Refusal::Rule { rule: "no.way".to_owned(), reason: "because".to_owned() };
@@ -64,9 +64,9 @@ fn a_deny_rule_comes_before_everything_that_lets_a_command_run() {
 
 #[test]
 fn support_runs_through_every_limit_and_only_as_the_exact_command_of_tier_2_at_most() {
-    let exhausted = Standing { denials_in_a_row: 99, prompts_last_hour: 99, ..Standing::default() };
+    let exhausted = SessionState { denials_in_a_row: 99, prompts_last_hour: 99, ..SessionState::default() };
     let run = |invocation: &Invocation, judged: &Judgment, policy: &Policy| {
-        ran(&decide(invocation, judged, policy, &exhausted, &[])) == Some(&Basis::Support)
+        ran(&decide(invocation, judged, policy, &exhausted, &[])) == Some(&ApprovalReason::Support)
     };
     let policy = supporting();
     for origin in ALL {
@@ -92,11 +92,11 @@ fn a_decision_waits_for_a_person_whatever_was_allowed_and_however_often_they_wer
         one.notes = vec![crate::judge::rules::model::Note::Decision];
         of(vec![one])
     };
-    let exhausted = Standing {
-        above: Some(Above { row: 1, tier: Tier::High }),
+    let exhausted = SessionState {
+        above: Some(ParentApproval { row: 1, tier: Tier::High }),
         denials_in_a_row: 99,
         prompts_last_hour: 99,
-        ..Standing::default()
+        ..SessionState::default()
     };
     let policy = Policy { mode: Mode::Off, disabled_rules: vec!["a.rule".to_owned()], ..supporting() };
     for tier in [Tier::Low, Tier::Medium, Tier::High, Tier::Critical] {
@@ -132,7 +132,8 @@ fn nothing_but_a_person_lets_tier_4_run() {
         },
         ..supporting()
     };
-    let standing = Standing { above: Some(Above { row: 1, tier: Tier::Critical }), ..Standing::default() };
+    let standing =
+        SessionState { above: Some(ParentApproval { row: 1, tier: Tier::Critical }), ..SessionState::default() };
     for origin in ALL {
         let decision = decide(&argv(origin, &WORDS), &judgment(Tier::Critical), &policy, &standing, &every_grant());
         assert!(asks(&decision), "{origin:?}: {decision:?}");
@@ -145,8 +146,9 @@ fn grants_are_looked_up_exact_then_shape_then_rule_then_session() {
     let mut grants = every_grant();
     grants.reverse();
     for id in 1..=4 {
-        let decision = decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &Standing::default(), &grants);
-        assert_eq!(ran(&decision), Some(&Basis::Grant(GrantId::Stored(id))));
+        let decision =
+            decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &grants);
+        assert_eq!(ran(&decision), Some(&ApprovalReason::Grant(GrantId::Stored(id))));
         grants.pop();
     }
     assert!(asks(&plainly(&judged)));
@@ -156,7 +158,8 @@ fn grants_are_looked_up_exact_then_shape_then_rule_then_session() {
 fn a_grant_covers_what_it_says_and_nothing_beside_it() {
     let covers = |what: What, judged: &Judgment| {
         let grants = [grant(1, what)];
-        let decision = decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &Standing::default(), &grants);
+        let decision =
+            decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
         ran(&decision).is_some()
     };
     let exact = |command: &str| What::Exact { command: command.to_owned() };
@@ -202,7 +205,7 @@ fn a_rule_grant_needs_a_finding_that_it_covers() {
     let judged =
         Judgment { risk: Risk { score: Weight(300), ..Risk::default() }, may_grant: true, ..Judgment::default() };
     let grants = [grant(1, What::Rule { rule: "a.rule".to_owned() })];
-    let decision = decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &Standing::default(), &grants);
+    let decision = decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &grants);
     assert!(asks(&decision));
 }
 
@@ -213,13 +216,13 @@ fn no_grant_covers_what_none_may_cover_or_another_place() {
         for judged in [&not_grantable, &judgment(Tier::Critical)] {
             let grants = [one.clone()];
             let decision =
-                decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &Standing::default(), &grants);
+                decide(&argv(Origin::Agent, &WORDS), judged, &Policy::default(), &SessionState::default(), &grants);
             assert!(asks(&decision), "{:?}", grants[0].what);
         }
         let elsewhere = [Grant { place: Place::Folder { path: "/home/ada/other".to_owned() }, ..one }];
         let judged = judgment(Tier::Medium);
         let decision =
-            decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &Standing::default(), &elsewhere);
+            decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &elsewhere);
         assert!(asks(&decision), "{:?}", elsewhere[0].what);
     }
 }
@@ -243,7 +246,8 @@ fn a_trusted_session_is_not_trusted_with_production_or_with_what_it_does_to_othe
         (Fact::AskedAgain, false),
     ] {
         let judged = in_context(judgment(Tier::Medium), fact);
-        let decision = decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &Standing::default(), &grants);
+        let decision =
+            decide(&argv(Origin::Agent, &WORDS), &judged, &Policy::default(), &SessionState::default(), &grants);
         assert_eq!(ran(&decision).is_some(), held, "{fact:?}");
     }
 }
@@ -251,22 +255,22 @@ fn a_trusted_session_is_not_trusted_with_production_or_with_what_it_does_to_othe
 #[test]
 fn what_a_person_let_run_covers_what_it_starts_up_to_its_tier() {
     let run = |tier, above| {
-        let standing = Standing { above: Some(Above { row: 7, tier: above }), ..Standing::default() };
+        let standing = SessionState { above: Some(ParentApproval { row: 7, tier: above }), ..SessionState::default() };
         let decision = decide(&argv(Origin::Agent, &WORDS), &judgment(tier), &Policy::default(), &standing, &[]);
         ran(&decision).cloned()
     };
-    assert_eq!(run(Tier::Medium, Tier::Medium), Some(Basis::Above(7)));
-    assert_eq!(run(Tier::High, Tier::High), Some(Basis::Above(7)));
+    assert_eq!(run(Tier::Medium, Tier::Medium), Some(ApprovalReason::Parent(7)));
+    assert_eq!(run(Tier::High, Tier::High), Some(ApprovalReason::Parent(7)));
     assert_eq!(run(Tier::High, Tier::Medium), None);
-    assert_eq!(run(Tier::Low, Tier::High), Some(Basis::Score), "what needs no yes is not put down to one");
+    assert_eq!(run(Tier::Low, Tier::High), Some(ApprovalReason::Score), "what needs no yes is not put down to one");
 }
 
 #[test]
 fn mode_off_runs_up_to_tier_3_and_says_so() {
     let policy = Policy { mode: Mode::Off, ..Policy::default() };
     for (tier, runs) in [(Tier::Low, true), (Tier::Medium, true), (Tier::High, true), (Tier::Critical, false)] {
-        let decision = decide(&argv(Origin::Api, &WORDS), &judgment(tier), &policy, &Standing::default(), &[]);
-        assert_eq!(ran(&decision), runs.then_some(&Basis::ModeOff), "{tier:?}");
+        let decision = decide(&argv(Origin::Api, &WORDS), &judgment(tier), &policy, &SessionState::default(), &[]);
+        assert_eq!(ran(&decision), runs.then_some(&ApprovalReason::ModeOff), "{tier:?}");
     }
 }
 
@@ -279,8 +283,8 @@ fn a_command_is_asked_about_from_the_threshold_of_its_origin() {
         for (score, runs) in [(threshold - 1, true), (threshold, false)] {
             let mut one = finding("a.rule", Tier::Medium);
             one.weight = Weight(score);
-            let decision = decide(&argv(origin, &WORDS), &of(vec![one]), &policy, &Standing::default(), &[]);
-            assert_eq!(ran(&decision), runs.then_some(&Basis::Score), "{origin:?} {score}");
+            let decision = decide(&argv(origin, &WORDS), &of(vec![one]), &policy, &SessionState::default(), &[]);
+            assert_eq!(ran(&decision), runs.then_some(&ApprovalReason::Score), "{origin:?} {score}");
         }
     }
 }
@@ -302,7 +306,7 @@ fn tier_3_and_a_change_of_production_are_asked_whatever_the_score() {
 
 #[test]
 fn several_approvers_are_not_replaced_by_a_grant_a_mode_a_score_or_a_yes_above() {
-    let standing = Standing { above: Some(Above { row: 1, tier: Tier::High }), ..Standing::default() };
+    let standing = SessionState { above: Some(ParentApproval { row: 1, tier: Tier::High }), ..SessionState::default() };
     let by_tier =
         Policy { mode: Mode::Off, approvals: Approvals { medium: 2, high: 2, critical: 2 }, ..Policy::default() };
     let decision = decide(&argv(Origin::Cli, &WORDS), &judgment(Tier::Medium), &by_tier, &standing, &every_grant());
@@ -320,8 +324,8 @@ fn several_approvers_are_not_replaced_by_a_grant_a_mode_a_score_or_a_yes_above()
 fn after_denials_in_a_row_a_guarded_session_is_refused_until_a_person_resumes_it() {
     let policy = Policy::default();
     let after = |origin, denials_in_a_row, resumed| {
-        let standing = Standing { denials_in_a_row, resumed, prompts_last_hour: 10, ..Standing::default() };
-        let standing = if denials_in_a_row < 3 { Standing { prompts_last_hour: 9, ..standing } } else { standing };
+        let standing = SessionState { denials_in_a_row, resumed, prompts_last_hour: 10, ..SessionState::default() };
+        let standing = if denials_in_a_row < 3 { SessionState { prompts_last_hour: 9, ..standing } } else { standing };
         decide(&argv(origin, &WORDS), &judgment(Tier::High), &policy, &standing, &[])
     };
     let breaker = Decision::Refuse(Refusal::Breaker { denials: 3 });
@@ -333,7 +337,7 @@ fn after_denials_in_a_row_a_guarded_session_is_refused_until_a_person_resumes_it
     for origin in [Origin::Cli, Origin::Discord, Origin::Telegram] {
         assert!(asks(&after(origin, 3, false)), "a person is not kept from asking: {origin:?}");
     }
-    let standing = Standing { denials_in_a_row: 3, ..Standing::default() };
+    let standing = SessionState { denials_in_a_row: 3, ..SessionState::default() };
     let plain = decide(&argv(Origin::Agent, &WORDS), &judgment(Tier::Low), &policy, &standing, &[]);
     assert!(ran(&plain).is_some(), "what is not asked about goes on");
 }
@@ -342,7 +346,7 @@ fn after_denials_in_a_row_a_guarded_session_is_refused_until_a_person_resumes_it
 fn the_hourly_limit_refuses_the_prompt_that_would_be_one_too_many() {
     let policy = Policy { prompts_per_hour: 4, ..Policy::default() };
     let after = |prompts_last_hour| {
-        let standing = Standing { prompts_last_hour, ..Standing::default() };
+        let standing = SessionState { prompts_last_hour, ..SessionState::default() };
         decide(&argv(Origin::Agent, &WORDS), &judgment(Tier::High), &policy, &standing, &[])
     };
     assert!(asks(&after(3)));
@@ -387,7 +391,7 @@ fn a_yes_in_advance_counts_from_the_command_line_up_to_tier_3_for_one_approver()
         decision: false,
     };
     let yes = |origin, prompt: &Prompt| yes_in_advance(&argv(origin, &WORDS), prompt);
-    assert_eq!(yes(Origin::Cli, &prompt(Tier::High, 1)), Some(Basis::YesInAdvance));
+    assert_eq!(yes(Origin::Cli, &prompt(Tier::High, 1)), Some(ApprovalReason::YesInAdvance));
     assert_eq!(yes(Origin::Cli, &prompt(Tier::Critical, 1)), None);
     assert_eq!(yes(Origin::Cli, &prompt(Tier::High, 2)), None);
     assert_eq!(yes(Origin::Cli, &Prompt { decision: true, ..prompt(Tier::Medium, 1) }), None);
@@ -452,10 +456,10 @@ fn the_default_policy_is_the_one_that_the_risk_model_states() {
 
 #[test]
 fn a_line_is_a_support_command_as_that_one_simple_command_alone() {
-    let exhausted = Standing { denials_in_a_row: 99, prompts_last_hour: 99, ..Standing::default() };
+    let exhausted = SessionState { denials_in_a_row: 99, prompts_last_hour: 99, ..SessionState::default() };
     let policy = supporting();
     let runs = |request: &Invocation| {
-        ran(&decide(request, &judgment(Tier::Medium), &policy, &exhausted, &[])) == Some(&Basis::Support)
+        ran(&decide(request, &judgment(Tier::Medium), &policy, &exhausted, &[])) == Some(&ApprovalReason::Support)
     };
     for origin in ALL {
         for text in ["git push --force", " git  push\t--force\n", "git 'push' \"--force\"", "g'i't push --force"] {
@@ -493,22 +497,22 @@ fn a_line_is_a_support_command_as_that_one_simple_command_alone() {
     assert!(runs(&with(&|line| line.before = b"cd /work".to_vec())));
     assert!(!runs(&with(&|line| line.positional = vec!["x".into()])));
     let decision = decide(&line(Origin::Agent, "git push --force"), &judgment(Tier::High), &policy, &exhausted, &[]);
-    assert_ne!(ran(&decision), Some(&Basis::Support), "of tier 2 at most");
+    assert_ne!(ran(&decision), Some(&ApprovalReason::Support), "of tier 2 at most");
 }
 
 #[test]
 fn who_settled_it_is_named_for_the_record() {
     for (basis, provenance, name) in [
-        (Basis::Score, "rule", "score"),
-        (Basis::Grant(GrantId::Stored(1)), "rule", "grant"),
-        (Basis::Support, "rule", "support"),
-        (Basis::ModeOff, "rule", "mode-off"),
-        (Basis::Above(1), "human", "above"),
-        (Basis::YesInAdvance, "human", "yes"),
-        (Basis::Person, "human", "person"),
-        (Basis::Host, "human", "host"),
-        (Basis::Reviewer { by: "m".to_owned(), with: Vec::new() }, "llm", "reviewer"),
-        (Basis::Reviewer { by: "m".to_owned(), with: vec!["a.b".to_owned()] }, "hybrid", "reviewer"),
+        (ApprovalReason::Score, "rule", "score"),
+        (ApprovalReason::Grant(GrantId::Stored(1)), "rule", "grant"),
+        (ApprovalReason::Support, "rule", "support"),
+        (ApprovalReason::ModeOff, "rule", "mode-off"),
+        (ApprovalReason::Parent(1), "human", "above"),
+        (ApprovalReason::YesInAdvance, "human", "yes"),
+        (ApprovalReason::Person, "human", "person"),
+        (ApprovalReason::Host, "human", "host"),
+        (ApprovalReason::Reviewer { by: "m".to_owned(), with: Vec::new() }, "llm", "reviewer"),
+        (ApprovalReason::Reviewer { by: "m".to_owned(), with: vec!["a.b".to_owned()] }, "hybrid", "reviewer"),
     ] {
         assert_eq!((basis.provenance(), basis.name()), (provenance, name));
     }

@@ -36,7 +36,7 @@ fn medium() -> Judgment {
 fn each_word_does_what_it_says_at_tier_2() {
     let outcome = |word| comes_of(&medium(), &smart(), &says(word));
     let Outcome::Run(cleared) = outcome(Says::Approve) else { panic!("approved") };
-    assert_eq!(cleared.basis(), &Basis::Reviewer { by: "a model".into(), with: Vec::new() });
+    assert_eq!(cleared.basis(), &ApprovalReason::Reviewer { by: "a model".into(), with: Vec::new() });
     let no = Refusal::Reviewer { by: "a model".into(), reason: "because".into() };
     assert_eq!(outcome(Says::Deny), Outcome::Refuse(no));
     assert_eq!((outcome(Says::Escalate), outcome(Says::Nothing)), (Outcome::Ask, Outcome::Ask));
@@ -169,7 +169,7 @@ fn what_the_policy_sends_is_asked_about_below_the_threshold() {
         &argv(Origin::Agent, &WORDS),
         &low,
         &sent(&["git.*"]),
-        &crate::judge::policy::Standing::default(),
+        &crate::judge::policy::SessionState::default(),
         &[],
     );
     assert!(matches!(decided, crate::judge::policy::Decision::Ask(_)));
@@ -265,7 +265,7 @@ proptest! {
             prop_assert!(risk.tier < Tier::Critical && !unread);
             let is_others = |finding: &Finding| finding.deny || finding.approvals > 1 || finding.is_decision();
             prop_assert!(!risk.findings.iter().any(is_others));
-            let Basis::Reviewer { with, .. } = cleared.basis() else { panic!("{:?}", cleared.basis()) };
+            let ApprovalReason::Reviewer { with, .. } = cleared.basis() else { panic!("{:?}", cleared.basis()) };
             let lent = risk.findings.iter().any(|finding| finding.yolo && with.contains(&finding.rule));
             if !lent {
                 prop_assert!(risk.tier <= Tier::Medium && risk.score < Weight(300));

@@ -15,7 +15,7 @@ pub use self::features::Features;
 pub use self::pack::pack;
 use super::glob;
 use super::model::{Examples, HostClass, HostList, PackageList, PathList, Program, Rule, Support, Tool};
-use crate::judge::facts::class::PathClass;
+use crate::judge::analysis::class::PathClass;
 
 /// What one or more pattern files hold, checked.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,16 +16,16 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+mod layer;
 mod lists;
-mod shelf;
 
+pub use self::layer::{Layer, PatternFile};
+use self::layer::{LayerFile, Packed};
 pub use self::lists::{Hosts, Packages, Paths, covers};
-pub use self::shelf::{Layer, PatternFile};
-use self::shelf::{Packed, Shelf};
 pub use super::blob::Features;
 use super::blob::pack;
+use super::index::Index;
 use super::model::{Examples, Program, Rule, Support, Tool};
-use super::outline::Outline;
 use super::problem::Problem;
 use super::source;
 use crate::judge::tools::lexicon::{Known as Words, Lexicon};
@@ -37,13 +37,13 @@ static EXAMPLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/examples.bin"
 /// What was found out by name before.
 type Known<T> = RefCell<HashMap<Box<str>, T>>;
 
-/// A shelf, and the number of a program or rule there.
+/// A layer file, and the number of a program or rule there.
 type At = (usize, usize);
 
 /// All layers together. Later layers add to earlier ones.
 #[derive(Debug)]
 pub struct Catalog {
-    shelves: Vec<Shelf>,
+    shelves: Vec<LayerFile>,
     /// Which description a name leads to. Globs are tried once for each name.
     described: Known<Option<At>>,
     /// The rules for a verb key.
@@ -56,7 +56,7 @@ impl Catalog {
     #[must_use]
     pub fn builtin() -> Self {
         let packed = Packed::new(Cow::Borrowed(BUILTIN), Vec::new());
-        let shelf = Shelf { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
+        let shelf = LayerFile { layer: Layer::Builtin, file: None, outline: None, read: OnceCell::from(Ok(packed)) };
         Self { shelves: vec![shelf], described: RefCell::default(), keyed: RefCell::default(), words: OnceCell::new() }
     }
 
@@ -73,8 +73,8 @@ impl Catalog {
     /// Takes one more file in, of the layer of the last one or a later one. It is read when something comes up that it
     /// may speak of.
     pub fn add(&mut self, file: PatternFile) {
-        let outline = Outline::of(&file.text);
-        self.shelves.push(Shelf { layer: file.layer, outline, file: Some(file), read: OnceCell::new() });
+        let outline = Index::of(&file.text);
+        self.shelves.push(LayerFile { layer: file.layer, outline, file: Some(file), read: OnceCell::new() });
         self.described.borrow_mut().clear();
         self.keyed.borrow_mut().clear();
     }
@@ -87,7 +87,7 @@ impl Catalog {
         broken.flatten().cloned().collect()
     }
 
-    /// A shelf's file, read now if it was not.
+    /// A layer's file, read now if it was not.
     fn read(&self, at: usize) -> Option<&Packed> {
         let shelf = self.shelves.get(at)?;
         let read = || {
@@ -119,7 +119,7 @@ impl Catalog {
         })
     }
 
-    /// Reads the files below this shelf that speak of `name`, under any of its spellings.
+    /// Reads the files below this layer that speak of `name`, under any of its spellings.
     fn bring(&self, name: &str, below: usize) {
         for at in 1..below {
             let Some(shelf) = self.shelves.get(at) else { continue };
@@ -156,7 +156,7 @@ impl Catalog {
         Some((shelf.layer, shelf.packed()?.program(number)?))
     }
 
-    /// Where the program of this name is described among the files below a shelf that are read.
+    /// Where the program of this name is described among the files below a layer that are read.
     fn find_program(&self, name: &str, below: usize) -> Option<At> {
         let newest = || self.open_below(below).rev();
         newest()
@@ -198,7 +198,7 @@ impl Catalog {
         sub: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Rule> + 'a {
         let may = move |(at, number): &At| {
-            let packed = self.shelves.get(*at).and_then(Shelf::packed);
+            let packed = self.shelves.get(*at).and_then(LayerFile::packed);
             packed.is_none_or(|packed| packed.blob.may_match(*number, have, sub))
         };
         self.decoded(self.places(key), may)
@@ -226,7 +226,7 @@ impl Catalog {
     #[must_use]
     pub fn support(&self) -> Vec<Support> {
         // The build script reads back what it packs; where the bytes are damaged, these are asked about like any other.
-        self.shelves.first().and_then(Shelf::packed).and_then(|file| file.blob.support().ok()).unwrap_or_default()
+        self.shelves.first().and_then(LayerFile::packed).and_then(|file| file.blob.support().ok()).unwrap_or_default()
     }
 
     /// The words that tools are guessed at by.

@@ -6,7 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use crate::judge::order;
+use crate::judge::sort;
 
 /// The most memory that one compiled expression may take, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
@@ -109,7 +109,7 @@ fn joined(first: &[Vec<u8>], second: &[Vec<u8>]) -> Option<Literals> {
 }
 
 fn short(mut all: Literals) -> Option<Literals> {
-    order::sort(&mut all);
+    sort::sort(&mut all);
     all.dedup();
     (all.len() <= MOST).then_some(all)
 }

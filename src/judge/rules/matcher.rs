@@ -7,7 +7,7 @@ mod conditions;
 mod deeds;
 mod history;
 mod lowering;
-mod scene;
+mod match_context;
 mod sent;
 
 #[cfg(test)]
@@ -18,17 +18,17 @@ use std::collections::HashMap;
 
 use super::catalog::Catalog;
 use super::model::{Note, Rule};
-use crate::judge::facts::TOO_LARGE;
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Operand, Verb};
-use crate::judge::facts::class::PathClass;
-use crate::judge::facts::question::Inquiry;
+use crate::judge::analysis::TOO_LARGE;
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Opaque, OpaqueReason, Operand, Verb};
+use crate::judge::analysis::class::PathClass;
+use crate::judge::analysis::question::Inquiry;
 use crate::judge::invocation::{Invocation, Request};
 use crate::judge::policy::Policy;
 use crate::judge::risk::{Finding, Reversibility, Tier, Weight};
 use crate::judge::syntax::tree::Span;
 pub use deeds::{Aim, Aims, aims};
-pub use scene::shown;
-use scene::{Scene, View};
+pub use match_context::shown;
+use match_context::{MatchContext, View};
 
 /// Whether a shell glob covers all of a text, `*` crossing slashes.
 #[must_use]
@@ -47,7 +47,7 @@ pub fn find(
     inquiry: &Inquiry<'_>,
 ) -> Vec<Finding> {
     let placer = inquiry.placer(invocation);
-    let scene = Scene {
+    let context = MatchContext {
         invocation,
         facts,
         catalog,
@@ -59,21 +59,21 @@ pub fn find(
         history: OnceCell::new(),
         printing: OnceCell::new(),
         raw: RefCell::default(),
-        compared: Cell::new(scene::MOST_COMPARED),
+        compared: Cell::new(match_context::MOST_COMPARED),
     };
     let mut findings = Findings { all: Vec::new(), places: HashMap::new(), disabled: &policy.disabled_rules };
     for opaque in &facts.opaque {
         findings.add(of_opaque(opaque, catalog));
     }
     for (id, act) in facts.acts.iter().enumerate() {
-        if !scene.spend(4) {
+        if !context.spend(4) {
             break;
         }
-        of_act(&scene, id, act, &mut findings);
+        of_act(&context, id, act, &mut findings);
     }
-    of_text(&scene, &mut findings);
+    of_text(&context, &mut findings);
     if inquiry.fuel.is_empty() && !facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Limit) {
-        let whole = Span::new(0, u32::try_from(scene.text().len()).unwrap_or(u32::MAX));
+        let whole = Span::new(0, u32::try_from(context.text().len()).unwrap_or(u32::MAX));
         let opaque = Opaque { why: OpaqueReason::Limit, detail: TOO_LARGE.to_owned(), span: whole };
         findings.add(of_opaque(&opaque, catalog));
     }
@@ -108,14 +108,14 @@ impl Findings<'_> {
     }
 }
 
-fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, findings: &mut Findings<'_>) {
-    let view = View::new(scene, id, act);
+fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, findings: &mut Findings<'_>) {
+    let view = View::new(context, id, act);
     let before = findings.all.len();
     let features = conditions::features(&view);
     let sub = act.sub.first().map(String::as_str);
-    let rules = scene.catalog.rules_for(act.verb.key(), features, sub).chain(scene.catalog.any_rules(features));
+    let rules = context.catalog.rules_for(act.verb.key(), features, sub).chain(context.catalog.any_rules(features));
     for rule in rules {
-        if !scene.spend(7) {
+        if !context.spend(7) {
             break;
         }
         if let Some(finding) = try_rule(&view, rule) {
@@ -167,7 +167,7 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
             finding.touches = touched.iter().map(|operand| shown(&operand.operand.value)).collect();
         }
         None => {
-            let counts = |operand: &&&scene::Seen<'_>| {
+            let counts = |operand: &&&match_context::Seen<'_>| {
                 rule.tier <= Tier::Low
                     || rule.lower.is_empty()
                     || lowering::reason(view, operand, &rule.lower).is_none()
@@ -182,24 +182,24 @@ fn try_rule(view: &View<'_>, rule: &Rule) -> Option<Finding> {
 }
 
 /// What a program changes, where the operands that a rule looked at only say how.
-fn changed_instead(view: &View<'_>, touched: &[&scene::Seen<'_>]) -> Option<Vec<String>> {
-    let effects = view.scene.effects_of(view.id).filter(|(_, effect)| effect.changes());
+fn changed_instead(view: &View<'_>, touched: &[&match_context::Seen<'_>]) -> Option<Vec<String>> {
+    let effects = view.context.effects_of(view.id).filter(|(_, effect)| effect.changes());
     let changed: Vec<&Operand> = effects.flat_map(|(act, _)| &act.operands).collect();
-    let is_how = |seen: &&scene::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.operand.span);
+    let is_how = |seen: &&match_context::Seen<'_>| !changed.iter().any(|operand| operand.span == seen.operand.span);
     let all = !touched.is_empty() && !changed.is_empty() && touched.iter().all(is_how);
     all.then(|| changed.iter().map(|operand| shown(&operand.value)).collect())
 }
 
 /// What is to be said of packages with a name that is nearly a well-known one's.
-fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&scene::Seen<'_>]) -> Option<String> {
+fn look_alike(view: &View<'_>, rule: &Rule, touched: &[&match_context::Seen<'_>]) -> Option<String> {
     /// All well-known names are looked at for each.
     const MOST: usize = 3;
     let index = rule.when.operands.iter().find_map(|operand| operand.test.package.first())?;
-    let packages = view.scene.catalog.packages();
-    let looks = |seen: &&scene::Seen<'_>| {
+    let packages = view.context.catalog.packages();
+    let looks = |seen: &&match_context::Seen<'_>| {
         let (index, name) = packages.named(index, &seen.operand.value.known()?)?;
-        let left = view.scene.compared.get().checked_sub(1)?;
-        view.scene.compared.set(left);
+        let left = view.context.compared.get().checked_sub(1)?;
+        view.context.compared.set(left);
         let like = packages.like(index, &name)?;
         Some(format!(" {} looks like {like}, which is another package.", shown(&seen.operand.value)))
     };
@@ -249,16 +249,16 @@ fn of_opaque(opaque: &Opaque, catalog: &Catalog) -> Finding {
 /// Deleting something that is not known before it happens is never below tier 2.
 fn unknown_target(view: &View<'_>) -> Option<Finding> {
     const ID: &str = "opaque.operand";
-    let unknown = |seen: &&scene::Seen<'_>| {
+    let unknown = |seen: &&match_context::Seen<'_>| {
         let found_in_project = seen.path(view).is_some_and(|path| path.found)
             && seen.classes(view).has_any(&[PathClass::Project, PathClass::Temp]);
         seen.classes(view).has(PathClass::Dynamic) && !found_in_project
     };
-    let unknown: Vec<&scene::Seen<'_>> = view.operands().iter().filter(unknown).collect();
+    let unknown: Vec<&match_context::Seen<'_>> = view.operands().iter().filter(unknown).collect();
     if unknown.is_empty() {
         return None;
     }
-    let mut finding = match view.scene.catalog.rule(ID) {
+    let mut finding = match view.context.catalog.rule(ID) {
         Some(rule) => from_rule(rule, view.act.span),
         None => built_in(ID, Tier::Medium, "What is deleted is not known before it happens.", view.act.span),
     };
@@ -268,17 +268,17 @@ fn unknown_target(view: &View<'_>) -> Option<Finding> {
 }
 
 /// The rules of last resort: a text of the original command, wherever it stands.
-fn of_text(scene: &Scene<'_>, findings: &mut Findings<'_>) {
-    let text = scene.text();
-    for rule in scene.catalog.text_rules(text) {
+fn of_text(context: &MatchContext<'_>, findings: &mut Findings<'_>) {
+    let text = context.text();
+    for rule in context.catalog.text_rules(text) {
         let Some(span) = conditions::text_span(&rule.when, text) else { continue };
         let alone = conditions::is_text_alone(&rule.when);
-        let act = scene
+        let act = context
             .facts
             .acts
             .iter()
             .enumerate()
-            .find_map(|(id, act)| conditions::holds(&View::new(scene, id, act), &rule.when).map(|_| id));
+            .find_map(|(id, act)| conditions::holds(&View::new(context, id, act), &rule.when).map(|_| id));
         if alone || act.is_some() {
             let mut finding = from_rule(rule, span);
             finding.act = act.filter(|_| !alone);

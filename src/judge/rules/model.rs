@@ -14,7 +14,7 @@ pub use self::program::{
 };
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
-use crate::judge::facts::class::PathClass;
+use crate::judge::analysis::class::PathClass;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// The most approvers that a rule or a tier may want.

@@ -70,7 +70,7 @@ fn has_same_words(one: &str, other: &str) -> bool {
             .filter(|word| !word.is_empty())
             .map(str::to_owned)
             .collect();
-        crate::judge::order::sort(&mut words);
+        crate::judge::sort::sort(&mut words);
         words
     };
     one.len() == other.len() && words(one) == words(other)

@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 use super::expression::{compile, may_match};
 use super::glob;
 use super::model::{FlagTest, TextTest};
-use crate::judge::facts::act::{Flag, Piece, UnknownReason, Value};
+use crate::judge::analysis::act::{Flag, Piece, UnknownReason, Value};
 
 /// Beyond this many, the compiled expressions of a thread are thrown away and made again when needed.
 const MAX_KEPT: usize = 4096;

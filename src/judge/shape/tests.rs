@@ -1,5 +1,5 @@
-use crate::judge::facts::act::Source;
-use crate::judge::facts::question::{Answer, Answers, FileFacts, ProgramFacts, Question};
+use crate::judge::analysis::act::Source;
+use crate::judge::analysis::question::{Answer, Answers, FileFacts, ProgramFacts, Question};
 use crate::judge::invocation::Origin;
 use crate::judge::policy::Policy;
 use crate::judge::risk::Tier;

@@ -17,10 +17,10 @@ use serde_json::Value;
 pub use self::call::{Mark, ToolCall};
 use self::entries::Match;
 use self::guess::{By, Guess};
-use super::order;
 use super::risk::Finding;
 use super::rules::catalog::{Catalog, Layer};
 use super::rules::model::{Held, Holding, Note, Tool};
+use super::sort;
 use super::syntax::tree::Span;
 use super::tier::{Reversibility, Tier};
 
@@ -50,7 +50,7 @@ pub struct Verdict {
 pub fn conceal(call: &mut ToolCall, catalog: &Catalog) {
     call.hidden = entries::hidden(call, catalog);
     secrets(&call.input, String::new(), &catalog.lexicon().lexicon.hidden, 0, &mut call.hidden);
-    order::sort(&mut call.hidden);
+    sort::sort(&mut call.hidden);
     call.hidden.dedup();
 }
 

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::order;
 use crate::judge::risk::{Circumstance, CircumstanceFact, Finding, Reversibility, Risk, Tier, Weight};
 use crate::judge::rules::model::Note;
+use crate::judge::sort;
 use crate::judge::syntax::tree::Span;
 use crate::store::redact::redact;
 
@@ -108,7 +108,7 @@ pub fn is_trial(findings: &[FindingEntry]) -> bool {
 pub fn findings(risk: &Risk) -> Vec<FindingEntry> {
     // The worst first, so that a cut list loses the least.
     let mut findings: Vec<&Finding> = risk.findings.iter().collect();
-    order::sort_by_key(&mut findings, |finding| std::cmp::Reverse(finding.tier));
+    sort::sort_by_key(&mut findings, |finding| std::cmp::Reverse(finding.tier));
     findings.into_iter().take(MAX_FINDINGS).map(entry).collect()
 }
 

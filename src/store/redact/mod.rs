@@ -15,7 +15,7 @@ mod programs;
 mod shapes;
 mod words;
 
-use crate::judge::order;
+use crate::judge::sort;
 use std::ops::Range;
 
 /// What stands in place of a secret.
@@ -68,7 +68,7 @@ impl Secrets<'_> {
         if self.spans.is_empty() {
             return (self.text.to_owned(), false);
         }
-        order::sort_by_key(&mut self.spans, |span| (span.start, std::cmp::Reverse(span.end)));
+        sort::sort_by_key(&mut self.spans, |span| (span.start, std::cmp::Reverse(span.end)));
         let mut out = String::with_capacity(self.text.len());
         let mut at = 0;
         let mut covered = 0;

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::{Look, has, texts, words};
-use crate::judge::facts::act::Act;
-use crate::judge::order;
+use crate::judge::analysis::act::Act;
+use crate::judge::sort;
 use crate::world::git::status::{State, Status};
 use crate::world::{Known, Unanswered, paths};
 
@@ -92,7 +92,7 @@ pub(super) fn clean(look: &mut Look<'_>, status: &Status, dir: &Path, act: &Act)
             }
         }
     }
-    order::sort(&mut doomed);
+    sort::sort(&mut doomed);
     if doomed.is_empty() {
         return Ok(());
     }

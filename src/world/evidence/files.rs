@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::{Look, Tally, words};
-use crate::judge::facts::act::{Act, Piece, Value};
-use crate::judge::order;
+use crate::judge::analysis::act::{Act, Piece, Value};
 use crate::judge::rules::glob;
+use crate::judge::sort;
 use crate::world::git::status::{State, Status};
 use crate::world::{Known, paths};
 
@@ -239,6 +239,6 @@ fn expand(look: &mut Look<'_>, cwd: &Path, value: &Value) -> Known<Vec<PathBuf>>
             found.push(dir.join(&name));
         }
     }
-    order::sort(&mut found);
+    sort::sort(&mut found);
     Ok(found)
 }

@@ -1,7 +1,7 @@
 //! Commits that would be dropped.
 
 use super::{Look, has, texts, words};
-use crate::judge::facts::act::Act;
+use crate::judge::analysis::act::Act;
 use crate::world::Known;
 use crate::world::git::config::Config;
 use crate::world::git::open::Repository;

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use super::git::open::Repository;
 use super::git::status::{State, Status};
 use super::{Known, World, paths};
-use crate::judge::facts::act::{Act, ActId, Flag, Verb};
-use crate::judge::facts::effect::Effect;
+use crate::judge::analysis::act::{Act, ActId, Flag, Verb};
+use crate::judge::analysis::effect::Effect;
 use crate::judge::risk::Finding;
 
 /// How many files and index entries are looked at.

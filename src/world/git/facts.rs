@@ -11,7 +11,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::index::entry::Mode;
 
 use super::open::Repository;
-use crate::judge::facts::question::GitFacts;
+use crate::judge::analysis::question::GitFacts;
 use crate::world::ignore;
 use crate::world::paths;
 use crate::world::{Known, Unanswered};

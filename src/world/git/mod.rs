@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use super::paths;
 use super::{Known, Unanswered};
-use crate::judge::facts::question::{GitFacts, RepositoryFacts};
+use crate::judge::analysis::question::{GitFacts, RepositoryFacts};
 use crate::judge::invocation::Environment;
 use open::{Place, Repository};
 

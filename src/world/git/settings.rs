@@ -6,7 +6,7 @@ use super::config::{Config, Setting};
 use super::history;
 use super::open::Repository;
 use super::refs::Target;
-use crate::judge::facts::question::RepositoryFacts;
+use crate::judge::analysis::question::RepositoryFacts;
 use crate::judge::invocation::Environment;
 use crate::world::{Known, Unanswered};
 

@@ -151,7 +151,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     // Only the state, as if one had been enough.
     sql(&home, &format!("UPDATE request SET state = 'approved', approvals = 1, answer = {row} WHERE id = '{id}'"));
     asker.refused("not signed by an approver: 1 of 2 approvals, by ada");
-    // A row that is no answer, under Bob's name, which the desk finds out.
+    // A row that is no answer, under Bob's name, which the approval service finds out.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();
     sql(&home, &format!("UPDATE request SET given = '[[1,\"bob\"]]' WHERE id = '{id}'"));
@@ -515,7 +515,7 @@ fn of_tier_4_each_of_the_two_types_a_word() {
     for who in [Some("ada"), None] {
         let mut terminal = person(&home, &["approve", &asker.id]);
         terminal.wait_for("to begin");
-        terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+        terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
         assert_eq!(home.ran(), 0);
         let screen = terminal.screen();
         let word = screen.split("type ").nth(1).unwrap().split(' ').next().unwrap().to_owned();

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use guard::channel::terminal::{self, Answer, Closed};
 use guard::judge::invocation::Origin;
 use guard::judge::policy::Prompt;
 use guard::judge::risk::{Finding, Reversibility, Risk, Tier, Weight};
 use guard::judge::syntax::tree::Span;
+use guard::prompt::terminal::{self, Answer, Closed};
 use guard::ui::card::CardView;
 use guard::ui::explain::{ExplainView, PartView};
 use guard::ui::style::Look;

@@ -47,7 +47,7 @@ fn approve(home: &Home, id: &str) {
     command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
     let mut terminal = Terminal::spawn(command);
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
     terminal.send("y");
     terminal.wait_exit();
 }

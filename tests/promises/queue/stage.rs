@@ -101,7 +101,7 @@ pub fn person(home: &Home, arguments: &[&str]) -> Terminal {
 #[track_caller]
 pub fn answer_card(terminal: &mut Terminal, key: &str) {
     terminal.wait_for("no answer means no");
-    terminal.settle(guard::channel::terminal::READING + Duration::from_millis(200));
+    terminal.settle(guard::prompt::terminal::READING + Duration::from_millis(200));
     terminal.send(key);
 }
 

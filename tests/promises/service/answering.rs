@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use guard::channel::terminal::READING;
 use guard::judge::approver::{Approver, Cost};
+use guard::prompt::terminal::READING;
 use guard::store::Kind;
 use guard::store::queue::State;
 

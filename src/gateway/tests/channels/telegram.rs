@@ -226,7 +226,7 @@ fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_hol
     let yes = bot.button("a");
     until(|| {
         let base = house.path("home/.local/share/guard/gateway.db");
-        let base = guard_gateway::desk::base::Base::open(&base).unwrap();
+        let base = guard_gateway::backend::base::Base::open(&base).unwrap();
         base.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
     });
     house.kill();

@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::{
     ALIKE, ALONE, BITS, BadBlob, Contents, Features, PARTS, PathKey, StoredPath, bit_of, ends_of, language, path_key,
 };
-use crate::judge::order;
 use crate::judge::rules::model::{NO_SUB, Rule};
 use crate::judge::rules::{glob, packages};
+use crate::judge::sort;
 
 /// Packs `contents` (all but the examples).
 ///
@@ -27,7 +27,7 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(table(&first(calls))?);
 
     parts.push(records(&contents.rules)?);
-    let ids = order::map(contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])));
+    let ids = sort::map(contents.rules.iter().enumerate().map(|(number, rule)| (rule.id.clone(), vec![number])));
     parts.push(table(&first(ids))?);
     let (mut globs, keys) = split(names_of(contents.rules.iter().map(|rule| rule.when.verbs.as_slice())));
     let any = globs.remove("*").unwrap_or_default();
@@ -108,7 +108,7 @@ fn gate(rule: &Rule) -> (u32, Vec<&str>) {
     let subs = &rule.when.subs;
     let words = if subs.iter().all(first) { subs.as_slice() } else { &[] };
     let mut words: Vec<&str> = words.iter().filter_map(|path| path.first().map(String::as_str)).collect();
-    order::sort(&mut words);
+    sort::sort(&mut words);
     words.dedup();
     (Features::required(rule).0, words)
 }
@@ -157,7 +157,7 @@ fn of_languages(globs: Names) -> (Names, Names) {
 }
 
 fn first(names: Names) -> BTreeMap<String, u32> {
-    order::map(names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))))
+    sort::map(names.into_iter().filter_map(|(name, numbers)| Some((name, u32::try_from(*numbers.first()?).ok()?))))
 }
 
 /// Lists of numbers, each behind its length; a list is named by where it begins. One of a single number is that number
@@ -169,7 +169,7 @@ struct Lists {
 
 impl Lists {
     fn add_all(&mut self, names: Names) -> BTreeMap<String, u32> {
-        order::map(names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))))
+        sort::map(names.into_iter().filter_map(|(name, list)| Some((name, self.add(&list)?))))
     }
 
     fn add(&mut self, list: &[usize]) -> Option<u32> {

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::scene::{Seen, View};
-use crate::judge::facts::act::{Act, ActId, Input, Output, Taint, Verb};
-use crate::judge::facts::arguments::GLOBAL;
+use super::match_context::{Seen, View};
+use crate::judge::analysis::act::{Act, ActId, Input, Output, Taint, Verb};
+use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
@@ -43,7 +43,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
     let program = view.program();
     let plain = sub_holds(view, when)
         && (when.dry_run || !(act.dry_run || program.dry_run))
-        && !(when.guarded && view.scene.invocation.origin == Origin::Cli)
+        && !(when.guarded && view.context.invocation.origin == Origin::Cli)
         && when.recursive.is_none_or(|recursive| recursive == act.recursive)
         && when.root.is_none_or(|root| root == act.root)
         && when.remote.is_none_or(|remote| remote == act.remote.is_some())
@@ -60,7 +60,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
-        && when.text.as_ref().is_none_or(|test| view.scene.finds(test))
+        && when.text.as_ref().is_none_or(|test| view.context.finds(test))
         && code_holds(act, when);
     if !plain {
         return None;
@@ -89,11 +89,11 @@ fn sub_holds(view: &View<'_>, when: &Match) -> bool {
 /// Whether the subcommand is described by its own name.
 fn is_named(view: &View<'_>) -> bool {
     let Verb::Program { name, .. } = &view.act.verb else { return false };
-    view.scene.catalog.program(name).is_some_and(|program| program.subs.names(&view.act.sub))
+    view.context.catalog.program(name).is_some_and(|program| program.subs.names(&view.act.sub))
 }
 
 /// All arguments as they reach the program.
-fn words(act: &Act) -> impl Iterator<Item = &crate::judge::facts::act::Value> {
+fn words(act: &Act) -> impl Iterator<Item = &crate::judge::analysis::act::Value> {
     let operands = if act.args.is_empty() { act.operands.as_slice() } else { &[] };
     act.args.iter().chain(operands.iter().map(|operand| &operand.value))
 }
@@ -149,10 +149,10 @@ fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
 }
 
 fn env_holds(view: &View<'_>, test: &EnvTest) -> bool {
-    view.scene.spend(4);
+    view.context.spend(4);
     let prefix = test.name.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
     view.act.env.beginning(prefix).any(|(name, value)| {
-        view.scene.spend(2);
+        view.context.spend(2);
         glob::text(&test.name, name) && test.value.as_ref().is_none_or(|test| view.passes(test, value))
     })
 }
@@ -194,16 +194,16 @@ fn input_taint(view: &View<'_>, input: &Input) -> Taint {
         Input::Inherited | Input::Nothing => Taint::default(),
         Input::Pipe(from) => from
             .iter()
-            .filter_map(|id| view.scene.facts.acts.get(*id))
+            .filter_map(|id| view.context.facts.acts.get(*id))
             .fold(Taint::default(), |all, act| all.and(act.taint)),
         Input::File(operand) => {
-            let class = view.scene.placer.classes(
+            let class = view.context.placer.classes(
                 &operand.value,
                 view.act.cwd.as_deref(),
-                view.scene.catalog,
-                view.scene.inquiry,
+                view.context.catalog,
+                view.context.inquiry,
             );
-            let secret = class.has(crate::judge::facts::class::PathClass::Secret);
+            let secret = class.has(crate::judge::analysis::class::PathClass::Secret);
             operand.value.taint().and(if secret { Taint::SECRET } else { Taint::default() })
         }
         Input::Text(text) => text.taint(),
@@ -219,27 +219,27 @@ fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
 
 fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {
     let wrappers = &view.act.wrappers;
-    wrappers.iter().any(|wrapper| verbs.iter().any(|verb| is_verb(view.scene.catalog, wrapper, verb)))
+    wrappers.iter().any(|wrapper| verbs.iter().any(|verb| is_verb(view.context.catalog, wrapper, verb)))
 }
 
 /// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.
 fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
-    let scene = view.scene;
-    let fits = |name: &str| verbs.iter().any(|verb| is_verb(scene.catalog, name, verb));
+    let context = view.context;
+    let fits = |name: &str| verbs.iter().any(|verb| is_verb(context.catalog, name, verb));
     let mut seen: HashSet<ActId> = HashSet::new();
     let mut open: Vec<ActId> = view.program().feeds.clone();
     while let Some(id) = open.pop() {
-        if !scene.spend(8) {
+        if !context.spend(8) {
             return without_fuel;
         }
         if !seen.insert(id) {
             continue;
         }
-        let Some(act) = scene.facts.acts.get(id) else { continue };
-        if fits(act.verb.key()) || scene.effects_of(id).any(|(_, effect)| fits(effect.key())) {
+        let Some(act) = context.facts.acts.get(id) else { continue };
+        if fits(act.verb.key()) || context.effects_of(id).any(|(_, effect)| fits(effect.key())) {
             return true;
         }
-        if copies(scene.catalog, act) {
+        if copies(context.catalog, act) {
             open.extend(&act.feeds);
         }
     }
@@ -263,7 +263,7 @@ fn prints(act: &Act) -> bool {
 
 /// Whether what the act prints reaches whoever called, at the end of pipes too.
 fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
-    let act = act.parent.and_then(|id| view.scene.facts.acts.get(id)).unwrap_or(act);
+    let act = act.parent.and_then(|id| view.context.facts.acts.get(id)).unwrap_or(act);
     match act.output {
         Output::Inherited => true,
         Output::File | Output::Nothing => false,
@@ -272,17 +272,17 @@ fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
             if act.taint == Taint::default() {
                 return false;
             }
-            let scene = view.scene;
+            let context = view.context;
             let printed = |id: &ActId| {
-                let Some(other) = scene.facts.acts.get(*id) else { return false };
-                if !(scene.spend(4) && taint_of(other).has(act.taint)) || seen.contains(id) {
+                let Some(other) = context.facts.acts.get(*id) else { return false };
+                if !(context.spend(4) && taint_of(other).has(act.taint)) || seen.contains(id) {
                     return false;
                 }
                 seen.push(*id);
                 is_shown(view, other, seen)
             };
-            let printing = scene.printing.get_or_init(|| {
-                let acts = scene.facts.acts.iter().enumerate();
+            let printing = context.printing.get_or_init(|| {
+                let acts = context.facts.acts.iter().enumerate();
                 acts.filter(|(_, act)| prints(act) && taint_of(act) != Taint::default()).map(|(id, _)| id).collect()
             });
             printing.iter().any(printed)
@@ -292,8 +292,8 @@ fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
                 return false;
             }
             seen.push(*id);
-            let next = view.scene.facts.acts.get(*id);
-            next.is_some_and(|next| copies(view.scene.catalog, next) && is_shown(view, next, seen))
+            let next = view.context.facts.acts.get(*id);
+            next.is_some_and(|next| copies(view.context.catalog, next) && is_shown(view, next, seen))
         }),
     }
 }

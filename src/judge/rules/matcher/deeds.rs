@@ -5,11 +5,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use super::lowering::place;
-use super::scene::Scene;
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Operand, Verb};
-use crate::judge::facts::class::PathClass;
-use crate::judge::facts::question::{Answers, Inquiry};
-use crate::judge::facts::terminals;
+use super::match_context::MatchContext;
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Operand, Verb};
+use crate::judge::analysis::class::PathClass;
+use crate::judge::analysis::question::{Answers, Inquiry};
+use crate::judge::analysis::terminals;
 use crate::judge::invocation::Invocation;
 use crate::judge::ledger::{MAX_DEEDS, Named};
 use crate::judge::policy::Policy;
@@ -49,7 +49,7 @@ pub struct Aims {
 pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &Policy) -> Aims {
     let answers = Answers::none();
     let inquiry = Inquiry::new(&answers);
-    let scene = Scene {
+    let context = MatchContext {
         invocation,
         facts,
         catalog,
@@ -61,27 +61,27 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         history: OnceCell::new(),
         printing: OnceCell::new(),
         raw: RefCell::default(),
-        compared: Cell::new(super::scene::MOST_COMPARED),
+        compared: Cell::new(super::match_context::MOST_COMPARED),
     };
     let mut aims = Aims { named: Vec::new(), ran: !facts.opaque.is_empty() };
     for (id, act) in facts.acts.iter().enumerate() {
         if act.remote.is_some() || act.dry_run || aims.named.len() >= MAX_DEEDS {
             continue;
         }
-        of_act(&scene, id, act, &mut aims);
+        of_act(&context, id, act, &mut aims);
     }
     aims.named.truncate(MAX_DEEDS);
     aims
 }
 
-fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, aims: &mut Aims) {
+fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, aims: &mut Aims) {
     match &act.verb {
         Verb::Effect(effect) if effect.writes() => {
-            let sources = act.parent.map(|parent| sources(scene, parent)).unwrap_or_default();
-            for target in act.operands.iter().filter_map(|operand| named(scene, act, operand)) {
+            let sources = act.parent.map(|parent| sources(context, parent)).unwrap_or_default();
+            for target in act.operands.iter().filter_map(|operand| named(context, act, operand)) {
                 aims.named.push(Aim::Make { path: target.clone() });
                 for (from, moved) in &sources {
-                    let thrown_away = is_thrown_away(scene, &target);
+                    let thrown_away = is_thrown_away(context, &target);
                     // What is copied to where it stays is a new file like any other.
                     if *moved || thrown_away {
                         let (from, to) = (from.clone(), target.clone());
@@ -91,54 +91,54 @@ fn of_act(scene: &Scene<'_>, id: ActId, act: &Act, aims: &mut Aims) {
             }
         }
         Verb::Effect(Effect::Delete | Effect::Move) => {
-            let taken = act.operands.iter().filter_map(|operand| named(scene, act, operand));
+            let taken = act.operands.iter().filter_map(|operand| named(context, act, operand));
             aims.named.extend(taken.map(|path| Aim::Take { path }));
         }
         Verb::Effect(Effect::Execute) => aims.ran = true,
         Verb::Effect(_) => {}
         Verb::Program { name, .. } => {
-            let told = scene.program(act).is_some_and(|program| terminals::is_told(program, act));
-            if told || super::lowering::is_maker(scene, act) {
+            let told = context.program(act).is_some_and(|program| terminals::is_told(program, act));
+            if told || super::lowering::is_maker(context, act) {
                 aims.named.extend(terminals::named(act, name).map(Aim::Name));
             }
             if act.tier == Tier::Safe || super::lowering::is_quiet(name) {
                 return;
             }
-            if super::lowering::makes(scene, act) {
-                let made = act.operands.iter().filter_map(|operand| named(scene, act, operand));
+            if super::lowering::makes(context, act) {
+                let made = act.operands.iter().filter_map(|operand| named(context, act, operand));
                 aims.named.extend(made.map(|path| Aim::Make { path }));
-            } else if act.code.is_some() || scene.effects_of(id).next().is_none() {
+            } else if act.code.is_some() || context.effects_of(id).next().is_none() {
                 aims.ran = true;
             }
         }
     }
 }
 
-fn named(scene: &Scene<'_>, act: &Act, operand: &Operand) -> Option<String> {
-    place(&scene.placer.path(&operand.value, act.cwd.as_deref())?)
+fn named(context: &MatchContext<'_>, act: &Act, operand: &Operand) -> Option<String> {
+    place(&context.placer.path(&operand.value, act.cwd.as_deref())?)
 }
 
 /// What a program takes what it writes from, and whether it is taken away there. What a glob stands for lies in its
 /// directory.
-fn sources(scene: &Scene<'_>, parent: ActId) -> Vec<(String, bool)> {
+fn sources(context: &MatchContext<'_>, parent: ActId) -> Vec<(String, bool)> {
     let from = |act: &Act, operand: &Operand| {
-        let mut path = scene.placer.path(&operand.value, act.cwd.as_deref())?;
+        let mut path = context.placer.path(&operand.value, act.cwd.as_deref())?;
         let first = path.components.iter().position(|component| component.glob.is_some() || component.unknown);
         path.components.truncate(first.unwrap_or(path.components.len()));
         place(&path)
     };
-    scene
+    context
         .effects_of(parent)
         .filter(|(_, effect)| matches!(effect, Effect::Move | Effect::Show | Effect::Load | Effect::Link))
         .flat_map(|(act, effect)| act.operands.iter().map(move |operand| (act, operand, effect == Effect::Move)))
         .filter_map(|(act, operand, moved)| Some((from(act, operand)?, moved)))
-        .filter(|(from, _)| !is_thrown_away(scene, from))
+        .filter(|(from, _)| !is_thrown_away(context, from))
         .collect()
 }
 
 /// Whether what lies there is made again or thrown away: named as generated, or in the temp directory.
-fn is_thrown_away(scene: &Scene<'_>, path: &str) -> bool {
-    let Some(path) = crate::judge::facts::paths::NormalPath::absolute(path) else { return false };
-    let classes = scene.placer.of(&path, scene.catalog, scene.inquiry);
+fn is_thrown_away(context: &MatchContext<'_>, path: &str) -> bool {
+    let Some(path) = crate::judge::analysis::paths::NormalPath::absolute(path) else { return false };
+    let classes = context.placer.of(&path, context.catalog, context.inquiry);
     classes.has_any(&[PathClass::Generated, PathClass::Temp])
 }

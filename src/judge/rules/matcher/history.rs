@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::judge::facts::act::{Act, ActId, Effect, Facts, Verb};
-use crate::judge::facts::paths::{Component, NormalPath, Start};
+use crate::judge::analysis::act::{Act, ActId, Effect, Facts, Verb};
+use crate::judge::analysis::paths::{Component, NormalPath, Start};
 
 /// An index over the acts of a line.
 #[derive(Debug, Default)]

@@ -14,13 +14,13 @@ pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
 
 use super::history::History;
-use super::scene::{Scene, Seen, View};
+use super::match_context::{MatchContext, Seen, View};
 use crate::judge::agents;
-use crate::judge::facts::act::{Act, Effect, Flag, RemoteKind, Value, Verb};
-use crate::judge::facts::arguments::GLOBAL;
-use crate::judge::facts::class::PathClass;
-use crate::judge::facts::paths::{NormalPath, Relation, Start};
-use crate::judge::facts::question::{GitFacts, PathFacts, PathKind};
+use crate::judge::analysis::act::{Act, Effect, Flag, RemoteKind, Value, Verb};
+use crate::judge::analysis::arguments::GLOBAL;
+use crate::judge::analysis::class::PathClass;
+use crate::judge::analysis::paths::{NormalPath, Relation, Start};
+use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
 use crate::judge::ledger::{Look, Own, Stat};
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
@@ -29,12 +29,12 @@ use crate::judge::rules::text::same_flag;
 pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Option<&'static str> {
     // Another host's files are not this world's.
     if let Some(remote) = &view.act.remote {
-        let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.scene);
+        let fresh = remote.kind == RemoteKind::Container && facts.contains(&Lowering::Temp) && !mounts(view.context);
         let below = fresh && seen.path(view).is_some_and(is_temp_by_name);
         return below.then_some("it lies in the temp directory of a container");
     }
     // Without fuel the stricter reading stands.
-    if !view.scene.spend(8) {
+    if !view.context.spend(8) {
         return None;
     }
     // A trap that runs before its variable is set.
@@ -57,12 +57,12 @@ pub(super) fn reason(view: &View<'_>, seen: &Seen<'_>, facts: &[Lowering]) -> Op
         Lowering::Scratch => None,
     });
     // What was not looked at to the end lowers nothing.
-    reason.filter(|_| view.scene.spend(0))
+    reason.filter(|_| view.context.spend(0))
 }
 
 /// What the acts of a line did to which places.
-pub(super) fn history(scene: &Scene<'_>) -> History {
-    build(scene)
+pub(super) fn history(context: &MatchContext<'_>) -> History {
+    build(context)
 }
 
 /// Why a rule that is about the directory worked in does not count: RISK.md's facts hold of that directory.
@@ -71,11 +71,11 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
         return None;
     }
     let act = view.act;
-    let place = view.scene.program(act)?.works_in.as_ref()?;
+    let place = view.context.program(act)?.works_in.as_ref()?;
     // What a variable names is not followed.
     let set = |name: &String| {
         act.env.beginning(name).any(|(other, _)| other == name)
-            || view.scene.invocation.env.get(name.as_str()).is_some()
+            || view.context.invocation.env.get(name.as_str()).is_some()
     };
     if place.env.iter().any(set) {
         return None;
@@ -91,11 +91,11 @@ pub(super) fn of_place(view: &View<'_>, facts: &[Lowering]) -> Option<&'static s
     let here = act.cwd.as_deref().and_then(NormalPath::absolute);
     let in_temp = |flag: &Flag| {
         let value = flag.value.as_ref()?;
-        Some(is_temp(view, &view.scene.placer.path(value, act.cwd.as_deref())?))
+        Some(is_temp(view, &view.context.placer.path(value, act.cwd.as_deref())?))
     };
     let all = (!place.here || here.is_some_and(|here| is_temp(view, &here)))
         && named.all(|flag| in_temp(flag).unwrap_or_default());
-    (all && view.scene.spend(0)).then_some("the place worked in lies in the temp directory")
+    (all && view.context.spend(0)).then_some("the place worked in lies in the temp directory")
 }
 
 /// Below the temp directory of a machine that cannot be asked. A glob may stand at the end: nobody else makes links there.
@@ -113,9 +113,9 @@ fn is_temp_by_name(path: &NormalPath) -> bool {
 }
 
 /// Whether a command of the line mounts places of this machine into a container.
-fn mounts(scene: &Scene<'_>) -> bool {
-    scene.facts.acts.iter().any(|act| {
-        let options = scene.program(act).map_or(&[][..], |program| &program.mounts);
+fn mounts(context: &MatchContext<'_>) -> bool {
+    context.facts.acts.iter().any(|act| {
+        let options = context.program(act).map_or(&[][..], |program| &program.mounts);
         act.flags.iter().any(|flag| options.iter().any(|name| same_flag(name, &flag.name)))
     })
 }
@@ -128,14 +128,14 @@ pub(super) fn place(path: &NormalPath) -> Option<String> {
 }
 
 fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
-    let scene = view.scene;
+    let context = view.context;
     if path.start == Start::Temporary {
         return !path.dynamic && !moved_into(view, path);
     }
     if path.dynamic
         || path.start != Start::Root
-        || !scene.placer.is_temp(path, scene.inquiry)
-        || scene.placer.is_temp_top(path)
+        || !context.placer.is_temp(path, context.inquiry)
+        || context.placer.is_temp_top(path)
     {
         return false;
     }
@@ -152,10 +152,10 @@ fn is_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let last = numbered.or(globs).map(|at| asked.components.split_off(at)).unwrap_or_default();
     asked.found &= numbered.is_none();
     let Some(text) = place(&asked) else { return false };
-    let Some(facts) = scene.inquiry.path(&text) else { return false };
+    let Some(facts) = context.inquiry.path(&text) else { return false };
     let leads_there = NormalPath::absolute(&facts.canonical).is_some_and(|mut canonical| {
         canonical.components.extend(last.iter().cloned());
-        scene.placer.is_temp(&canonical, scene.inquiry) && !scene.placer.is_temp_top(&canonical)
+        context.placer.is_temp(&canonical, context.inquiry) && !context.placer.is_temp_top(&canonical)
     });
     leads_there && !moved_into(view, path) && !linked(view, path)
 }
@@ -169,7 +169,7 @@ fn is_generated(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> bool {
     }
     let Some(text) = place(path) else { return false };
     // Both are asked at once.
-    let (facts, git) = (view.scene.inquiry.path(&text), view.scene.inquiry.git(&text));
+    let (facts, git) = (view.context.inquiry.path(&text), view.context.inquiry.git(&text));
     let (Some(facts), Some(git)) = (facts, git) else { return false };
     let disposable = git.ignored && !git.tracked && !git.holds_tracked && !git.holds_repository;
     disposable
@@ -190,7 +190,7 @@ fn is_generated_by_name(view: &View<'_>, path: &NormalPath) -> bool {
     let above = NormalPath { components: above.to_vec(), ..path.clone() };
     let text = format!("{}/{sample}", above.text().trim_end_matches('/'));
     let asked = if view.act.recursive { format!("{text}/{sample}") } else { text };
-    let Some(git) = view.scene.inquiry.git(&asked) else { return false };
+    let Some(git) = view.context.inquiry.git(&asked) else { return false };
     git.ignored
         && !git.tracked
         && !git.holds_repository
@@ -220,17 +220,17 @@ fn is_missing(view: &View<'_>, path: &NormalPath) -> bool {
         return matches_nothing(view, path);
     }
     let Some(text) = place(path) else { return false };
-    let Some(project) = view.scene.placer.project(view.scene.inquiry) else { return false };
+    let Some(project) = view.context.placer.project(view.context.inquiry) else { return false };
     if !path.relation(&project).within() {
         return false;
     }
-    let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     missing && untouched(view, path)
 }
 
 /// What lies in a directory of the project under names that a pattern stands for: with its kind and times.
 fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String, Stat)>> {
-    let (scene, (last, above)) = (view.scene, path.components.split_last()?);
+    let (context, (last, above)) = (view.context, path.components.split_last()?);
     let plain = above.iter().all(|component| component.glob.is_none() && !component.unknown);
     let marked = path.dynamic || path.found || path.everything || path.slash || last.unknown;
     if !plain || marked || path.start != Start::Root {
@@ -238,16 +238,16 @@ fn matched<'v>(view: &'v View<'_>, path: &NormalPath) -> Option<Vec<&'v (String,
     }
     let dir = NormalPath { components: above.to_vec(), globbed: false, ..path.clone() };
     let text = dir.text();
-    if !dir.relation(&scene.placer.project(scene.inquiry)?).within() {
+    if !dir.relation(&context.placer.project(context.inquiry)?).within() {
         return None;
     }
-    let (facts, look) = (scene.inquiry.path(&text), scene.inquiry.look(&text));
+    let (facts, look) = (context.inquiry.path(&text), context.inquiry.look(&text));
     let below = look?.below.as_ref().filter(|_| facts.is_some_and(|facts| facts.canonical == text))?;
     let front = format!("{}/", text.trim_end_matches('/'));
     let is_match = |(path, _): &&(String, Stat)| {
         path.strip_prefix(&front).is_some_and(|name| !name.contains('/') && last.may_be(name))
     };
-    view.scene.spend(below.len() as u64 / 4);
+    view.context.spend(below.len() as u64 / 4);
     Some(below.iter().filter(is_match).collect())
 }
 
@@ -261,7 +261,7 @@ fn matches_nothing(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Whether all files that a pattern stands for are this session's own work.
 fn own_matches(view: &View<'_>, path: &NormalPath) -> Option<&'static str> {
-    let (found, ledger) = (matched(view, path), view.scene.inquiry.ledger());
+    let (found, ledger) = (matched(view, path), view.context.inquiry.ledger());
     let (found, ledger) = (found.filter(|_| !view.act.recursive)?, ledger?);
     let own = |(path, stat): &&(String, Stat)| ledger.owns(path, &Look { stat: *stat, below: None }) == Some(Own::Made);
     let all = found.len() <= MAX_MATCHED && found.iter().all(own);
@@ -273,7 +273,7 @@ const MAX_MATCHED: usize = 64;
 
 /// Whether the line made a directory of just this name, in which a number stands that only it knows.
 fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
-    let places = |act: &Act, value: &Value| view.scene.placer.path(value, act.cwd.as_deref());
+    let places = |act: &Act, value: &Value| view.context.placer.path(value, act.cwd.as_deref());
     let same = |act: &Act| {
         act.operands.iter().filter_map(|operand| places(act, &operand.value)).any(|other| {
             (other.start, &other.components) == (path.start, &path.components) && !other.dynamic && !other.globbed
@@ -281,7 +281,7 @@ fn is_numbered(view: &View<'_>, path: &NormalPath) -> bool {
     };
     let is_known = path.start == Start::Root && !path.dynamic && !path.globbed && !path.everything;
     is_known
-        && near(view, path).any(|(_, act)| act.remote.is_none() && makes(view.scene, act) && same(act))
+        && near(view, path).any(|(_, act)| act.remote.is_none() && makes(view.context, act) && same(act))
         && !moved_into(view, path)
         && !linked(view, path)
 }
@@ -294,7 +294,7 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let Some(text) = place(path) else { return false };
-    let missing = view.scene.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
     // A copy that is written over is there where it came from.
     let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
     missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
@@ -305,16 +305,16 @@ pub(super) const OWN_NOTE: &str = "it is a note that the agent keeps for itself"
 
 /// Whether the path is one of the notes of the agent whose session this is, and no link leads elsewhere.
 fn is_own_note(view: &View<'_>, path: &NormalPath) -> bool {
-    let scene = view.scene;
-    let (Some(text), Some(agent)) = (place(path), scene.invocation.session.agent.as_deref()) else { return false };
-    let of_program = scene.catalog.program(agent).into_iter().flat_map(|program| &program.notes);
+    let context = view.context;
+    let (Some(text), Some(agent)) = (place(path), context.invocation.session.agent.as_deref()) else { return false };
+    let of_program = context.catalog.program(agent).into_iter().flat_map(|program| &program.notes);
     let notes: Vec<&String> =
         agents::named(agent).into_iter().flat_map(|agent| &agent.notes).chain(of_program).collect();
     if notes.is_empty() || view.act.recursive || path.globbed || path.everything {
         return false;
     }
-    let covered = |text: &str| notes.iter().any(|glob| scene.placer.is_covered(glob, text));
-    let Some(facts) = scene.inquiry.path(&text).filter(|_| covered(&text)) else { return false };
+    let covered = |text: &str| notes.iter().any(|glob| context.placer.is_covered(glob, text));
+    let Some(facts) = context.inquiry.path(&text).filter(|_| covered(&text)) else { return false };
     let leads_there = facts.canonical == text || covered(&facts.canonical);
     leads_there && !facts.symlink && facts.kind != PathKind::Directory && !linked(view, path)
 }
@@ -334,7 +334,7 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
         PathClass::Home,
         PathClass::Device,
     ];
-    let (inquiry, recursive) = (view.scene.inquiry, view.act.recursive);
+    let (inquiry, recursive) = (view.context.inquiry, view.act.recursive);
     if seen.classes(view).has_any(&NEVER) {
         return None;
     }
@@ -362,7 +362,7 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         return false;
     }
     let Some(text) = place(path) else { return false };
-    let (facts, git) = (view.scene.inquiry.path(&text), view.scene.inquiry.git(&text));
+    let (facts, git) = (view.context.inquiry.path(&text), view.context.inquiry.git(&text));
     let (Some(facts), Some(git)) = (facts, git) else { return false };
     git.tracked
         && git.clean
@@ -373,8 +373,8 @@ fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
         // What this line wrote there may be written over, so that a copy is put back.
         && !near(view, path).any(|(id, act)| {
             let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes());
-            let over = || writes(view.act) || view.scene.effects_of(view.id).any(|(effect, _)| writes(effect));
-            !(writes(act) && over()) && may_make(view.scene, id, act, path)
+            let over = || writes(view.act) || view.context.effects_of(view.id).any(|(effect, _)| writes(effect));
+            !(writes(act) && over()) && may_make(view.context, id, act, path)
         })
         && !moved_into(view, path)
 }

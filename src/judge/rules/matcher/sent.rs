@@ -2,8 +2,8 @@
 //!
 //! What may not enter: which options hold data, which a program's description says.
 
-use super::scene::View;
-use crate::judge::facts::act::{Effect, Flag, Operand, Verb};
+use super::match_context::View;
+use crate::judge::analysis::act::{Effect, Flag, Operand, Verb};
 use crate::judge::rules::model::Place;
 use crate::judge::rules::text::same_flag;
 
@@ -15,7 +15,7 @@ impl View<'_> {
         if program.operands.iter().any(|other| other.span == operand.span && other.value == operand.value) {
             return false;
         }
-        let described = self.scene.program(program);
+        let described = self.context.program(program);
         let sub = described.and_then(|described| described.subs.exact(&program.sub));
         let all = described.into_iter().flat_map(|all| &all.effects);
         let of_sub = sub.into_iter().flat_map(|sub| &sub.effects);

@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::judge::facts::act::{
+use crate::judge::analysis::act::{
     Code, Flag, Input, OpaqueReason, Operand, Output, Piece, Remote, RemoteKind, Source, Taint, Unknown, UnknownReason,
     Value,
 };
-use crate::judge::facts::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
+use crate::judge::analysis::question::{Answer, Answers, GitFacts, PathFacts, PathKind, Question, RepositoryFacts};
 use crate::judge::invocation::{Environment, Line, Origin, Session};
 use crate::judge::ledger::{Before, Brought, Deed, Deeds, Done, Entry, Kind, Ledger, Look, Stat};
 use crate::judge::rules::catalog::{Layer, PatternFile};

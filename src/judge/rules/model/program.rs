@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::FlagTest;
-use crate::judge::facts::effect::Effect;
+use crate::judge::analysis::effect::Effect;
 use crate::judge::rules::subs::Subs;
 use crate::judge::rules::{glob, subs};
 use crate::judge::tier::Tier;
@@ -300,7 +300,7 @@ pub enum Added {
     Found,
 }
 
-/// The names of [`crate::judge::facts::act::RemoteKind`].
+/// The names of [`crate::judge::analysis::act::RemoteKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RemoteName {

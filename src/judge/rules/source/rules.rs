@@ -7,15 +7,15 @@ use super::check::{Check, Head, Words};
 use super::shape::{OperandShape, RuleShape, TestShape};
 use super::spelling::{all_spellings, expand_braces, flag_test};
 use super::{Place, Vocabulary, values};
+use crate::judge::analysis::effect::Effect;
 use crate::judge::document::At;
-use crate::judge::facts::effect::Effect;
-use crate::judge::order;
 use crate::judge::rules::model::{
     CodeTest, EnvTest, Examples, FlagTest, Lowering, MAX_APPROVALS, Match, NO_SUB, OperandTest, OptionSpec, Program,
     RawTest, Rule, TextTest, Which,
 };
 use crate::judge::rules::problem::{Problem, nearest};
 use crate::judge::rules::{expression, glob};
+use crate::judge::sort;
 use crate::judge::tier::{Reversibility, Tier, Weight};
 
 /// Verb keys that are neither programs nor effects: what could not be read, and functions that only breed.
@@ -294,7 +294,7 @@ impl Check<'_> {
                 }
             }
         }
-        order::sort(&mut subs);
+        sort::sort(&mut subs);
         subs.dedup();
         subs
     }

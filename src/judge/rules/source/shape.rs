@@ -8,8 +8,8 @@ pub use self::program::{
     EffectShape, PrintsShape, ProgramShape, RunsShape, SubShape, TreeShape, WorksInShape, WrapShape,
 };
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
+use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
-use crate::judge::facts::class::PathClass;
 use crate::judge::rules::model::{HostClass, InputTest, Lowering, Note, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 

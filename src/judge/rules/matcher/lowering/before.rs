@@ -2,12 +2,12 @@
 //! its way.
 
 use super::{made, place};
-use crate::judge::facts::act::{Act, ActId, Effect, Source, Verb};
-use crate::judge::facts::paths::{Component, NormalPath, Relation, Start};
-use crate::judge::facts::value::TEMPORARY;
+use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
+use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
+use crate::judge::analysis::value::TEMPORARY;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::history::{Entry, History, is_entered};
-use crate::judge::rules::matcher::scene::{Scene, View};
+use crate::judge::rules::matcher::match_context::{MatchContext, View};
 
 /// The acts that come before this one, or may: in loops and functions also those that are written after it. The wrappers
 /// around it and what belongs to the same program are none of them.
@@ -17,9 +17,9 @@ pub(super) fn earlier<'v>(
 ) -> impl Iterator<Item = (ActId, &'v Act)> {
     let act = view.act;
     let own = act.parent.unwrap_or(view.id);
-    let known = of.filter_map(|id| Some((id, view.scene.facts.acts.get(id)?)));
+    let known = of.filter_map(|id| Some((id, view.context.facts.acts.get(id)?)));
     // Without fuel all are gone through no more, and nothing is lowered.
-    known.take_while(|_| view.scene.spend(EARLIER)).filter(move |(id, other)| {
+    known.take_while(|_| view.context.spend(EARLIER)).filter(move |(id, other)| {
         let may_come_first = *id < view.id || act.conditional && other.conditional;
         let same_program = *id == own || other.parent == Some(own) || *id == view.id;
         may_come_first && !same_program && !encloses(other, act)
@@ -29,9 +29,9 @@ pub(super) fn earlier<'v>(
 /// Those of them that may make or change what is at the path, or do anything.
 pub(super) fn near<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<Item = (ActId, &'v Act)> {
     let pay = |units: u64| {
-        view.scene.spend(units);
+        view.context.spend(units);
     };
-    let history = view.scene.history();
+    let history = view.context.history();
     let places = history.near(path, &pay);
     earlier(view, places.into_iter().chain(history.others().iter().copied()))
 }
@@ -40,39 +40,39 @@ pub(super) fn near<'v>(view: &'v View<'_>, path: &NormalPath) -> impl Iterator<I
 const EARLIER: u64 = 12;
 
 /// What the acts of a line did to which places.
-pub(super) fn history(scene: &Scene<'_>) -> History {
+pub(super) fn history(context: &MatchContext<'_>) -> History {
     let entry = |id: ActId, act: &Act| match &act.verb {
         Verb::Effect(effect) => Entry {
             makes: is_entered(*effect),
-            moves: *effect == Effect::Move && goes_nowhere(scene, act),
-            other: *effect == Effect::Execute || changes_ignored(scene, act),
+            moves: *effect == Effect::Move && goes_nowhere(context, act),
+            other: *effect == Effect::Execute || changes_ignored(context, act),
             chooses: false,
         },
         Verb::Program { name, .. } => Entry {
-            makes: makes(scene, act) || is_linking(act),
-            moves: scene.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
-            other: may_do_anything(scene, id, act) || changes_ignored(scene, act),
+            makes: makes(context, act) || is_linking(act),
+            moves: context.program(act).is_some_and(|program| program.tree.is_some()) || name.contains(':'),
+            other: may_do_anything(context, id, act) || changes_ignored(context, act),
             chooses: made::chooses(act),
         },
     };
-    scene.spend(scene.facts.acts.len() as u64 * 4);
-    History::new(scene.facts, entry, |act, operand| {
-        scene.spend(EARLIER);
-        act.operands.get(operand).and_then(|operand| scene.placer.path(&operand.value, act.cwd.as_deref()))
+    context.spend(context.facts.acts.len() as u64 * 4);
+    History::new(context.facts, entry, |act, operand| {
+        context.spend(EARLIER);
+        act.operands.get(operand).and_then(|operand| context.placer.path(&operand.value, act.cwd.as_deref()))
     })
 }
 
 /// A program whose whole effect is not described.
-fn may_do_anything(scene: &Scene<'_>, id: ActId, act: &Act) -> bool {
+fn may_do_anything(context: &MatchContext<'_>, id: ActId, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let harmless =
-        act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(scene, act);
-    !harmless && (act.code.is_some() || scene.effects_of(id).next().is_none())
+        act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some() || makes(context, act);
+    !harmless && (act.code.is_some() || context.effects_of(id).next().is_none())
 }
 
 /// What is described only as a move goes where nothing says.
-fn goes_nowhere(scene: &Scene<'_>, act: &Act) -> bool {
-    !act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(_, effect)| effect.writes()))
+fn goes_nowhere(context: &MatchContext<'_>, act: &Act) -> bool {
+    !act.parent.is_some_and(|parent| context.effects_of(parent).any(|(_, effect)| effect.writes()))
 }
 
 fn is_linking(act: &Act) -> bool {
@@ -101,13 +101,13 @@ fn encloses(other: &Act, act: &Act) -> bool {
 
 /// Whether something that could not be understood stands in the line: it may have done anything.
 pub(super) fn is_opaque(view: &View<'_>) -> bool {
-    view.scene.history().is_opaque(view.act.span.start, view.act.conditional)
+    view.context.history().is_opaque(view.act.span.start, view.act.conditional)
 }
 
 /// Whether no earlier act can have made or changed what is at the path. Only acts whose whole effect is known count as
 /// harmless.
 pub(super) fn untouched(view: &View<'_>, path: &NormalPath) -> bool {
-    !is_opaque(view) && !near(view, path).any(|(id, act)| may_make(view.scene, id, act, path))
+    !is_opaque(view) && !near(view, path).any(|(id, act)| may_make(view.context, id, act, path))
 }
 
 /// Whether a builtin touches no file.
@@ -121,40 +121,40 @@ const QUIET: [&str; 16] = [
     "unalias", "trap", "shift", "let",
 ];
 
-pub(super) fn may_make(scene: &Scene<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
+pub(super) fn may_make(context: &MatchContext<'_>, id: ActId, act: &Act, path: &NormalPath) -> bool {
     match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link | Effect::Fetch) => {
-            touches(scene, act, path)
+            touches(context, act, path)
         }
         Verb::Effect(Effect::Execute) => true,
         Verb::Effect(_) => false,
         Verb::Program { name, .. } => {
             let quiet = act.tier == Tier::Safe || QUIET.contains(&name.as_str()) || act.remote.is_some();
-            if !quiet && makes(scene, act) {
-                return may_name(scene, act, path);
+            if !quiet && makes(context, act) {
+                return may_name(context, act, path);
             }
-            may_do_anything(scene, id, act)
+            may_do_anything(context, id, act)
         }
     }
 }
 
 /// Whether a program is described to make what its operands name, and to change nothing else.
-pub(in crate::judge::rules::matcher) fn makes(scene: &Scene<'_>, act: &Act) -> bool {
-    let Some(program) = scene.program(act) else { return false };
+pub(in crate::judge::rules::matcher) fn makes(context: &MatchContext<'_>, act: &Act) -> bool {
+    let Some(program) = context.program(act) else { return false };
     program.makes || program.subs.exact(&act.sub).is_some_and(|sub| sub.makes)
 }
 
 /// Whether an earlier act makes the path, or something below it, anew.
 pub(super) fn created(view: &View<'_>, path: &NormalPath) -> bool {
-    near(view, path).any(|(_, act)| creates(view.scene, act, path))
+    near(view, path).any(|(_, act)| creates(view.context, act, path))
 }
 
 /// Whether an act makes the path, or something below it, anew.
-fn creates(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
-    (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(scene, act))
+fn creates(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
+    (matches!(act.verb, Verb::Effect(effect) if effect.writes()) || makes(context, act))
         && act.remote.is_none()
         && act.operands.iter().any(|operand| {
-            let made = scene.placer.path(&operand.value, act.cwd.as_deref());
+            let made = context.placer.path(&operand.value, act.cwd.as_deref());
             made.and_then(|made| place(&made)).is_some_and(|made| {
                 let relation = path.relation(&made);
                 !matches!(relation, Relation::Apart | Relation::Below)
@@ -176,14 +176,14 @@ fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let known = path.components.iter().take_while(|component| component.glob.is_none() && !component.unknown).count();
     let above = NormalPath { components: path.components.iter().take(known).cloned().collect(), ..path.clone() };
-    view.scene.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.text()))
+    view.context.inquiry.ledger().is_none_or(|ledger| ledger.holds_what_was_brought(&above.text()))
 }
 
 fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
     // What lay in the temp directory is no more when it is moved within it.
     let scratch = |act: &Act| {
         act.operands.iter().all(|operand| {
-            let from = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            let from = view.context.placer.path(&operand.value, act.cwd.as_deref());
             from.is_some_and(|from| {
                 !from.dynamic && !from.found && (from.start == Start::Temporary || is_new_in_temp(view, &from))
             })
@@ -195,8 +195,8 @@ fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
 fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
     let numbered = path.components.iter().any(|component| component.unknown);
-    view.scene.placer.is_temp(path, view.scene.inquiry)
-        && !view.scene.placer.is_temp_top(path)
+    view.context.placer.is_temp(path, view.context.inquiry)
+        && !view.context.placer.is_temp_top(path)
         && (numbered || created(view, path))
 }
 
@@ -208,24 +208,24 @@ pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
 fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {
-    let scene = view.scene;
+    let context = view.context;
     if is_opaque(view) {
         return true;
     }
     let pay = |units: u64| {
-        scene.spend(units);
+        context.spend(units);
     };
-    let places = scene.history().near(path, &pay);
-    let movers = scene.history().movers().iter().copied();
+    let places = context.history().near(path, &pay);
+    let movers = context.history().movers().iter().copied();
     earlier(view, places.into_iter().chain(movers)).any(|(_, act)| match &act.verb {
         Verb::Effect(Effect::Write | Effect::Edit | Effect::Append | Effect::Link) => {
             let brings =
-                act.parent.is_some_and(|parent| scene.effects_of(parent).any(|(act, effect)| from(act, effect)));
-            brings && touches(scene, act, path)
+                act.parent.is_some_and(|parent| context.effects_of(parent).any(|(act, effect)| from(act, effect)));
+            brings && touches(context, act, path)
         }
-        Verb::Effect(Effect::Move) => goes_nowhere(scene, act),
+        Verb::Effect(Effect::Move) => goes_nowhere(context, act),
         Verb::Program { name, .. } => {
-            let tree = scene.program(act).and_then(|program| program.tree.as_ref());
+            let tree = context.program(act).and_then(|program| program.tree.as_ref());
             // What has just been made there lies in no other work tree.
             let elsewhere = path.start == Start::Temporary
                 || path.components.iter().any(|component| component.unknown)
@@ -246,7 +246,7 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
         && !(view.act.recursive || path.slash || path.everything || path.globbed);
     let leads = |act: &Act| {
         act.operands.iter().any(|operand| {
-            let place = view.scene.placer.path(&operand.value, act.cwd.as_deref());
+            let place = view.context.placer.path(&operand.value, act.cwd.as_deref());
             place.is_none_or(|place| may_touch(path, &place) && (!plain || place.components != path.components))
         })
     };
@@ -255,19 +255,19 @@ pub(super) fn linked(view: &View<'_>, path: &NormalPath) -> bool {
 
 /// Whether an earlier act may have changed what git ignores or what lies in the work tree.
 pub(super) fn ignored_otherwise(view: &View<'_>) -> bool {
-    earlier(view, view.scene.history().others().iter().copied()).any(|(_, act)| changes_ignored(view.scene, act))
+    earlier(view, view.context.history().others().iter().copied()).any(|(_, act)| changes_ignored(view.context, act))
 }
 
 /// Whether an act may change what git ignores or what lies in the work tree.
-fn changes_ignored(scene: &Scene<'_>, act: &Act) -> bool {
+fn changes_ignored(context: &MatchContext<'_>, act: &Act) -> bool {
     match &act.verb {
         Verb::Program { .. } => {
-            let tree = scene.program(act).and_then(|program| program.tree.as_ref());
+            let tree = context.program(act).and_then(|program| program.tree.as_ref());
             tree.is_some_and(|tree| act.sub.first().is_none_or(|sub| tree.changes.contains(sub)))
         }
         Verb::Effect(effect) if effect.changes() && *effect != Effect::Permit => act.operands.iter().any(|operand| {
-            scene.spend(EARLIER);
-            let path = scene.placer.path(&operand.value, act.cwd.as_deref());
+            context.spend(EARLIER);
+            let path = context.placer.path(&operand.value, act.cwd.as_deref());
             path.is_none_or(|path| {
                 path.dynamic && path.name().is_none()
                     || path.name().is_some_and(|name| name.may_be(".gitignore") || name.may_be("exclude"))
@@ -278,7 +278,7 @@ fn changes_ignored(scene: &Scene<'_>, act: &Act) -> bool {
 }
 
 /// Whether an act that makes what it names may make the path: what is no work of a subcommand makes nothing below that.
-fn may_name(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+fn may_name(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     let below = |other: &NormalPath| {
         (path.start, other.start) == (Start::Root, Start::Root)
             && !other.dynamic
@@ -286,18 +286,18 @@ fn may_name(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
             && other.components.len() < path.components.len()
     };
     act.operands.iter().any(|operand| {
-        let other = scene.placer.path(&operand.value, act.cwd.as_deref());
+        let other = context.placer.path(&operand.value, act.cwd.as_deref());
         other.is_none_or(|other| may_touch(path, &other) && !below(&other))
     })
 }
 
 /// Whether an operand of the act may name the path, something in it, or a directory above it.
-fn touches(scene: &Scene<'_>, act: &Act, path: &NormalPath) -> bool {
+fn touches(context: &MatchContext<'_>, act: &Act, path: &NormalPath) -> bool {
     if act.remote.is_some() {
         return false;
     }
     act.operands.iter().any(|operand| {
-        scene.placer.path(&operand.value, act.cwd.as_deref()).is_none_or(|other| may_touch(path, &other))
+        context.placer.path(&operand.value, act.cwd.as_deref()).is_none_or(|other| may_touch(path, &other))
     })
 }
 

@@ -3,15 +3,15 @@
 //! What may not enter: files, which are known by where they lie.
 
 use super::{earlier, is_opaque, place};
+use crate::judge::analysis::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
+use crate::judge::analysis::env::EnvView;
+use crate::judge::analysis::paths::{NormalPath, Start};
+use crate::judge::analysis::question::PathKind;
+use crate::judge::analysis::value::HOLE;
 use crate::judge::context::names_production;
-use crate::judge::facts::act::{Act, ActId, Flag, Input, Operand, Output, Source, Taint, Value, Verb};
-use crate::judge::facts::env::EnvView;
-use crate::judge::facts::paths::{NormalPath, Start};
-use crate::judge::facts::question::PathKind;
-use crate::judge::facts::value::HOLE;
 use crate::judge::ledger::Named;
 use crate::judge::risk::Tier;
-use crate::judge::rules::matcher::scene::{Scene, Seen, View};
+use crate::judge::rules::matcher::match_context::{MatchContext, Seen, View};
 use crate::judge::rules::text::given;
 use crate::judge::syntax::tree::Span;
 
@@ -23,7 +23,7 @@ pub(in crate::judge::rules::matcher) fn made(
     makers: &[Vec<String>],
     tier: Tier,
 ) -> Option<&'static str> {
-    if makers.is_empty() || !view.scene.spend(8) || tier >= Tier::High && is_opaque(view) {
+    if makers.is_empty() || !view.context.spend(8) || tier >= Tier::High && is_opaque(view) {
         return None;
     }
     let act = view.act;
@@ -33,13 +33,13 @@ pub(in crate::judge::rules::matcher) fn made(
         let is_new = |path: &NormalPath| {
             let numbered = path.components.iter().any(|component| component.unknown);
             let made = path.start == Start::Temporary && !path.components.is_empty();
-            !path.dynamic && (made || numbered && view.scene.placer.is_temp(path, view.scene.inquiry))
+            !path.dynamic && (made || numbered && view.context.placer.is_temp(path, view.context.inquiry))
         };
         if path.is_some_and(is_new) {
             return true;
         }
         path.and_then(place)
-            .and_then(|path| view.scene.inquiry.path(&path))
+            .and_then(|path| view.context.inquiry.path(&path))
             .is_some_and(|facts| facts.kind == PathKind::Missing)
     };
     let missing = || !view.operands().is_empty() && view.operands().iter().all(place);
@@ -47,11 +47,11 @@ pub(in crate::judge::rules::matcher) fn made(
         tier < Tier::High || maker.places && missing() || hangs_on(view, id, other)
     };
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
-        let is_maker = |name: &str| makers.iter().any(|maker| maker.is_program(view.scene, name));
-        earlier(view, view.scene.history().programs(is_maker)).any(|(id, other)| {
+        let is_maker = |name: &str| makers.iter().any(|maker| maker.is_program(view.context, name));
+        earlier(view, view.context.history().programs(is_maker)).any(|(id, other)| {
             other.remote == act.remote
                 && !other.dry_run
-                && !resumes(view.scene, other)
+                && !resumes(view.context, other)
                 && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other) && counts(id, other, maker))
         })
     };
@@ -60,48 +60,48 @@ pub(in crate::judge::rules::matcher) fn made(
     let holds = if operands.is_empty() && flags.is_empty() {
         any(&|maker, other| other.sub == act.sub || maker.names_nothing(other))
     } else {
-        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
-            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)))
+        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.context, other, name)))
+            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)))
     };
     if holds {
-        return view.scene.spend(0).then_some("this command itself makes it");
+        return view.context.spend(0).then_some("this command itself makes it");
     }
     // Whether an earlier command succeeded is not known: from tier 3 on it counts for nothing.
     let known = tier < Tier::High && act.remote.is_none();
-    let ledger = view.scene.inquiry.ledger().filter(|_| known)?;
-    let here = view.scene.program(act).is_some_and(|program| program.works_in.is_some());
+    let ledger = view.context.inquiry.ledger().filter(|_| known)?;
+    let here = view.context.program(act).is_some_and(|program| program.works_in.is_some());
     let past: Vec<Act> =
         ledger.named().filter(|named| !here || named.cwd == act.cwd).take(MOST).map(remembered).collect();
     let any = |holds: &dyn Fn(&Maker<'_>, &Act) -> bool| {
         past.iter().any(|other| {
-            view.scene.spend(8)
-                && !resumes(view.scene, other)
+            view.context.spend(8)
+                && !resumes(view.context, other)
                 && makers.iter().any(|maker| maker.is(view, other) && holds(maker, other))
         })
     };
     if operands.is_empty() && flags.is_empty() {
         let begun = any(&|maker, other| other.sub == act.sub || maker.names_nothing(other));
-        return (begun && view.scene.spend(0)).then_some("this session began it");
+        return (begun && view.context.spend(0)).then_some("this session began it");
     }
     let made =
-        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.scene, other, name)))
-            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.scene, other, flag)));
-    (made && view.scene.spend(0)).then_some("this session made it")
+        operands.iter().all(|name| !name.is_empty() && any(&|maker, other| maker.gives(view.context, other, name)))
+            && flags.iter().all(|flag| any(&|maker, other| maker.says(view.context, other, flag)));
+    (made && view.context.spend(0)).then_some("this session made it")
 }
 
 /// The most of what a session made by name that is looked at.
 const MOST: usize = 256;
 
 /// Whether an act makes something that a rule about the same program lets it take away again.
-pub(in crate::judge::rules::matcher) fn is_maker(scene: &Scene<'_>, act: &Act) -> bool {
+pub(in crate::judge::rules::matcher) fn is_maker(context: &MatchContext<'_>, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let fits = |words: &Vec<String>| {
         let maker = Maker::new(words);
-        maker.is_program(scene, name)
+        maker.is_program(context, name)
             && act.sub.starts_with(&maker.sub.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
-            && !any_of(scene, act, &maker.never, |_| true)
+            && !any_of(context, act, &maker.never, |_| true)
     };
-    !act.dry_run && act.remote.is_none() && scene.catalog.rules(name).any(|rule| rule.made_by.iter().any(fits))
+    !act.dry_run && act.remote.is_none() && context.catalog.rules(name).any(|rule| rule.made_by.iter().any(fits))
 }
 
 /// An act of an earlier command, as far as it was remembered.
@@ -150,14 +150,14 @@ fn is_called(value: &Value, name: &str) -> bool {
 }
 
 /// Whether the act goes on with what was begun earlier, and makes nothing.
-fn resumes(scene: &Scene<'_>, act: &Act) -> bool {
-    let begun = scene.program(act).map_or(&[][..], |program| &program.resumes);
+fn resumes(context: &MatchContext<'_>, act: &Act) -> bool {
+    let begun = context.program(act).map_or(&[][..], |program| &program.resumes);
     begun.iter().any(|test| given(&act.flags, test).is_some())
 }
 
 /// Whether one of these options, in any of its spellings, is given so that `holds`.
-fn any_of(scene: &Scene<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) -> bool) -> bool {
-    let program = scene.program(act);
+fn any_of(context: &MatchContext<'_>, act: &Act, names: &[&str], holds: impl Fn(&Flag) -> bool) -> bool {
+    let program = context.program(act);
     let sub = program.and_then(|program| program.subs.exact(&act.sub));
     let specs = || sub.into_iter().flat_map(|sub| &sub.options).chain(program.into_iter().flat_map(|all| &all.options));
     let means = |flag: &Flag, name: &str| {
@@ -195,8 +195,8 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether a program of this name is the one.
-    fn is_program(&self, scene: &Scene<'_>, name: &str) -> bool {
-        let known = || scene.catalog.program(self.program);
+    fn is_program(&self, context: &MatchContext<'_>, name: &str) -> bool {
+        let known = || context.catalog.program(self.program);
         name == self.program || known().is_some_and(|known| known.is_same(self.program, name))
     }
 
@@ -205,28 +205,28 @@ impl<'a> Maker<'a> {
         let (Verb::Program { name, .. }, Verb::Program { name: own, .. }) = (&other.verb, &view.act.verb) else {
             return false;
         };
-        let same = |name: &str| self.is_program(view.scene, name);
+        let same = |name: &str| self.is_program(view.context, name);
         same(name)
             && (name == own || !same(own))
             && self.sub.len() <= other.sub.len()
             && self.sub.iter().zip(&other.sub).all(|(a, b)| a == b)
-            && !any_of(view.scene, other, &self.never, |_| true)
+            && !any_of(view.context, other, &self.never, |_| true)
     }
 
     /// Whether it makes what is called so.
-    fn gives(&self, scene: &Scene<'_>, other: &Act, name: &str) -> bool {
+    fn gives(&self, context: &MatchContext<'_>, other: &Act, name: &str) -> bool {
         let is = |flag: &Flag| flag.value.as_ref().is_some_and(|value| is_called(value, name));
         match self.flags.is_empty() {
             true => other.operands.iter().any(|operand| is_called(&operand.value, name)),
-            false => any_of(scene, other, &self.flags, is),
+            false => any_of(context, other, &self.flags, is),
         }
     }
 
     /// Whether it makes what the option names, or is given the same option.
-    fn says(&self, scene: &Scene<'_>, other: &Act, flag: &Flag) -> bool {
+    fn says(&self, context: &MatchContext<'_>, other: &Act, flag: &Flag) -> bool {
         let value = flag.value.as_ref().and_then(spelled).unwrap_or_default();
         let same = |own: &&Flag| own.name == flag.name && own.value.as_ref().is_some_and(|own| is_called(own, &value));
-        !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(scene, other, &value))
+        !value.is_empty() && (other.flags.iter().any(|own| same(&own)) || self.gives(context, other, &value))
     }
 
     /// Whether it makes what has no name but the one that is meant when none is given.
@@ -245,13 +245,13 @@ pub(super) fn chooses(act: &Act) -> bool {
 
 /// Whether the act runs only if the earlier one succeeded, at the same place, and nothing in between chooses another.
 fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
-    let text = view.scene.text();
+    let text = view.context.text();
     let (Some(before), Some(between)) =
         (text.get(..other.span.start as usize), text.get(other.span.end as usize..view.program().span.start as usize))
     else {
         return false;
     };
-    view.scene.spend(between.len() as u64 / 16);
+    view.context.spend(between.len() as u64 / 16);
     let joined = between.replace("&&", "\0");
     joined.contains('\0')
         && !joined.contains(['&', ';', '|', '\n', '(', ')', '{', '}', '!', '`'])
@@ -261,7 +261,7 @@ fn hangs_on(view: &View<'_>, id: ActId, other: &Act) -> bool {
             .act
             .targets
             .iter()
-            .any(|target| target.known().is_some_and(|name| names_production(&name, view.scene.policy)))
+            .any(|target| target.known().is_some_and(|name| names_production(&name, view.context.policy)))
         && other.cwd == view.act.cwd
-        && !view.scene.history().chooses(id, view.id)
+        && !view.context.history().chooses(id, view.id)
 }

@@ -1,0 +1,409 @@
+//! Approvals: where a person answers what waits in the queue.
+//!
+//! What is approved is shown in full, judged anew where it would run and as it would run there, and the answer is bound
+//! to exactly that. Who may answer is decided before anything is shown ([`place`]): a person at a terminal of their own,
+//! who did not ask. What may not enter: running anything.
+
+pub mod place;
+mod shown;
+
+use std::io::{self, Write as _};
+
+use jiff::Timestamp;
+
+use self::place::{attempt, not_from_here};
+pub(super) use self::shown::{Shown, in_full, question};
+use super::approver::sign;
+use super::ask::{self, Card, Offer};
+use super::authorize::folder_identity;
+use super::engine::Engine;
+use super::exit;
+use super::failure::Failure;
+use super::record_backend::{RecordBackend, Requests};
+use crate::judge::approver::{self, Fresh};
+use crate::judge::bindings::Bindings;
+use crate::judge::policy::Refusal;
+use crate::judge::risk::Tier;
+use crate::prompt::confirm::confirm;
+use crate::prompt::terminal::{self, Answer as Reply};
+use crate::store::StoreError;
+use crate::store::queue::{Answer, Outcome, Pending, State};
+use crate::ui::pending::approvals;
+use crate::ui::style::{self, Look};
+use crate::ui::visible;
+use crate::world::identity::{Account, Caller, Process};
+use crate::world::terminal::Situation;
+
+/// Where answers are given: a person at a terminal of their own.
+pub(super) struct Approvals {
+    pub engine: Engine,
+    pub queue: Requests,
+    verb: String,
+    /// Who may be typing here.
+    behind: Vec<Process>,
+}
+
+impl Approvals {
+    /// Opens the queue for someone who may answer. From anywhere else it is refused and recorded, with the exit code.
+    pub fn open(verb: &str, words: &[String]) -> Result<Result<Self, u8>, Failure> {
+        let engine = Engine::open()?;
+        let verb =
+            [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
+        let behind = engine.caller.behind_the_terminal();
+        let stranger = engine.service().filter(|service| !service.approves(&engine.caller.account.name));
+        let stranger = stranger.map(|_| "this account is none of the approvers that the machine names".to_owned());
+        if let Some(why) = not_from_here(&engine.caller, &behind).or(stranger) {
+            attempt(&engine, &verb, &why);
+            writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
+            return Ok(Err(exit::REFUSED));
+        }
+        let queue = engine.requests()?;
+        Ok(Ok(Self { engine, queue, verb, behind }))
+    }
+
+    /// The requests of these names, or all that wait.
+    pub fn named(&self, ids: &[String], all: bool, report: &mut Report) -> Result<Vec<Pending>, Failure> {
+        let known = self.queue.list(Timestamp::now())?;
+        if all {
+            let waiting: Vec<_> = known.into_iter().filter(|pending| pending.state == State::Waiting).collect();
+            if waiting.is_empty() {
+                report.lines.push("Nothing waits.".to_owned());
+            }
+            return Ok(waiting);
+        }
+        let mut found: Vec<Pending> = Vec::new();
+        for id in ids.iter().map(|id| id.to_ascii_lowercase()) {
+            match meant(&known, &id) {
+                Ok(pending) if !found.iter().any(|known| known.id == pending.id) => found.push(pending.clone()),
+                Ok(_) => {}
+                Err(why) => report.no(&id, &why),
+            }
+        }
+        Ok(found)
+    }
+
+    /// That this person did not ask for it themselves; else why they may not answer, which is recorded.
+    pub fn may_answer(&self, pending: &Pending) -> Result<Result<(), String>, Failure> {
+        let Some(why) = self.asked_here(pending)? else { return Ok(Ok(())) };
+        attempt(&self.engine, &self.verb, &format!("request {}: {why}", pending.id));
+        Ok(Err(Refusal::Attempt { why: why.to_owned() }.to_string()))
+    }
+
+    /// Why this person's session is the one that asked; `None` when it is not.
+    pub fn asked_here(&self, pending: &Pending) -> Result<Option<&'static str>, Failure> {
+        let caller = &self.engine.caller;
+        let above = self.queue.whole(&pending.id)?.map_or_else(Vec::new, |whole| whole.above);
+        let is_above = |name: String| above.contains(&name);
+        Ok(if caller.session.root == pending.root {
+            Some("the session that asked may not answer: use another terminal")
+        } else if self.behind.iter().filter_map(Process::unique_name).any(is_above) {
+            Some("a process that stands above the command that asked stands above this terminal too")
+        } else {
+            None
+        })
+    }
+
+    /// A request as it would run now, or why it cannot be approved.
+    pub fn show(&self, pending: &Pending) -> Result<Result<Shown, String>, Failure> {
+        if let Err(why) = self.may_answer(pending)? {
+            return Ok(Err(why));
+        }
+        let waited_for = pending.waiter.as_deref().is_none_or(Caller::lives) && pending.state == State::Waiting;
+        if pending.is_never_late() && pending.state.is_open() && !waited_for {
+            return Ok(Err(too_late(pending.tier)));
+        }
+        let Some(whole) = self.queue.whole(&pending.id)?.filter(|_| pending.state.is_open()) else {
+            return Ok(Err(if pending.state.is_open() { foreign_version() } else { settled(pending) }));
+        };
+        let invocation = &whole.invocation;
+        // Of another account's files this one may see less: what it was judged by there is checked there, before it runs.
+        let is_foreign = self.queue.is_shared() && invocation.uid != self.engine.caller.account.uid;
+        let caller = Caller {
+            cwd: invocation.cwd.clone(),
+            env: invocation.env.clone(),
+            account: Account::of(invocation.uid),
+            origin: invocation.origin,
+            session: invocation.session.clone(),
+            terminal: Situation::NoTerminal,
+            ancestors: Vec::new(),
+        };
+        let engine = if is_foreign { Engine::of_a_stranger(caller) } else { Engine::of(caller) };
+        let judgment = engine.judge(invocation).judgment;
+        // What is hidden of a tool's input is not here: the guard that waits has it, and judges it once more.
+        let (digest, bindings) = if is_foreign || invocation.hides_here() {
+            (whole.digest, whole.bindings.clone())
+        } else {
+            let bindings = Bindings::of(&judgment, folder_identity(&invocation.cwd));
+            (invocation.digest(&judgment.facts.expanded), bindings)
+        };
+        if let Some(what) = whole.bindings.difference(&bindings) {
+            self.queue.void(&pending.id, &what)?;
+            self.wake(&pending.id);
+            return Ok(Err(format!("void: {what} changed since it was asked")));
+        }
+        let wanted = pending.approvals.max(engine.policy().approvals.wanted(&judgment.risk));
+        if (judgment.risk.tier == Tier::Critical || wanted > 1) && !waited_for {
+            return Ok(Err(too_late(judgment.risk.tier)));
+        }
+        let mut signed = Vec::new();
+        if wanted > 1 {
+            let enrolled = self.engine.approvers();
+            if let Some(why) = sign::lacking(&enrolled, wanted) {
+                return Ok(Err(why));
+            }
+            let store = self.store()?;
+            let message = whole.approval(&whole.fresh, &digest, &bindings).message();
+            let given = self.queue.given(store, &pending.id, &digest, &bindings)?;
+            let names =
+                given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
+            let Some(names) = names else {
+                let what = "an approval under it is none of an approver who is enrolled";
+                self.queue.void(&pending.id, what)?;
+                self.wake(&pending.id);
+                return Ok(Err(format!("void: {what}")));
+            };
+            signed = names;
+        }
+        let same = |one: &Pending| one.id != pending.id && one.state == State::Waiting && one.is_same(pending);
+        let more = self.queue.list(Timestamp::now())?.iter().filter(|one| same(one)).count();
+        let approvals = wanted;
+        Ok(Ok(Shown { whole, engine, judgment, digest, bindings, waited_for, more, approvals, signed, is_foreign }))
+    }
+
+    /// Asks about one request on the card.
+    pub fn ask(&self, one: &Shown, report: &mut Report) -> Result<(), Failure> {
+        let (Card { view, explained, look, runtime, session, always }, prompt) = one.card();
+        let is_signed = sign::is_wanted(&self.engine.approvers(), one.tier(), one.approvals);
+        // It is no yes before it is signed; what became of it is reported at the end.
+        let asked = if is_signed { terminal::ask_before_a_signature } else { terminal::ask };
+        match asked(&view, &prompt, &explained, look, runtime) {
+            Reply::Once => self.allow(one, None, None, report),
+            Reply::Overruled { words } => self.allow(one, None, Some(&words), report),
+            Reply::Settled => {
+                report.no(one.id(), "settled elsewhere meanwhile");
+                Ok(())
+            }
+            Reply::Session => self.allow(one, session.as_ref(), None, report),
+            Reply::Always => self.allow(one, always.as_ref(), None, report),
+            Reply::No { words: Some(words) } => self.deny(&one.whole.pending, Some(&words), report),
+            Reply::No { words: None } => {
+                report.no(one.id(), "not approved; guard deny refuses it and tells the one who asked");
+                Ok(())
+            }
+            Reply::TimedOut { .. } => {
+                report.no(one.id(), "not approved: the time was over");
+                Ok(())
+            }
+            Reply::Closed(closed) => {
+                report.no(one.id(), &format!("not approved: {closed}"));
+                Ok(())
+            }
+        }
+    }
+
+    /// One question about several requests, all of them shown in full before it.
+    pub fn ask_together(&self, batch: &[Shown], report: &mut Report) -> Result<(), Failure> {
+        let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| columns.into());
+        let text = style::render(&in_full(batch, columns, &look), &look);
+        let yes = confirm(&text, &question(batch))?;
+        for one in batch {
+            if yes {
+                self.allow(one, None, None, report)?;
+            } else {
+                report.no(one.id(), "not approved");
+            }
+        }
+        Ok(())
+    }
+
+    /// A yes to what was shown, with words where a reviewer's no is overruled.
+    pub fn allow(
+        &self,
+        one: &Shown,
+        grant: Option<&Offer>,
+        words: Option<&str>,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let (mut signatures, mut signer) = (Vec::new(), Vec::new());
+        let enrolled = self.engine.approvers();
+        if sign::is_wanted(&enrolled, one.tier(), one.approvals) {
+            // What is signed is what was shown here. Of another account's command the asker knows what that is.
+            let shown = Fresh::of(one.whole.fresh.nonce, &one.whole.invocation, &one.judgment.risk);
+            let fresh = if one.is_foreign { one.whole.fresh } else { shown };
+            let message = one.whole.approval(&fresh, &one.digest, &one.bindings).message();
+            match sign::sign(&enrolled, &format!("To approve {}", one.id()), &message, &one.signed) {
+                Ok(signed) => {
+                    signer = sign::names(&enrolled, &signed.approver);
+                    signatures.push(signed);
+                }
+                Err(why) => {
+                    report.no(one.id(), &Refusal::Unsigned { why }.to_string());
+                    return Ok(());
+                }
+            }
+        }
+        let answer = Answer {
+            signatures: &signatures,
+            yes: Some((&one.digest, &one.bindings)),
+            by: &self.engine.caller.account.name,
+            words,
+            waited_for: self.is_waited_for(&one.whole.pending),
+            approvals: one.approvals,
+            signer: &signer,
+        };
+        let outcome = self.give(&one.whole.pending, &answer, report)?;
+        if let (true, Some(grant)) = (outcome, grant)
+            && let Err(why) = ask::give(&one.engine, &one.whole.invocation, grant)
+        {
+            report.no(one.id(), &format!("allowed this once; the grant could not be kept: {why}"));
+        }
+        Ok(())
+    }
+
+    /// A no, with words or without.
+    pub fn deny(&self, pending: &Pending, words: Option<&str>, report: &mut Report) -> Result<(), Failure> {
+        let by = self.engine.caller.account.name.as_str();
+        let answer = Answer {
+            yes: None,
+            by,
+            words,
+            signatures: &[],
+            waited_for: self.is_waited_for(pending),
+            approvals: 1,
+            signer: &[],
+        };
+        self.give(pending, &answer, report).map(drop)
+    }
+
+    /// Whether the one who asked waits, or said that nobody would.
+    fn is_waited_for(&self, pending: &Pending) -> bool {
+        pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now()
+    }
+
+    fn give(&self, pending: &Pending, answer: &Answer<'_>, report: &mut Report) -> Result<bool, Failure> {
+        let id = &pending.id;
+        let outcome = match self.queue.answer(self.store()?, pending, answer, Timestamp::now()) {
+            Err(StoreError::Elsewhere { why }) => {
+                report.no(id, &why);
+                return Ok(false);
+            }
+            outcome => outcome?,
+        };
+        let command = visible::text(&pending.command).into_owned();
+        match outcome {
+            Outcome::Done { late } => {
+                self.wake(id);
+                match (answer.yes.is_some(), late) {
+                    (true, false) => report.yes(id, &format!("approved: {command}")),
+                    (true, true) => report.yes(id, &format!("approved, to run once within an hour: {command}")),
+                    (false, _) => report.yes(id, &format!("denied: {command}")),
+                }
+                return Ok(true);
+            }
+            Outcome::Partly { by } => {
+                let wanted = answer.approvals.max(pending.approvals);
+                let so_far = approvals(wanted, &by).unwrap_or_default();
+                report.yes(id, &format!("{so_far}: {command}"));
+            }
+            Outcome::SignedAlready { by } => report.no(id, &format!("{by} has signed it already, and counts once")),
+            Outcome::Copied { by } => {
+                report.no(id, &format!("the passkey of {by} may have been copied: it was refused"))
+            }
+            Outcome::Unsigned => report.no(id, "several approvers are wanted, and this yes is not signed"),
+            Outcome::Settled(pending) => report.no(id, &settled(&pending)),
+            Outcome::Wordless => report.no(id, "the reviewer refused it: a yes against that says why"),
+            Outcome::TooLate => {
+                report.no(id, &too_late(pending.tier));
+            }
+            Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
+            Outcome::Unknown => report.no(id, "there is no such request any more"),
+        }
+        Ok(false)
+    }
+
+    fn store(&self) -> Result<&RecordBackend, Failure> {
+        self.engine.store().map_err(|error| Failure::Said(error.to_string()))
+    }
+
+    fn wake(&self, id: &str) {
+        self.queue.wake(id);
+    }
+}
+
+/// Why nothing is approved once nobody waits.
+fn too_late(tier: Tier) -> String {
+    let what = if tier == Tier::Critical { "of tier 4 nothing" } else { "nothing that wants several approvers" };
+    format!("nobody waits for it any more, and {what} is approved late")
+}
+
+/// What another version of guard filed cannot be read, and nothing that cannot be shown is approved.
+fn foreign_version() -> String {
+    "another version of guard filed it, and what it would run cannot be read: it has to be asked anew".to_owned()
+}
+
+/// The request of this name, or the only one whose name begins so: one that waits before one that is settled.
+///
+/// # Errors
+/// Why it is not clear which one is meant.
+pub(super) fn meant<'a>(known: &'a [Pending], id: &str) -> Result<&'a Pending, String> {
+    if let Some(pending) = known.iter().find(|pending| pending.id == id) {
+        return Ok(pending);
+    }
+    let like = || known.iter().filter(|pending| !id.is_empty() && pending.id.starts_with(id));
+    let open: Vec<&Pending> = like().filter(|pending| pending.state.is_open()).collect();
+    let all = if open.is_empty() { like().collect() } else { open };
+    match all.as_slice() {
+        [one] => Ok(one),
+        [] => Err("there is no such request: guard pending shows them".to_owned()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|pending| pending.id.as_str()).collect();
+            Err(format!("several requests begin so: {}", names.join(", ")))
+        }
+    }
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// What became of a request that cannot be answered any more, and by whom.
+pub(super) fn settled(pending: &Pending) -> String {
+    let by = pending.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
+    let words = pending.words.as_deref().map_or(String::new(), |words| format!(": {words}"));
+    let what = match pending.state {
+        State::Waiting | State::Late => "what it would run cannot be read",
+        State::Approved => "approved already",
+        State::Denied => "denied already",
+        State::Used => "approved already, and used",
+        State::Void => "void",
+        State::Lapsed => "too old to be answered",
+    };
+    format!("{what}{by}{words}")
+}
+
+/// A result for each request.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub lines: Vec<String>,
+    refused: bool,
+}
+
+impl Report {
+    pub fn yes(&mut self, id: &str, what: &str) {
+        self.lines.push(format!("{id}  {what}"));
+    }
+
+    pub fn no(&mut self, id: &str, why: &str) {
+        self.refused = true;
+        self.lines.push(format!("{id}  {why}"));
+    }
+
+    pub fn print(&self) -> Result<u8, Failure> {
+        let mut out = io::stdout().lock();
+        for line in &self.lines {
+            writeln!(out, "{}", visible::text(line))?;
+        }
+        Ok(if self.refused { exit::REFUSED } else { exit::ALLOW })
+    }
+}

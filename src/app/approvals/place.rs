@@ -1,0 +1,69 @@
+//! From where nobody may answer, and that somebody tried.
+//!
+//! What may not enter: requests.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+
+use jiff::Timestamp;
+
+use crate::app::engine::Engine;
+use crate::judge::invocation::{Invocation, Request};
+use crate::judge::policy::Refusal;
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
+use crate::judge::syntax::tree::Span;
+use crate::store::{IntentRow, Settled};
+use crate::world::identity::{Caller, Process};
+
+/// Why nobody may answer from where this process stands.
+pub fn not_from_here(caller: &Caller, behind: &[Process]) -> Option<String> {
+    if !caller.terminal.is_person_here() {
+        let why = caller.terminal.to_string();
+        return Some(why.strip_prefix("no one to ask: ").unwrap_or(&why).to_owned());
+    }
+    if caller.origin.is_guarded() {
+        return Some("this is a guarded session".to_owned());
+    }
+    if !io::stdin().is_terminal() {
+        return Some("standard input is not the terminal".to_owned());
+    }
+    if let Some(agent) = Caller::agent_among(behind) {
+        return Some(format!("this terminal was started by an agent ({agent})"));
+    }
+    let guard = Caller::guard_among(behind);
+    guard.then(|| "a guard that waits for its command stands above this terminal".to_owned())
+}
+
+/// Writes down that somebody tried to answer from where nobody may.
+pub(in crate::app) fn attempt(engine: &Engine, verb: &str, why: &str) {
+    let argv = verb.split(' ').map(OsString::from).collect();
+    let invocation = engine.caller.invocation(Request::Argv(argv));
+    // It is refused whether it can be written down or not.
+    if let Ok(store) = engine.store() {
+        attempted(&invocation, why, |row| drop(store.intent(row)));
+    }
+}
+
+/// The row of such an attempt.
+pub(in crate::app) fn attempted(invocation: &Invocation, why: &str, write: impl FnOnce(&IntentRow<'_>)) {
+    let finding = Finding {
+        deny: true,
+        ..Finding::plain(
+            "guard.approve",
+            Tier::Critical,
+            Reversibility::Irreversible,
+            "Only a person approves, grants or trusts, at their own terminal.",
+            Span::default(),
+        )
+    };
+    let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
+    let refusal = Refusal::Attempt { why: why.to_owned() };
+    write(&IntentRow::plain(
+        Timestamp::now(),
+        invocation,
+        invocation.digest(&BTreeSet::new()),
+        &risk,
+        Settled::Refused(&refusal),
+    ));
+}

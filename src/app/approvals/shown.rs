@@ -1,0 +1,155 @@
+//! A request as a person is shown it, by itself and among others.
+//!
+//! What may not enter: the answer.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::app::ask::{self, Card};
+use crate::app::engine::Engine;
+use crate::judge::Judgment;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::Digest;
+use crate::judge::policy::Prompt;
+use crate::judge::review::Says;
+use crate::judge::risk::Tier;
+use crate::store::queue::{Pending, Whole};
+use crate::ui::card::Said;
+use crate::ui::pending::approvals;
+use crate::ui::style::{Line, Look, Style};
+use crate::ui::{card, wrap};
+
+/// A request as it is shown, and what a yes would be bound to.
+pub struct Shown {
+    pub whole: Whole,
+    pub(super) engine: Engine,
+    pub judgment: Judgment,
+    pub(super) digest: Digest,
+    pub(super) bindings: Bindings,
+    pub(super) waited_for: bool,
+    /// How many more of the same command wait.
+    pub(super) more: usize,
+    /// How many different approvers it wants.
+    pub(super) approvals: u8,
+    /// Those whose signature under it holds.
+    pub(super) signed: Vec<String>,
+    /// Another account asked for it.
+    pub(super) is_foreign: bool,
+}
+
+impl Shown {
+    pub fn id(&self) -> &str {
+        &self.whole.pending.id
+    }
+
+    /// The worse of what was filed and what is found now.
+    pub fn tier(&self) -> Tier {
+        self.whole.pending.tier.max(self.judgment.risk.tier)
+    }
+
+    /// Whether one question may be about it and others.
+    pub fn may_be_in_a_batch(&self) -> bool {
+        let refused = self.whole.pending.review.as_ref().is_some_and(|opinion| opinion.says == Says::Deny);
+        !refused && self.tier() <= Tier::Medium && self.approvals == 1 && !self.whole.pending.decision
+    }
+
+    /// How the card asks about it.
+    fn prompt(&self) -> Prompt {
+        let timeouts = self.engine.policy().timeouts;
+        let tier = self.tier();
+        let left = self.whole.pending.expires.duration_since(Timestamp::now()).as_secs();
+        let left = if self.waited_for { u32::try_from(left).unwrap_or(0).max(1) } else { u32::MAX };
+        let decision = self.whole.pending.decision || self.judgment.risk.is_decision();
+        let seconds = if tier == Tier::Critical { timeouts.critical } else { 300 };
+        Prompt {
+            tier,
+            seconds: seconds.min(left),
+            finish_seconds: timeouts.critical_finish.min(left),
+            word: tier == Tier::Critical,
+            may_grant: tier < Tier::Critical && self.waited_for && self.approvals == 1 && !decision,
+            approvals: self.approvals,
+            decision,
+        }
+    }
+
+    /// The card, with what is known of the request itself.
+    pub fn card(&self) -> (Card, Prompt) {
+        self.card_of(&[self.id()])
+    }
+
+    /// The same for these requests of one session, which all wait for this.
+    fn card_of(&self, ids: &[&str]) -> (Card, Prompt) {
+        let prompt = self.prompt();
+        let mut card = ask::card(&self.engine, &self.whole.invocation, &self.judgment, &prompt);
+        let session = &self.whole.pending.session;
+        let of_all = match ids {
+            [id] if self.waited_for => format!("Request {id} of session {session}, which waits for the answer."),
+            [id] => format!(
+                "Request {id} of session {session}: nobody waits for it now. A yes lets the same command run once, \
+                 within an hour."
+            ),
+            ids => format!("Requests {} of session {session}: a yes to all of these answers each.", ids.join(", ")),
+        };
+        let evidence = &mut card.view.evidence;
+        if let Some(so_far) = approvals(self.approvals, &self.signed).filter(|_| !self.signed.is_empty()) {
+            // In the place of how many are wanted, which it says too.
+            evidence.remove(0);
+            evidence.insert(0, format!("{so_far}."));
+        }
+        let (more, s) = (self.more.saturating_sub(ids.len() - 1), if self.more == ids.len() { "s" } else { "" });
+        if more > 0 && ids.len() == 1 {
+            evidence.insert(0, format!("{more} more of the same command wait{s}; this answers one."));
+        }
+        if self.is_foreign {
+            let Pending { user, tier, why, .. } = &self.whole.pending;
+            let tier = tier.number();
+            evidence.insert(0, format!("{user} asked for it, whose guard judged it as of tier {tier} ({why})."));
+        }
+        if let Some(said) = &self.whole.pending.said {
+            evidence.insert(0, format!("Whoever asked says why: {said}"));
+        }
+        evidence.insert(0, of_all);
+        if let Some(opinion) = &self.whole.pending.review {
+            card.view.opinion = Some(Said { denies: opinion.says == Says::Deny, ..Said::of(opinion) });
+        }
+        card.explained.card = card.view.clone();
+        (card, prompt)
+    }
+}
+
+/// All commands of a batch in full, and what they touch together.
+pub fn in_full(batch: &[impl std::borrow::Borrow<Shown>], columns: usize, look: &Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut touched = BTreeSet::new();
+    let all: Vec<&Shown> = batch.iter().map(std::borrow::Borrow::borrow).collect();
+    let is_twin = |one: &Shown, other: &Shown| {
+        let (one, other) = (&one.whole.pending, &other.whole.pending);
+        one.is_same(other) && one.root == other.root
+    };
+    for (at, one) in all.iter().enumerate() {
+        // The same command of the same session is shown once.
+        if all.iter().take(at).any(|before| is_twin(before, one)) {
+            continue;
+        }
+        let ids: Vec<&str> = all.iter().filter(|other| is_twin(one, other)).map(|other| other.id()).collect();
+        let (Card { view, .. }, _) = one.card_of(&ids);
+        lines.extend(card::plain(&view, false, columns, look));
+        lines.push(Line::new());
+        touched.extend(one.judgment.risk.findings.iter().flat_map(|finding| finding.touches.iter().cloned()));
+    }
+    if !touched.is_empty() {
+        let all = touched.into_iter().collect::<Vec<_>>().join(", ");
+        let all = Line::of(Style::Strong, "Together they touch: ").with(Style::Plain, all);
+        lines.extend(wrap::styled(&all, columns.saturating_sub(1).max(20)));
+    }
+    lines
+}
+
+/// What is asked about a batch.
+pub fn question(batch: &[impl std::borrow::Borrow<Shown>]) -> String {
+    match batch.len() {
+        1 => "1 command waiting. Approve it?".to_owned(),
+        count => format!("{count} commands waiting. Approve all?"),
+    }
+}

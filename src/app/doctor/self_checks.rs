@@ -1,0 +1,206 @@
+//! guard's own state: the record, the configuration and the rules, the clock, and whether somebody can answer.
+
+use std::time::SystemTime;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Finding, Ward};
+use crate::app::export::deliver;
+use crate::app::gateway;
+use crate::config::reviewer::{Provider, Voice};
+use crate::judge::policy::Mode;
+use crate::store::{Filter, Store};
+
+/// A larger record is not read through here.
+const MAX_READ: u64 = 16 << 20;
+
+/// How far a clock may be ahead or behind without anybody noticing.
+const SLACK: SignedDuration = SignedDuration::from_mins(5);
+
+type Check = fn(&Ward) -> Vec<Finding>;
+
+/// Looks at everything that guard needs.
+pub fn look(ward: &Ward) -> Vec<Finding> {
+    let checks: [(&str, Check); 5] =
+        [("record", record), ("export", exported), ("config", rules), ("clock", clock), ("person", person)];
+    checks.into_iter().filter(|(name, _)| ward.wants(name)).flat_map(|(_, check)| check(ward)).collect()
+}
+
+fn record(ward: &Ward) -> Vec<Finding> {
+    let engine = ward.engine;
+    let remedy = "put right what is named; until then nothing that is flagged runs";
+    if let Some(service) = engine.service() {
+        let (account, socket) = (&service.account, service.socket.display());
+        return vec![match engine.requests().and_then(|requests| requests.list(Timestamp::now())) {
+            Ok(_) => Finding::ok("record", format!("it is kept by {account}, who answers at {socket}")),
+            Err(error) => Finding::fail("record", error.to_string(), "systemctl status guard says why it does not run"),
+        }];
+    }
+    let paths = match engine.paths() {
+        Ok(paths) => paths,
+        Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to a folder of your own")],
+    };
+    let database = paths.database();
+    let store = match Store::open(&paths) {
+        Ok(store) => store,
+        Err(error) => return vec![Finding::fail("record", error.to_string(), remedy).about(&database)],
+    };
+    if let Err(error) = store.writable() {
+        return vec![Finding::fail("record", format!("it cannot be written: {error}"), remedy).about(&database)];
+    }
+    let size = database.metadata().map_or(0, |about| about.len());
+    if size > MAX_READ {
+        let says = format!("it can be written; with {} MiB it was not read through", size >> 20);
+        return vec![Finding::ok("record", format!("{says} (guard verify does)")).about(&database)];
+    }
+    let finding = match store.verify() {
+        Ok(audit) if audit.faults.is_empty() => {
+            Finding::ok("record", format!("it can be written, and its {} rows are as they were written", audit.rows))
+        }
+        Ok(audit) => {
+            let first = audit.faults.first().map(ToString::to_string).unwrap_or_default();
+            Finding::fail("record", format!("it is not as it was written: {first}"), "guard verify shows all of it")
+        }
+        Err(error) => Finding::fail("record", error.to_string(), remedy),
+    };
+    vec![finding.about(&database)]
+}
+
+/// Whether the collectors that are to be told of each row are. Nothing is said where there are none.
+fn exported(ward: &Ward) -> Vec<Finding> {
+    if ward.engine.service().is_some() {
+        return Vec::new();
+    }
+    let remedy = "see that it listens, then guard export --deliver; no command waits for it";
+    match deliver::states(ward.engine) {
+        Ok(states) => states
+            .into_iter()
+            .map(|state| match state.trouble {
+                true => Finding::warn("export", state.says, remedy),
+                false => Finding::ok("export", state.says),
+            })
+            .collect(),
+        Err(error) => vec![Finding::warn("export", error.to_string(), remedy)],
+    }
+}
+
+fn rules(ward: &Ward) -> Vec<Finding> {
+    let engine = ward.engine;
+    let broken = engine.broken();
+    let remedy = "guard config check names them all; until then grants are left out and people are asked";
+    let mut findings: Vec<Finding> = broken.iter().map(|problem| Finding::fail("config", problem, remedy)).collect();
+    let config = engine.config();
+    findings.extend(config.problems.iter().map(|problem| Finding::fail("config", problem.to_string(), remedy)));
+    findings.extend(
+        config.warnings.iter().map(|problem| Finding::warn("config", problem.to_string(), "see guard config check")),
+    );
+    let policy = engine.policy();
+    if policy.mode == Mode::Off {
+        let says = "mode is off: everything up to tier 3 runs without anybody being asked";
+        findings.push(Finding::warn("config", says, "mode = \"manual\" in the file that guard config show mode names"));
+    }
+    if policy.yolo {
+        let says = "yolo is set: what nobody was asked about may be irreversible";
+        findings.push(Finding::warn("config", says, "take yolo out of the file that guard config show yolo names"));
+    }
+    if policy.mode == Mode::Smart {
+        findings.extend(reviewer(ward));
+    }
+    if findings.is_empty() {
+        let files = config.places.iter().filter(|place| place.found).count();
+        let says = format!("{files} configuration and {} pattern files are in order", config.pattern_files.len());
+        findings.push(Finding::ok("config", says));
+    }
+    findings
+}
+
+/// Who reviews, whether they could be asked, and which rules lend them their leave.
+fn reviewer(ward: &Ward) -> Vec<Finding> {
+    let engine = ward.engine;
+    let Some((reviewer, _)) = &engine.config().reviewer else { return Vec::new() };
+    let mut findings = Vec::new();
+    let lent: Vec<&str> = engine.catalog.all_rules().filter(|rule| rule.yolo).map(|rule| rule.id.as_str()).collect();
+    if !lent.is_empty() {
+        let says = format!(
+            "yolo: the reviewer may settle what cannot be undone where these rules find it: {}",
+            lent.join(", ")
+        );
+        findings.push(Finding::warn(
+            "config",
+            says,
+            "take yolo out of the rules, or know why (guard patterns show RULE)",
+        ));
+    }
+    let is_program = |voice: &Voice| voice.provider == Provider::Program;
+    if reviewer.voices.iter().any(|voice| !is_program(voice))
+        && let Err(why) = gateway::find()
+    {
+        findings.push(Finding::warn(
+            "config",
+            format!("the reviewer cannot be asked: {why}"),
+            "install it beside guard",
+        ));
+    }
+    for voice in reviewer.voices.iter().filter(|voice| is_program(voice)) {
+        if !voice.program.first().is_some_and(|program| std::path::Path::new(program).is_file()) {
+            let says = format!("the reviewer cannot be asked: there is no {}", voice.program.concat());
+            findings.push(Finding::warn("config", says, "guard config show reviewer names the file"));
+        }
+    }
+    if findings.is_empty() {
+        let says = format!("{} reviews what it may settle; guard reviewer test tries it", reviewer.name());
+        findings.push(Finding::ok("config", says));
+    }
+    findings
+}
+
+/// A clock that is wrong lets grants live too long, and puts rows in the wrong order.
+fn clock(ward: &Ward) -> Vec<Finding> {
+    let now = Timestamp::now();
+    let remedy = "set the clock; until then times and ends of grants are wrong";
+    let mut later: Option<(&str, Timestamp)> = None;
+    let mut consider = |what: &'static str, at: Option<Timestamp>| {
+        if let Some(at) = at.filter(|at| now.checked_add(SLACK).is_ok_and(|now| *at > now))
+            && later.is_none_or(|(_, latest)| at > latest)
+        {
+            later = Some((what, at));
+        }
+    };
+    let changed = |time: std::io::Result<SystemTime>| time.ok().and_then(|time| Timestamp::try_from(time).ok());
+    consider("guard's own program", ward.guard.metadata().ok().and_then(|about| changed(about.modified())));
+    if let Ok(Some(store)) = ward.engine.existing() {
+        let newest =
+            store.find(&Filter { limit: Some(1), ..Filter::default() }).ok().and_then(|ids| ids.first().copied());
+        consider("the newest row of the record", newest.and_then(|id| store.entry(id).ok()).map(|entry| entry.time));
+    }
+    match later {
+        Some((what, at)) => {
+            let says = format!("{what} is of {at}, and the clock says {now}");
+            vec![Finding::fail("clock", says, remedy)]
+        }
+        None => vec![Finding::ok("clock", "it is behind nothing that was written")],
+    }
+}
+
+/// Who could be asked.
+fn person(ward: &Ward) -> Vec<Finding> {
+    let terminal = &ward.engine.caller.terminal;
+    if terminal.is_person_here() {
+        return vec![Finding::ok("person", "somebody can be asked at this terminal")];
+    }
+    let wait = ward.engine.policy().queue_wait;
+    if wait > 0 {
+        let says =
+            format!("{terminal}; what would be asked from here waits {wait} s in the queue for somebody elsewhere");
+        return vec![Finding::warn(
+            "person",
+            says,
+            "keep guard pending --watch open at a terminal, and answer with guard approve",
+        )];
+    }
+    vec![Finding::warn(
+        "person",
+        terminal.to_string(),
+        "set queue.wait, or run it at your own terminal: it is refused here",
+    )]
+}

@@ -1,0 +1,367 @@
+//! The engine, up to the decision: who is asking, under which policy and rules, what the command would
+//! do, and what is to happen with it.
+//!
+//! `guard -- …`, `guard -c …`, `guard check` and `guard explain` all walk it; only the first two go on to
+//! asking and running. What may not enter: printing, and anything that runs a command.
+
+mod record;
+
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use thiserror::Error;
+
+pub use self::record::{paths, requests, service};
+use super::record_backend::RecordBackend;
+use crate::config::approvers::{self, Enrolled};
+use crate::config::defaults::FAIL_CLOSED_THRESHOLD;
+use crate::config::{self, Loaded, Roots};
+use crate::judge::analysis::lookup::Named;
+use crate::judge::analysis::question::{Answer, Answers, Question};
+use crate::judge::approved::{Grant, Rejudged};
+use crate::judge::invocation::{Invocation, Line, Request};
+use crate::judge::ledger::Ledger;
+use crate::judge::policy::{Decision, Policy, SessionState, decide};
+use crate::judge::risk::Tier;
+use crate::judge::rules::catalog::{self, Catalog};
+use crate::judge::syntax::tree::Dialect;
+use crate::judge::tools::{self, ToolCall};
+use crate::judge::{Judgment, MAX_ROUNDS, behaviour, judge};
+use crate::store::StoreError;
+use crate::world::World;
+use crate::world::identity::{Caller, IdentityError};
+use crate::world::shell::{self, NoShell};
+
+/// Everything that is known before a command is.
+#[derive(Debug)]
+pub struct Engine {
+    pub caller: Caller,
+    pub catalog: Catalog,
+    config: Loaded,
+    /// Pattern files that cannot be read.
+    unreadable: Vec<String>,
+    patterns: OnceCell<Patterns>,
+    store: OnceCell<Result<RecordBackend, StoreError>>,
+    shell: OnceCell<shell::Shell>,
+}
+
+/// All pattern files, read and checked.
+#[derive(Debug)]
+struct Patterns {
+    /// What is wrong with them, a sentence each.
+    problems: Vec<String>,
+    /// The tightened configuration, where anything is.
+    closed: Option<Box<Loaded>>,
+}
+
+/// A command, judged and decided on.
+#[derive(Debug)]
+pub struct Judged {
+    pub judgment: Judgment,
+    pub decision: Decision,
+}
+
+/// Why the engine cannot start.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    NoShell(#[from] NoShell),
+    #[error("guard does not run setuid or setgid: what it decides would be another account's decision")]
+    Setuid,
+}
+
+impl Engine {
+    /// Finds out who is asking and reads the configuration. Pattern files are read as they come to matter: one that
+    /// speaks of the command, when it is judged; all of them, when anything is found.
+    ///
+    /// # Errors
+    /// [`EngineError`]: nothing can be judged then.
+    pub fn open() -> Result<Self, EngineError> {
+        if nix::unistd::getuid() != nix::unistd::geteuid() || nix::unistd::getgid() != nix::unistd::getegid() {
+            return Err(EngineError::Setuid);
+        }
+        Ok(Self::of(Caller::of_this_process()?))
+    }
+
+    /// The engine of a caller: the configuration and the rules that hold where they stand.
+    #[must_use]
+    pub fn of(caller: Caller) -> Self {
+        let roots = Roots::of(&caller.env, caller.account.home.as_deref(), caller.account.uid, &caller.cwd);
+        let config = config::load(&roots);
+        Self::under(caller, config)
+    }
+
+    /// The engine of a caller whose own files are closed to this account: under what the machine and the project say.
+    #[must_use]
+    pub fn of_a_stranger(caller: Caller) -> Self {
+        let roots = Roots::of(&caller.env, None, caller.account.uid, &caller.cwd);
+        let config = config::load(&Roots { named: None, ..roots });
+        Self::under(caller, config)
+    }
+
+    /// The engine of a caller under another configuration than their own.
+    #[must_use]
+    pub fn under(caller: Caller, mut config: Loaded) -> Self {
+        let (catalog, unreadable) = catalog(&config);
+        if !config.policy.disabled_rules.is_empty() || !config.grants.is_empty() {
+            config.check_rules(|id| catalog.rule(id).map(|rule| rule.tier));
+        }
+        if !unreadable.is_empty() {
+            config.fail_closed();
+        }
+        let (patterns, store, shell) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { caller, catalog, config, unreadable, patterns, store, shell }
+    }
+
+    /// The configuration as it holds: tightened, as far as it is known, when anything is wrong.
+    pub fn config(&self) -> &Loaded {
+        self.patterns.get().and_then(|patterns| patterns.closed.as_deref()).unwrap_or(&self.config)
+    }
+
+    /// What is wrong with pattern files, a sentence each. All are read for it, and from then on the configuration is
+    /// tightened if there is anything.
+    pub fn broken(&self) -> &[String] {
+        let patterns = self.patterns.get_or_init(|| {
+            let found = self.catalog.problems();
+            let closed = (!found.is_empty()).then(|| {
+                let mut closed = Box::new(self.config.clone());
+                closed.fail_closed();
+                closed
+            });
+            let problems = self.unreadable.iter().cloned().chain(found.iter().map(ToString::to_string)).collect();
+            Patterns { problems, closed }
+        });
+        &patterns.problems
+    }
+
+    /// What is wrong with the configuration or a pattern file, a sentence each. The policy is tightened then.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let broken = self.broken().iter().cloned();
+        self.config.problems.iter().map(ToString::to_string).chain(broken).collect()
+    }
+
+    /// Who is enrolled to approve what is of tier 3 and above.
+    #[must_use]
+    pub fn approvers(&self) -> Enrolled {
+        let caller = &self.caller;
+        let account = &caller.account;
+        let roots = Roots::of(&caller.env, account.home.as_deref(), account.uid, &caller.cwd);
+        // Where root names who may answer, nobody else names who signs.
+        let shared = self.service().is_some();
+        approvers::load(&if shared { Roots { home: None, named: None, ..roots } } else { roots })
+    }
+
+    /// A command string for the account's real shell.
+    ///
+    /// # Errors
+    /// [`EngineError::NoShell`] when there is none.
+    pub fn line(
+        &self,
+        text: Vec<u8>,
+        options: Vec<OsString>,
+        positional: Vec<OsString>,
+    ) -> Result<Request, EngineError> {
+        let shell = match self.shell.get() {
+            Some(found) => found,
+            None => {
+                let found = self.shell(None)?;
+                self.shell.get_or_init(|| found)
+            }
+        };
+        let (dialect, shell) = (shell.dialect, shell.path.clone());
+        Ok(Request::Line(Line { text, dialect, shell, options, positional, before: Vec::new(), envelope: None }))
+    }
+
+    /// A call of a tool, with what of its input nobody is shown noted in it.
+    #[must_use]
+    pub fn tool(&self, mut call: ToolCall) -> Request {
+        tools::conceal(&mut call, &self.catalog);
+        Request::Tool(Box::new(call))
+    }
+
+    /// The real shell of this name, or the account's.
+    ///
+    /// # Errors
+    /// [`EngineError::NoShell`] when there is none.
+    pub fn shell(&self, dialect: Option<Dialect>) -> Result<shell::Shell, EngineError> {
+        let Caller { account, env, cwd, .. } = &self.caller;
+        let found = match dialect {
+            Some(dialect) => shell::named(dialect, account, env, cwd),
+            None => shell::find(account, env, cwd),
+        };
+        Ok(found?)
+    }
+
+    /// A command string as `-c` gives it.
+    ///
+    /// # Errors
+    /// [`EngineError::NoShell`] when there is none.
+    pub fn plain_line(&self, text: OsString) -> Result<Request, EngineError> {
+        self.line(text.into_vec(), vec!["-c".into()], Vec::new())
+    }
+
+    /// The policy as it holds.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.config().policy
+    }
+
+    /// What the command would do, with the world's answers. Nothing that is flagged passes while any pattern file is
+    /// broken, be it one that does not speak of the command.
+    #[must_use]
+    pub fn work_out(&self, invocation: &Invocation) -> Judgment {
+        let ledger = || self.ledger(invocation);
+        let judgment = judge_with(invocation, &self.catalog, self.policy(), &ledger);
+        let is_flagged = judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD;
+        if self.patterns.get().is_none() && is_flagged && !self.broken().is_empty() {
+            return judge_with(invocation, &self.catalog, self.policy(), &ledger);
+        }
+        judgment
+    }
+
+    /// What the command would do in this session's standing, anew: for what somebody said yes to a while ago.
+    #[must_use]
+    pub fn judge_again(&self, invocation: &Invocation) -> Rejudged {
+        let mut fresh = self.work_out(invocation);
+        fresh.risk = behaviour::weigh(fresh.risk, &self.standing(invocation), self.policy());
+        Rejudged::just_now(fresh)
+    }
+
+    /// Judges a command, weighs it against the session's past, and decides.
+    #[must_use]
+    pub fn judge(&self, invocation: &Invocation) -> Judged {
+        let mut judgment = self.work_out(invocation);
+        let mut standing = SessionState::default();
+        let mut grants: Vec<Grant> = Vec::new();
+        if behaviour::concerns(&judgment.risk) {
+            standing = self.standing(invocation);
+            judgment.risk = behaviour::weigh(judgment.risk, &standing, self.policy());
+            if judgment.risk.tier >= Tier::Medium {
+                grants = self.grants(invocation);
+            }
+        }
+        let by = |policy: &Policy| decide(invocation, &judgment, policy, &standing, &grants);
+        let mut decision = by(self.policy());
+        // The help that guard comes with is looked up only where it would be held up.
+        if judgment.risk.tier <= Tier::Medium && !matches!(decision, Decision::Run(_)) {
+            let support = self.catalog.support();
+            if !support.is_empty()
+                && let helped @ Decision::Run(_) = by(&Policy { support, ..self.policy().clone() })
+            {
+                decision = helped;
+            }
+        }
+        // Denials that were taken out by hand would be asked about again and again.
+        if matches!(decision, Decision::Ask(_))
+            && invocation.origin.is_guarded()
+            && let Some(refusal) = self.edited(invocation)
+        {
+            decision = Decision::Refuse(refusal);
+        }
+        Judged { judgment, decision }
+    }
+
+    /// The process of the guard above this one. It is alive and runs this same file; nothing is handed down that a
+    /// command could make up.
+    #[must_use]
+    pub fn parent(&self) -> Option<String> {
+        // Most commands run below no guard, and need not look at files to know it. Under a shell's name it is called so.
+        let may_be = |name: &str| name.starts_with("guard") || ["bash", "sh", "zsh"].contains(&name);
+        if !self.caller.ancestors.iter().any(|process| may_be(&process.name)) {
+            return None;
+        }
+        self.caller.guard_above()?.unique_name()
+    }
+}
+
+/// The built-in rules and those of the configured layers, and which files cannot be read.
+fn catalog(config: &Loaded) -> (Catalog, Vec<String>) {
+    let mut unreadable = Vec::new();
+    let mut catalog = Catalog::builtin();
+    for file in &config.pattern_files {
+        let layer = match file.layer {
+            config::Layer::BuiltIn => continue,
+            config::Layer::Machine => catalog::Layer::Machine,
+            config::Layer::User if file.only_tightens => catalog::Layer::Project,
+            config::Layer::User => catalog::Layer::User,
+            config::Layer::Redirected | config::Layer::Project => catalog::Layer::Project,
+        };
+        match std::fs::read_to_string(&file.path) {
+            Ok(text) => catalog.add(catalog::PatternFile { layer, path: file.path.display().to_string(), text }),
+            Err(error) => unreadable.push(format!("{}: {error}", file.path.display())),
+        }
+    }
+    (catalog, unreadable)
+}
+
+/// Judges with the world's answers and no record: of a session that has done nothing yet.
+#[must_use]
+pub fn judge_here(invocation: &Invocation, catalog: &Catalog, policy: &Policy) -> Judgment {
+    judge_with(invocation, catalog, policy, &|| Some(Ledger::default()))
+}
+
+/// Judges with the world's answers and those of the record: round by round, until nothing is asked or the rounds are used
+/// up. What is still open then keeps its stricter reading.
+fn judge_with(
+    invocation: &Invocation,
+    catalog: &Catalog,
+    policy: &Policy,
+    ledger: &dyn Fn() -> Option<Ledger>,
+) -> Judgment {
+    let mut answers = Answers::none();
+    let mut judgment = judge(invocation, catalog, policy, &answers);
+    let mut world = None;
+    for _ in 0..MAX_ROUNDS {
+        if judgment.questions.is_empty() {
+            break;
+        }
+        let world = world.get_or_insert_with(|| World::new(invocation));
+        for question in judgment.questions.drain(..) {
+            let answer = match question {
+                Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
+                _ => world.answer(&question),
+            };
+            answers.insert(question, answer);
+        }
+        answers.spend(judgment.spent);
+        let fresh = judge(invocation, catalog, policy, &answers);
+        // What was worked out whole is kept, with what is still open read strictly.
+        if fresh.is_limited() && !judgment.is_limited() {
+            judgment.add_limit(&fresh);
+            break;
+        }
+        judgment = fresh;
+    }
+    // What a person may be asked about is bound to the programs that it runs. What nobody is asked about costs nothing.
+    if judgment.risk.tier >= Tier::Medium || judgment.risk.score >= FAIL_CLOSED_THRESHOLD {
+        let world = world.get_or_insert_with(|| World::new(invocation));
+        let mut found = Answers::none();
+        for Named { name, dirs } in &judgment.facts.programs {
+            let question = Question::Resolve { name: name.clone(), dirs: dirs.to_vec() };
+            let answer = world.answer(&question);
+            found.insert(question, answer);
+        }
+        judgment.bind(&found);
+    }
+    judgment
+}
+
+/// The first of the files that a judgment rests on which no longer holds what was judged: looked at once more just
+/// before a command runs. A command may still read other bytes than these when the file is written to from then on.
+#[must_use]
+pub fn changed_file(invocation: &Invocation, judgment: &Judgment) -> Option<String> {
+    let mut world = None;
+    judgment.rests_on.keys().find_map(|question| {
+        let what = match question {
+            Question::File(path) => format!("the content of {path}"),
+            Question::Resolve { name, .. } => format!("the program that {name} leads to"),
+            _ => return None,
+        };
+        let now = world.get_or_insert_with(|| World::new(invocation)).answer(question);
+        (!judgment.rests_on(question, &now)).then_some(what)
+    })
+}

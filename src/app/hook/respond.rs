@@ -1,0 +1,299 @@
+//! What a host is told to do with a call: judged by the engine, asked about where a person can be reached, and
+//! written down before it is said.
+//!
+//! What may not enter: dialects.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::call::{Answer, Call, Event, What};
+use super::caller_gone::Parting;
+use super::files;
+use super::hosts::Host;
+use super::typing;
+use super::watchdog::Watchdog;
+use crate::app::approver::sign;
+use crate::app::ask::Asked;
+use crate::app::authorize;
+use crate::app::deeds;
+use crate::app::engine::{Engine, EngineError, Judged};
+use crate::app::queue::{self, Tells, Wait};
+use crate::app::reviewer::{Review, Settles, overrulable};
+use crate::judge::Judgment;
+use crate::judge::approved::Approved;
+use crate::judge::invocation::{Digest, Invocation, Line, Origin, Request};
+use crate::judge::ledger::Deeds;
+use crate::judge::policy::{ApprovalReason, Decision, Prompt, Refusal};
+use crate::judge::review::Opinion;
+use crate::judge::risk::{Risk, Tier};
+use crate::judge::syntax::tree::Dialect;
+use crate::judge::tools::ToolCall;
+use crate::store::queue::Plea;
+use crate::store::{Handed, IntentRow, Settled};
+use crate::ui::card::Said;
+use crate::ui::{verdict, visible};
+
+/// The longest command that is judged. A shell takes no argument of half the length.
+const MAX_COMMAND: usize = 512 << 10;
+
+/// What is left of the deadline for the answer itself.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// The answer to a call; an error is a denial.
+pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer, String> {
+    if call.what == What::Other {
+        return Ok(Answer::NoOpinion);
+    }
+    if let What::Line(text) | What::PowerShell(text) = &call.what
+        && text.len() > MAX_COMMAND
+    {
+        return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
+    }
+    // Configuration and project are those of where the command would run. A folder that is gone has neither.
+    if let Some(cwd) = &call.cwd {
+        let _ = std::env::set_current_dir(cwd);
+    }
+    let engine = Engine::open().map_err(|error| error.to_string())?;
+    watchdog.shorten(Duration::from_secs(engine.policy().hook.deadline.into()));
+    let invocation = invocation(&engine, host, call).map_err(|error| error.to_string())?;
+    let (invocation, Judged { judgment, decision }) = typing::judged(&engine, host, invocation);
+    let risk = &judgment.risk;
+    let text = text(call, &invocation);
+    let folder = super::physical(&invocation.cwd);
+    let handed = Handed { text: &text, cwd: &folder, root: &invocation.session.root };
+    let digest = invocation.digest(&judgment.facts.expanded);
+    let note = Note { engine: &engine, invocation: &invocation, judgment: &judgment, digest, opinion: None };
+    let allow = || {
+        let grants = engine.policy().hook.grant && !matches!(call.what, What::Files(_) | What::Tool { .. });
+        if grants { Answer::Allow } else { Answer::NoOpinion }
+    };
+    let thought: RefCell<Option<Opinion>> = RefCell::default();
+    let deny = |refusal: Refusal, answered: Option<Duration>| {
+        // A denial that cannot be written down is one all the same.
+        let note = Note { opinion: thought.borrow().clone(), ..note.clone() };
+        let _ = note.write(Settled::Refused(&refusal), answered, None, None);
+        Ok(Answer::Deny { reason: in_full(&engine, verdict::refused(&refusal, risk)) })
+    };
+    // What somebody else started cannot hand anything on: it could be the agent's command itself.
+    let hands = || engine.caller.is_called_by_agent().then_some(&handed);
+    match decision {
+        Decision::Run(cleared) => match note.write(Settled::Allowed(cleared.basis()), None, None, None) {
+            // Help is not held up by the agent's own permissions either.
+            Ok(()) if matches!(cleared.basis(), ApprovalReason::Support) => Ok(Answer::Allow),
+            Ok(()) => Ok(allow()),
+            Err(refusal) => deny(refusal, None),
+        },
+        Decision::Refuse(refusal) => deny(refusal, None),
+        Decision::Ask(prompt) => {
+            if call.event == Event::Permission && is_handed(&engine, &handed, prompt.tier) {
+                // The same command was put to a person when the tool was to be used.
+                return Ok(Answer::NoOpinion);
+            }
+            let most = watchdog.left().saturating_sub(MARGIN);
+            let mut review = Review::begin(&engine, &invocation, &judgment, most);
+            let settled = review.settle();
+            let opinion = review.opinion.take();
+            thought.borrow_mut().clone_from(&opinion);
+            let note = Note { opinion: opinion.clone(), ..note.clone() };
+            match settled {
+                Settles::Runs(approved) => {
+                    return match note.write(Settled::Allowed(approved.basis()), None, None, hands()) {
+                        Ok(()) => Ok(allow()),
+                        Err(refusal) => deny(refusal, None),
+                    };
+                }
+                Settles::Refused(refusal) => {
+                    return deny(overrulable(&engine, &invocation, &judgment, refusal, opinion.as_ref()), None);
+                }
+                Settles::Open => {}
+            }
+            // No agent's prompt signs for an approver.
+            let is_signed = || sign::is_wanted(&engine.approvers(), prompt.tier, prompt.approvals);
+            let is_left_to_host =
+                prompt.tier < Tier::Critical && !prompt.decision && engine.is_answered_here() && !is_signed();
+            let is_there = || engine.caller.is_person_at_agent(&host.hook.ask.headless);
+            if call.asks && is_left_to_host && is_there() {
+                return match note.write(Settled::Asked, None, None, hands()) {
+                    Ok(()) => Ok(Answer::Ask { reason: in_full(&engine, asked(risk, opinion.as_ref())) }),
+                    Err(refusal) => deny(refusal, None),
+                };
+            }
+            let begun = Instant::now();
+            let _with_agent = Parting::watch(&engine.caller);
+            let wait = Wait { opinion, ..wait(host, &engine, &prompt, watchdog) };
+            match elsewhere(&engine, &invocation, &judgment, &prompt, &wait) {
+                Ok(by) => {
+                    let settled = Settled::Allowed(&ApprovalReason::Person);
+                    match note.write(settled, Some(begun.elapsed()), by.as_deref(), hands()) {
+                        Ok(()) => Ok(allow()),
+                        Err(refusal) => deny(refusal, None),
+                    }
+                }
+                // Where nobody could be asked, nobody took time to answer.
+                Err(refusal @ (Refusal::NoOne { .. } | Refusal::Crowded { .. } | Refusal::Unrecorded { .. })) => {
+                    deny(refusal, None)
+                }
+                Err(refusal) => deny(refusal, Some(begun.elapsed())),
+            }
+        }
+    }
+}
+
+/// What a person is asked, with what a reviewer thinks of it after that.
+fn asked(risk: &Risk, opinion: Option<&Opinion>) -> String {
+    let question = verdict::question(risk);
+    opinion
+        .map_or_else(|| question.clone(), |opinion| format!("{question} ({})", visible::text(&Said::of(opinion).line)))
+}
+
+/// A reason, with what is wrong with the configuration: that may be all there is to it.
+fn in_full(engine: &Engine, mut reason: String) -> String {
+    if let Some(problem) = engine.problems().first() {
+        reason.push_str(&format!(" (The configuration is broken, so more is asked about: {})", visible::text(problem)));
+    }
+    super::cut(&reason)
+}
+
+/// Lets it wait in the queue, and judges it once more when somebody says yes. Who did, for the record.
+fn elsewhere(
+    engine: &Engine,
+    invocation: &Invocation,
+    judgment: &Judgment,
+    prompt: &Prompt,
+    wait: &Wait,
+) -> Result<Option<String>, Refusal> {
+    let by = match queue::ask(engine, invocation, judgment, prompt, wait) {
+        Asked::Yes { by, .. } => by,
+        Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
+        Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
+        Asked::Queued { request } => {
+            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not") });
+        }
+    };
+    let fresh = engine.judge_again(invocation);
+    Approved::by_person(invocation.clone(), judgment, &fresh).map(|_| by)
+}
+
+/// How long it may wait: as the policy says, and no longer than leaves time to answer.
+fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wait {
+    let policy = Duration::from_secs(engine.policy().queue_wait.into());
+    let time = policy.min(watchdog.left().saturating_sub(MARGIN)).min(queue::callers_limit(&engine.caller.env));
+    let why = match prompt.tier {
+        _ if !engine.is_answered_here() => engine.asked_elsewhere().unwrap_or_default(),
+        _ if prompt.approvals > 1 => {
+            "an agent's own prompt asks one person, and several approvers are wanted".to_owned()
+        }
+        _ if prompt.decision => "what is a person's decision is never left to an agent's own prompt".to_owned(),
+        Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
+        _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
+    };
+    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None }
+}
+
+/// What the agent wants to do, as an invocation of its own session.
+fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Invocation, EngineError> {
+    let request = match &call.what {
+        What::Line(text) => line(engine, host, text)?,
+        What::Argv(words) => Request::Argv(words.iter().map(Into::into).collect()),
+        What::PowerShell(code) => {
+            Request::Argv(["pwsh", "-NoProfile", "-Command", code].iter().map(Into::into).collect())
+        }
+        What::Files(changes) => Request::Files(files::followed(changes, engine, call.cwd.as_deref())),
+        What::Tool { name, input } => engine.tool(ToolCall::of_text(name, input)),
+        What::Other => Request::Files(Vec::new()),
+    };
+    let mut invocation = engine.caller.invocation(request);
+    invocation.origin = Origin::Agent;
+    if let Some(cwd) = &call.cwd {
+        invocation.cwd = if cwd.is_absolute() { cwd.clone() } else { invocation.cwd.join(cwd) };
+    }
+    // The hook's own folder is not the command's.
+    invocation.env.variables.insert("PWD".into(), invocation.cwd.clone().into());
+    invocation.env.variables.remove(std::ffi::OsStr::new("OLDPWD"));
+    let session = &mut invocation.session;
+    session.agent = Some(host.name().to_owned());
+    if let Some(id) = &call.session {
+        session.id = format!("{}:{id}", host.name());
+        if let Some(part) = invocation.env.get("GUARD_SESSION").filter(|part| !part.is_empty()) {
+            session.id = format!("{}/{part}", session.id);
+        }
+        // Hooks have no terminal, and often are the only ones of their session: without the agent's process only its
+        // own name for the session holds its calls together.
+        if !engine.caller.has_agent_above() {
+            session.root = format!("{}@{}:{id}", invocation.uid, host.name());
+        }
+    }
+    Ok(invocation)
+}
+
+/// A command string as the agent's shell would read it.
+fn line(engine: &Engine, host: Host, text: &str) -> Result<Request, EngineError> {
+    let request = engine.plain_line(text.into())?;
+    // These run commands with the account's own shell, which may be zsh.
+    let own = host.agent.shell.from.iter().find_map(|from| match from.as_str() {
+        "passwd" => engine.caller.account.shell.as_deref().and_then(Path::to_str),
+        name => engine.caller.env.get(name),
+    });
+    Ok(match (request, own.map(Path::new)) {
+        (Request::Line(line), Some(own)) if own.file_name().is_some_and(|name| name == "zsh") => {
+            Request::Line(Line { dialect: Dialect::Zsh, shell: own.to_owned(), ..line })
+        }
+        (request, _) => request,
+    })
+}
+
+/// What the hook and the shell both see of a command. What no shell ever sees begins with a byte that no command holds.
+fn text(call: &Call, invocation: &Invocation) -> Vec<u8> {
+    match &call.what {
+        What::Line(text) => text.clone().into_bytes(),
+        What::Argv(_) | What::PowerShell(_) | What::Files(_) | What::Tool { .. } | What::Other => {
+            [b"\0", invocation.display().as_bytes()].concat()
+        }
+    }
+}
+
+fn is_handed(engine: &Engine, handed: &Handed<'_>, tier: Tier) -> bool {
+    engine.store().is_ok_and(|store| store.is_handed(handed, tier, Timestamp::now()).unwrap_or(false))
+}
+
+/// What is to be written down of an answer.
+#[derive(Clone)]
+struct Note<'a> {
+    engine: &'a Engine,
+    invocation: &'a Invocation,
+    judgment: &'a Judgment,
+    digest: Digest,
+    /// What a reviewer thought of it.
+    opinion: Option<Opinion>,
+}
+
+impl Note<'_> {
+    /// Writes the answer down.
+    ///
+    /// # Errors
+    /// It could not be written, and it is of tier 2 or above.
+    fn write(
+        &self,
+        settled: Settled<'_>,
+        answered: Option<Duration>,
+        words: Option<&str>,
+        handed: Option<&Handed<'_>>,
+    ) -> Result<(), Refusal> {
+        let Self { engine, invocation, judgment, digest, .. } = *self;
+        let deeds = match settled {
+            Settled::Refused(_) => Deeds::default(),
+            Settled::Allowed(_) | Settled::Asked => deeds::of(engine, invocation, judgment),
+        };
+        let row = IntentRow {
+            deeds: &deeds,
+            answer_ms: answered.map(authorize::milliseconds),
+            words,
+            opinion: self.opinion.as_ref(),
+            ..IntentRow::plain(Timestamp::now(), invocation, digest, &judgment.risk, settled)
+        };
+        authorize::write_down(engine, &row, |keeper| keeper.advised(&row, handed)).map(drop)
+    }
+}

@@ -1,0 +1,270 @@
+//! Who keeps the record and the queue: this account itself, or the machine's service.
+//!
+//! Which of them is decided by the machine's configuration alone, and never by whether the other can be reached.
+
+mod requests;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+pub use self::requests::Requests;
+use super::serve::client::Client;
+use super::serve::message::{Ask, Row, SettledBy, Stands, Text};
+use crate::judge::approved::{Grant, Receipt};
+use crate::judge::ledger::Ledger;
+use crate::judge::policy::SessionState;
+use crate::judge::risk::Tier;
+use crate::store::{End, Handed, IntentRow, NewGrant, Outcome, Retention, Settled, Store, StoreError};
+
+/// The record, wherever it is kept.
+#[derive(Debug)]
+pub enum RecordBackend {
+    Own(Store),
+    Service(Rc<Client>),
+}
+
+impl RecordBackend {
+    /// The record itself, where this account keeps it.
+    ///
+    /// # Errors
+    /// A service keeps it.
+    pub fn own(&self) -> Result<&Store, StoreError> {
+        match self {
+            Self::Own(store) => Ok(store),
+            Self::Service(_) => Err(elsewhere()),
+        }
+    }
+
+    /// As [`Store::intent`].
+    ///
+    /// # Errors
+    /// The row is not written. What is of tier 2 or above must not run then.
+    pub fn intent(&self, row: &IntentRow<'_>) -> Result<Receipt, StoreError> {
+        match self {
+            Self::Own(store) => store.intent(row),
+            Self::Service(client) => written(client, row, false, None)?.ok_or_else(unwritten),
+        }
+    }
+
+    /// As [`Store::advised`], and [`Store::advised_and_handed`] where something is handed over.
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn advised(&self, row: &IntentRow<'_>, handed: Option<&Handed<'_>>) -> Result<Receipt, StoreError> {
+        match (self, handed) {
+            (Self::Own(store), None) => store.advised(row),
+            (Self::Own(store), Some(handed)) => store.advised_and_handed(row, handed),
+            (Self::Service(client), handed) => written(client, row, true, handed)?.ok_or_else(unwritten),
+        }
+    }
+
+    /// As [`Store::intent_of_handed`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn intent_of_handed(&self, row: &IntentRow<'_>, handed: &Handed<'_>) -> Result<Option<Receipt>, StoreError> {
+        match self {
+            Self::Own(store) => store.intent_of_handed(row, handed),
+            Self::Service(client) => written(client, row, false, Some(handed)),
+        }
+    }
+
+    /// As [`Store::is_handed`].
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn is_handed(&self, handed: &Handed<'_>, tier: Tier, now: Timestamp) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(store) => store.is_handed(handed, tier, now),
+            Self::Service(client) => {
+                let (text, cwd) = both(handed);
+                client.ask(Ask::IsHanded { handed: text, cwd, root: handed.root.to_owned(), tier })
+            }
+        }
+    }
+
+    /// As [`Store::result`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn result(&self, receipt: &Receipt, outcome: &Outcome, now: Timestamp) -> Result<(), StoreError> {
+        match (self, receipt.row()) {
+            (Self::Own(store), _) => store.result(receipt, outcome, now),
+            (Self::Service(_), None) => Ok(()),
+            (Self::Service(client), Some(row)) => {
+                let (exit, signal) = match outcome.end {
+                    End::Exit(code) => (Some(code), None),
+                    End::Signal(signal) => (None, Some(signal)),
+                };
+                client.ask(Ask::Result { row, exit, signal, duration_ms: outcome.duration_ms })
+            }
+        }
+    }
+
+    /// As [`Store::standing`], with what the guard of the process above waits for.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn standing(&self, root: &str, parent: Option<&str>, now: Timestamp) -> Result<SessionState, StoreError> {
+        match self {
+            Self::Own(store) => {
+                let mut standing = store.standing(root, now)?;
+                standing.above = parent.and_then(|parent| store.approved_above(parent).ok().flatten());
+                Ok(standing)
+            }
+            Self::Service(client) => {
+                client.ask(Ask::SessionState { root: root.to_owned(), parent: parent.map(str::to_owned) })
+            }
+        }
+    }
+
+    /// As [`Store::ledger`].
+    ///
+    /// # Errors
+    /// The record cannot be read, or was altered; then nothing is the session's own.
+    pub fn ledger(&self, session: &str, user: &str) -> Result<Ledger, StoreError> {
+        match self {
+            Self::Own(store) => store.ledger(session, user),
+            Self::Service(client) => client.ask(Ask::Ledger { session: session.to_owned() }),
+        }
+    }
+
+    /// As [`Store::grants_in_force`].
+    ///
+    /// # Errors
+    /// The record cannot be read; then no grant should be assumed.
+    pub fn grants_in_force(&self, session: &str, command: &str, now: Timestamp) -> Result<Vec<Grant>, StoreError> {
+        match self {
+            Self::Own(store) => store.grants_in_force(session, command, now),
+            Self::Service(client) => {
+                client.ask(Ask::Grants { session: session.to_owned(), command: command.to_owned() })
+            }
+        }
+    }
+
+    /// As [`Store::grant`].
+    ///
+    /// # Errors
+    /// It is not given.
+    pub fn grant(&self, grant: &NewGrant<'_>, now: Timestamp) -> Result<i64, StoreError> {
+        match self {
+            Self::Own(store) => store.grant(grant, now),
+            Self::Service(client) => client.ask(Ask::Grant {
+                what: grant.what.clone(),
+                place: grant.place.clone(),
+                until: grant.until.clone(),
+                words: grant.words.to_owned(),
+                user: grant.user.to_owned(),
+                session: grant.session.to_owned(),
+            }),
+        }
+    }
+
+    /// The sessions in which anything was asked or denied, with how each stands; the newest first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn sessions(&self, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+        match self {
+            Self::Own(store) => sessions(store, usize::MAX, now),
+            Self::Service(client) => client.ask(Ask::Sessions),
+        }
+    }
+
+    /// As [`Store::edited`]. What a service keeps, nobody edits whom it could serve.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn edited(&self, root: &str) -> Result<Option<i64>, StoreError> {
+        match self {
+            Self::Own(store) => store.edited(root),
+            Self::Service(_) => Ok(None),
+        }
+    }
+
+    /// As [`Store::resume`].
+    ///
+    /// # Errors
+    /// The row is not written.
+    pub fn resume(&self, root: &str, session: &str, by: &str, why: &str, now: Timestamp) -> Result<i64, StoreError> {
+        match self {
+            Self::Own(store) => store.resume(root, session, by, why, now),
+            Self::Service(client) => {
+                client.ask(Ask::Resume { root: root.to_owned(), session: session.to_owned(), why: why.to_owned() })
+            }
+        }
+    }
+
+    /// As [`Store::keep_to_policy`]; a service sees to it itself.
+    pub fn keep_to_policy(&self, kept: Retention, user: &str, now: Timestamp) {
+        if let Self::Own(store) = self {
+            let _ = store.keep_to_policy(kept, user, now);
+        }
+    }
+}
+
+/// The sessions of a record, those first that something happened in last; no more than `most`.
+pub(super) fn sessions(store: &Store, most: usize, now: Timestamp) -> Result<Vec<Stands>, StoreError> {
+    let stands = |(root, id, last): (String, String, Timestamp)| {
+        let standing = store.standing(&root, now)?;
+        let edited = store.edited(&root)?;
+        Ok(Stands { root, id, last, standing, edited })
+    };
+    store.sessions()?.into_iter().take(most).map(stands).collect()
+}
+
+/// That a verb reads the record itself, and may not.
+pub(super) fn elsewhere() -> StoreError {
+    let why = "a service keeps the record of this machine, and this cannot be done through it";
+    StoreError::Elsewhere { why: why.to_owned() }
+}
+
+fn unwritten() -> StoreError {
+    StoreError::Elsewhere { why: "guard's service did not write it down".to_owned() }
+}
+
+fn both(handed: &Handed<'_>) -> (Text, Text) {
+    use std::os::unix::ffi::OsStrExt as _;
+    (Text::of(handed.text), Text::of(handed.cwd.as_os_str().as_bytes()))
+}
+
+fn written(
+    client: &Client,
+    row: &IntentRow<'_>,
+    advised: bool,
+    handed: Option<&Handed<'_>>,
+) -> Result<Option<Receipt>, StoreError> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (invocation, session) = (row.invocation, &row.invocation.session);
+    let number: Option<i64> = client.ask(Ask::Row(Box::new(Row {
+        advised,
+        handed: handed.map(both),
+        command: invocation.display(),
+        tool: invocation.tool().map(|call| (call.title(), invocation.hides())),
+        cwd: Text::of(invocation.cwd.as_os_str().as_bytes()),
+        session: session.id.clone(),
+        root: session.root.clone(),
+        agent: session.agent.clone(),
+        origin: invocation.origin,
+        digest: row.digest,
+        risk: row.risk.into(),
+        settled: match row.settled {
+            Settled::Allowed(basis) => SettledBy::Allowed(basis.clone()),
+            Settled::Refused(refusal) => SettledBy::Refused(refusal.clone()),
+            Settled::Asked => SettledBy::Asked,
+        },
+        answer_ms: row.answer_ms,
+        words: row.words.map(str::to_owned),
+        parent: row.parent.map(str::to_owned),
+        waits: row.process.is_some(),
+        shape: row.shape.map(str::to_owned),
+        opinion: row.opinion.cloned(),
+        deeds: row.deeds.clone(),
+    })))?;
+    Ok(number.map(Receipt::Recorded))
+}
+
+/// The folder that `guard serve` keeps, where a verb is run on it.
+pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

@@ -1,0 +1,202 @@
+//! The queue, wherever it is kept: its file, or the service that keeps it.
+
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use super::RecordBackend;
+use crate::app::serve::client::Client;
+use crate::app::serve::message::{Ask, Given, New, Text};
+use crate::judge::approver::Signed;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::Digest;
+use crate::prompt::wakeup::{self, Wakeup};
+use crate::store::StoreError;
+use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Pending, Queue, Told, Whole};
+use crate::world::identity::Caller;
+
+/// The queue, wherever it is kept.
+#[derive(Debug)]
+pub enum Requests {
+    Own(Queue),
+    Service(Rc<Client>),
+}
+
+impl Requests {
+    /// Listens for what happens to a request.
+    ///
+    /// # Errors
+    /// Nothing can be heard of it.
+    pub fn listen(&self, id: &str, bell: &mut Wakeup) -> Result<(), StoreError> {
+        match self {
+            Self::Own(queue) => bell.hang_up_at(queue.bell(id)?),
+            Self::Service(client) => bell.listen_to(client.listen(id)?),
+        }
+        Ok(())
+    }
+
+    /// Wakes whoever waits for a request. A service does so itself.
+    pub fn wake(&self, id: &str) {
+        if let Self::Own(queue) = self
+            && let Ok(path) = queue.bell(id)
+        {
+            wakeup::ring(&path);
+        }
+    }
+
+    /// As [`Queue::file`].
+    ///
+    /// # Errors
+    /// It is not filed: the command must not run.
+    pub fn file(&self, new: &NewRequest<'_>, now: Timestamp) -> Result<Filed, StoreError> {
+        match self {
+            Self::Own(queue) => queue.file(new, &Caller::lives, now),
+            Self::Service(client) => client.ask(Ask::File(Box::new(New {
+                exact: Text::of(&queue::pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above)),
+                risk: new.risk.into(),
+                waits: new.waiter.is_some(),
+                expires: new.expires,
+                approvals: new.approvals,
+                decision: new.decision,
+                plea: new.plea.clone(),
+                opinion: new.opinion.cloned(),
+            }))),
+        }
+    }
+
+    /// As [`Queue::take`].
+    ///
+    /// # Errors
+    /// It cannot be told: the command must not run.
+    pub fn take(
+        &self,
+        keeper: &RecordBackend,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Found, StoreError> {
+        match self {
+            Self::Own(queue) => queue.take(keeper.own()?, id, digest, bindings),
+            Self::Service(client) => {
+                client.ask(Ask::Take { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
+            }
+        }
+    }
+
+    /// As [`Queue::is_answered`]; a service does not tell.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.is_answered(digest, user),
+            Self::Service(_) => Ok(false),
+        }
+    }
+
+    /// As [`Queue::give_up`].
+    ///
+    /// # Errors
+    /// The queue cannot be written.
+    pub fn give_up(&self, id: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.give_up(id),
+            Self::Service(client) => client.ask(Ask::GiveUp { id: id.to_owned() }),
+        }
+    }
+
+    /// As [`Queue::void`].
+    ///
+    /// # Errors
+    /// The queue cannot be written.
+    pub fn void(&self, id: &str, what: &str) -> Result<bool, StoreError> {
+        match self {
+            Self::Own(queue) => queue.void(id, what),
+            Self::Service(client) => client.ask(Ask::Void { id: id.to_owned(), what: what.to_owned() }),
+        }
+    }
+
+    /// As [`Queue::answer`].
+    ///
+    /// # Errors
+    /// It does not count, because it could not be written down, or may not be given.
+    pub fn answer(
+        &self,
+        keeper: &RecordBackend,
+        shown: &Pending,
+        answer: &Answer<'_>,
+        now: Timestamp,
+    ) -> Result<queue::Outcome, StoreError> {
+        match self {
+            Self::Own(queue) => queue.answer(keeper.own()?, shown, answer, now),
+            Self::Service(client) => client.ask(Ask::Answer(Box::new(Given {
+                shown: shown.clone().into(),
+                yes: answer.yes.map(|(digest, bindings)| (*digest, bindings.clone())),
+                words: answer.words.map(str::to_owned),
+                signatures: answer.signatures.to_vec(),
+                approvals: answer.approvals,
+            }))),
+        }
+    }
+
+    /// As [`Queue::given`].
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn given(
+        &self,
+        keeper: &RecordBackend,
+        id: &str,
+        digest: &Digest,
+        bindings: &Bindings,
+    ) -> Result<Option<Vec<Signed>>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.given(keeper.own()?, id, digest, bindings),
+            Self::Service(client) => {
+                client.ask(Ask::Signatures { id: id.to_owned(), digest: *digest, bindings: bindings.clone() })
+            }
+        }
+    }
+
+    /// As [`Queue::list`]; of a service, the account's own where it may not answer.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn list(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.list(now),
+            Self::Service(client) => Ok(client.ask::<Vec<Told>>(Ask::List)?.into_iter().map(Into::into).collect()),
+        }
+    }
+
+    /// As [`Queue::find`].
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn find(&self, id: &str) -> Result<Option<Pending>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.find(id),
+            Self::Service(client) => Ok(client.ask::<Option<Told>>(Ask::Find { id: id.to_owned() })?.map(Into::into)),
+        }
+    }
+
+    /// As [`Queue::whole`].
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    pub fn whole(&self, id: &str) -> Result<Option<Whole>, StoreError> {
+        match self {
+            Self::Own(queue) => queue.whole(id),
+            Self::Service(client) => {
+                let told: Option<(Told, Text)> = client.ask(Ask::Whole { id: id.to_owned() })?;
+                Ok(told.and_then(|(told, exact)| Whole::unpack(told.into(), &exact.bytes()?)))
+            }
+        }
+    }
+
+    /// Whether the requests are those of other accounts too.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self, Self::Service(_))
+    }
+}

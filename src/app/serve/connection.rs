@@ -1,0 +1,233 @@
+//! One connection: what is asked, by whom, and whether they may.
+//!
+//! The account, the session and the processes of whoever speaks are what the kernel says. What they say is taken for
+//! their own command alone: nobody names another account, another's request, or a person who was not there.
+
+mod record;
+mod requests;
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::client::line;
+use super::message::{Ask, Reply, Said, Text, VERSION, Version};
+use super::server::Server;
+use super::show;
+use crate::app::record_backend;
+use crate::judge::invocation::{Digest, Invocation, Request};
+use crate::service::line::Lines;
+use crate::store::queue::{Queue, Told};
+use crate::store::{NewGrant, Store};
+use crate::world::peer::Peer;
+
+/// A connection over which nothing is said for so long is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How many requests of one account that nobody waits for are kept to be answered late.
+const MAX_LATE: usize = 50;
+
+/// The longest time that a command may wait, in seconds.
+const MAX_WAIT: i64 = 24 * 60 * 60;
+
+/// What an answer is, or why there is none.
+type Or<T> = Result<T, String>;
+
+/// A connection.
+pub(super) struct Connection<'a> {
+    house: &'a Server,
+    peer: Peer,
+    store: OnceCell<Store>,
+    queue: OnceCell<Queue>,
+    /// Commands for which a yes was taken over this connection, and whose it was.
+    taken: HashMap<Digest, String>,
+    /// Requests that were filed over this connection, to be waited for.
+    filed: Vec<String>,
+    /// Grants of which this connection was told.
+    granted: HashSet<i64>,
+}
+
+fn told<T>(result: Result<T, crate::store::StoreError>) -> Or<T> {
+    result.map_err(|error| error.to_string())
+}
+
+fn reply<T: Serialize>(result: Or<T>) -> Vec<u8> {
+    line(&match result {
+        Ok(value) => Reply::Ok(value),
+        Err(why) => Reply::Error(why),
+    })
+}
+
+impl<'a> Connection<'a> {
+    pub fn new(house: &'a Server, peer: Peer) -> Self {
+        let (store, queue) = (OnceCell::new(), OnceCell::new());
+        Self { house, peer, store, queue, taken: HashMap::new(), filed: Vec::new(), granted: HashSet::new() }
+    }
+
+    /// Answers until the other end has nothing more to say, or says what is none.
+    pub fn run(mut self, mut lines: Lines) {
+        loop {
+            let heard = match lines.receive(Some(IDLE)) {
+                Ok(Some(heard)) => heard,
+                Ok(None) => {
+                    for id in self.filed.iter().filter(|id| !self.house.is_heard(id)) {
+                        self.gone(id);
+                    }
+                    return;
+                }
+                Err(error) => {
+                    if error.kind() == std::io::ErrorKind::InvalidData {
+                        let _ = lines.send(reply::<()>(Err(error.to_string())));
+                    }
+                    return;
+                }
+            };
+            // A process that handed its connection on and ended does not speak any more.
+            if !self.peer.is_there() {
+                return;
+            }
+            let ask = match read(&heard) {
+                Ok(ask) => ask,
+                Err(why) => {
+                    let _ = lines.send(reply::<()>(Err(why)));
+                    return;
+                }
+            };
+            let answer = match ask {
+                Ask::Listen { id } => return self.listen(&id, lines),
+                Ask::Show { words, environment } => {
+                    return match self.approver("read the record") {
+                        Ok(()) => show::on(self.house, &words, environment, lines),
+                        Err(why) => drop(lines.send(reply::<()>(Err(why)))),
+                    };
+                }
+                ask => self.answer(ask, heard.len()),
+            };
+            if lines.send(answer).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn answer(&mut self, ask: Ask, length: usize) -> Vec<u8> {
+        let writes = !matches!(
+            ask,
+            Ask::SessionState { .. }
+                | Ask::Ledger { .. }
+                | Ask::Grants { .. }
+                | Ask::IsHanded { .. }
+                | Ask::List
+                | Ask::Find { .. }
+                | Ask::Whole { .. }
+                | Ask::Take { .. }
+                | Ask::Signatures { .. }
+                | Ask::Sessions
+        );
+        if writes && let Err(why) = self.house.spend(self.uid(), length) {
+            return reply::<()>(Err(why));
+        }
+        match ask {
+            Ask::Ledger { session } => reply(self.ledger(&session)),
+            Ask::SessionState { root, parent } => reply(self.standing(&root, parent.as_deref())),
+            Ask::Grants { session, command } => reply(self.grants(&session, &command)),
+            Ask::Row(row) => reply(self.row(*row)),
+            Ask::IsHanded { handed, cwd, root, tier } => reply(self.is_handed(&(handed, cwd), &root, tier)),
+            Ask::Result { row, exit, signal, duration_ms } => reply(self.result(row, exit, signal, duration_ms)),
+            Ask::File(new) => reply(self.file(*new)),
+            Ask::Take { id, digest, bindings } => reply(self.take(&id, &digest, &bindings)),
+            Ask::GiveUp { id } => reply(self.give_up(&id)),
+            Ask::Void { id, what } => reply(self.void(&id, &what)),
+            Ask::List => reply(self.list()),
+            Ask::Find { id } => reply(self.visible(&id).map(|found| found.map(Told::from))),
+            Ask::Whole { id } => reply(self.whole(&id)),
+            Ask::Signatures { id, digest, bindings } => reply(self.signatures(&id, &digest, &bindings)),
+            Ask::Answer(given) => reply(self.give(*given)),
+            Ask::Grant { what, place, until, words, user, session } => {
+                let words = format!("{words} (given by {})", self.user());
+                let grant = NewGrant {
+                    what: &what,
+                    place: &place,
+                    until: &until,
+                    words: &words,
+                    user: &user,
+                    session: &session,
+                };
+                reply(self.grant(&grant))
+            }
+            Ask::Sessions => {
+                let known = self.approver("see how sessions stand").and_then(|()| self.store());
+                reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
+            }
+            Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
+            Ask::Listen { .. } | Ask::Show { .. } => reply::<()>(Err("that is said alone".to_owned())),
+        }
+    }
+
+    const fn uid(&self) -> u32 {
+        self.peer.caller.account.uid
+    }
+
+    fn user(&self) -> &str {
+        &self.peer.caller.account.name
+    }
+
+    fn store(&self) -> Or<&Store> {
+        if self.store.get().is_none() {
+            let _ = self.store.set(told(Store::open(&self.house.paths))?);
+        }
+        self.store.get().ok_or_else(String::new)
+    }
+
+    fn queue(&self) -> Or<&Queue> {
+        if self.queue.get().is_none() {
+            let _ = self.queue.set(told(Queue::open(&self.house.paths))?);
+        }
+        self.queue.get().ok_or_else(String::new)
+    }
+
+    /// A process above the speaker, by the name that the speaker gives it; none where it stands elsewhere.
+    fn above<'b>(&self, name: Option<&'b str>) -> Option<&'b str> {
+        name.filter(|name| self.peer.is_below(name))
+    }
+
+    fn invocation(&self, request: Request, cwd: PathBuf, origin: crate::judge::invocation::Origin) -> Invocation {
+        Invocation { request, cwd, origin, ..self.peer.caller.invocation(Request::Argv(Vec::new())) }
+    }
+
+    /// Whether the speaker is one who may say yes to their own commands, and a person may be there.
+    fn is_answered_here(&self) -> bool {
+        let service = &self.house.service;
+        service.own_requests && service.approves(self.user()) && self.peer.why_no_person().is_none()
+    }
+}
+
+/// A line as a question.
+fn read(heard: &[u8]) -> Or<Ask> {
+    match serde_json::from_slice::<Said>(heard) {
+        Ok(Said { v: VERSION, ask }) => Ok(ask),
+        parsed => match (serde_json::from_slice::<Version>(heard), parsed) {
+            (Ok(Version { v }), _) if v != VERSION => {
+                Err(format!("guard and its service are of different versions ({v} and {VERSION}): restart the service"))
+            }
+            (_, Err(error)) => Err(format!("that is no question: {error}")),
+            (_, Ok(_)) => Err("that is no question".to_owned()),
+        },
+    }
+}
+
+fn path(text: &Text) -> Or<PathBuf> {
+    text.bytes()
+        .map(|bytes| OsString::from_vec(bytes).into())
+        .ok_or_else(|| "a folder is not as it is to be written".to_owned())
+}
+
+fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {
+    let text = both.0.bytes().ok_or("a command is not as it is to be written")?;
+    Ok((text, path(&both.1)?))
+}

@@ -1,0 +1,175 @@
+//! What is asked of the record: to write a decision down, to tell how a session stands, to keep what a person granted.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::super::message::{Row, SettledBy, Text};
+use super::{Connection, Or, both_of, path, told};
+use crate::app::export::deliver;
+use crate::judge::approved::{GrantId, Receipt};
+use crate::judge::invocation::{Line, Request, Session};
+use crate::judge::policy::ApprovalReason;
+use crate::judge::risk::{Risk, Tier};
+use crate::judge::syntax::tree::Dialect;
+use crate::store::{End, Handed, IntentRow, NewGrant, Retention, Settled, Store};
+
+impl Connection<'_> {
+    pub(super) fn standing(&self, root: &str, parent: Option<&str>) -> Or<crate::judge::policy::SessionState> {
+        let store = self.store()?;
+        let mut standing = told(store.standing(&self.peer.root(root), Timestamp::now()))?;
+        standing.above = self.above(parent).and_then(|parent| store.approved_above(parent).ok().flatten());
+        Ok(standing)
+    }
+
+    pub(super) fn ledger(&self, session: &str) -> Or<crate::judge::ledger::Ledger> {
+        told(self.store()?.ledger(session, self.user()))
+    }
+
+    pub(super) fn grants(&mut self, session: &str, command: &str) -> Or<Vec<crate::judge::approved::Grant>> {
+        let found = told(self.store()?.grants_of(Some(self.user()), session, command, Timestamp::now()))?;
+        self.granted.extend(found.iter().filter_map(|grant| match grant.id {
+            GrantId::Stored(number) => Some(number),
+            GrantId::Configured(_) => None,
+        }));
+        Ok(found)
+    }
+
+    pub(super) fn row(&mut self, row: Row) -> Or<Option<i64>> {
+        let store = self.store()?;
+        let parent = self.above(row.parent.as_deref());
+        let basis = match &row.settled {
+            SettledBy::Allowed(basis) => Some(basis),
+            SettledBy::Refused(_) | SettledBy::Asked => None,
+        };
+        let holds = match (&row.settled, basis) {
+            // A person's yes is one that was taken from the queue, or of those who may answer themselves.
+            (_, Some(ApprovalReason::Person)) => match self.taken.get(&row.digest) {
+                Some(by) => row.words.as_ref().is_some_and(|words| words.starts_with(by)),
+                None => self.is_answered_here(),
+            },
+            (_, Some(ApprovalReason::YesInAdvance)) | (SettledBy::Asked, _) => self.is_answered_here(),
+            (_, Some(ApprovalReason::Host)) => row.handed.is_some() && !row.advised,
+            (_, Some(ApprovalReason::Parent(number))) => {
+                let above = parent.and_then(|parent| store.approved_above(parent).ok().flatten());
+                above.is_some_and(|above| above.row == *number)
+            }
+            (_, Some(ApprovalReason::Grant(GrantId::Stored(number)))) => self.granted.contains(number),
+            // The reviewer is asked by the account itself: what it says lets no more run there than the gate does.
+            (_, Some(ApprovalReason::Reviewer { .. })) => row.opinion.is_some(),
+            (
+                _,
+                Some(
+                    ApprovalReason::Grant(_)
+                    | ApprovalReason::Score
+                    | ApprovalReason::Support
+                    | ApprovalReason::ModeOff,
+                ),
+            ) => true,
+            (SettledBy::Refused(_) | SettledBy::Allowed(_), None) => true,
+        };
+        if !holds {
+            let how = basis.map_or("asked", ApprovalReason::name);
+            return Err(format!("the record does not bear out that it was settled so ({how})"));
+        }
+        let root = self.peer.root(&row.root);
+        let line = Line {
+            text: row.command.into_bytes(),
+            dialect: Dialect::Bash,
+            shell: PathBuf::from("/"),
+            options: Vec::new(),
+            positional: Vec::new(),
+            before: Vec::new(),
+            envelope: None,
+        };
+        let mut invocation = self.invocation(Request::Line(line), path(&row.cwd)?, row.origin);
+        let agent = self.peer.caller.session.agent.clone().or(row.agent);
+        invocation.session = Session { id: row.session, root: root.clone(), agent };
+        let risk = Risk::from(row.risk);
+        let process = self.peer.name();
+        let written = IntentRow {
+            at: Timestamp::now(),
+            invocation: &invocation,
+            digest: row.digest,
+            risk: &risk,
+            settled: match &row.settled {
+                SettledBy::Allowed(basis) => Settled::Allowed(basis),
+                SettledBy::Refused(refusal) => Settled::Refused(refusal),
+                SettledBy::Asked => Settled::Asked,
+            },
+            answer_ms: row.answer_ms,
+            words: row.words.as_deref(),
+            parent,
+            process: process.as_deref().filter(|_| row.waits),
+            shape: row.shape.as_deref(),
+            opinion: row.opinion.as_ref(),
+            deeds: &row.deeds,
+            tool: row.tool.as_ref().map(|(title, _)| title.as_str()),
+            hides: row.tool.as_ref().is_some_and(|(_, hides)| *hides),
+        };
+        let handed = row.handed.as_ref().map(both_of).transpose()?;
+        let handed = handed.as_ref().map(|(text, cwd)| Handed { text, cwd, root: &root });
+        let receipt = match (&handed, row.advised) {
+            (None, false) => told(store.intent(&written)).map(Some),
+            (None, true) => told(store.advised(&written)).map(Some),
+            (Some(handed), true) => told(store.advised_and_handed(&written, handed)).map(Some),
+            (Some(handed), false) => told(store.intent_of_handed(&written, handed)),
+        }?;
+        let number = receipt.and_then(Receipt::row);
+        if matches!(row.settled, SettledBy::Allowed(ApprovalReason::Person)) {
+            // One yes is one row.
+            let _ = self.taken.remove(&row.digest);
+        }
+        let store = self.store()?;
+        self.deliver(store, number);
+        if matches!(row.settled, SettledBy::Refused(_)) {
+            self.keep_to_policy(store);
+        }
+        Ok(number)
+    }
+
+    pub(super) fn deliver(&self, store: &Store, row: Option<i64>) {
+        deliver::from(store, self.house.paths.folder(), &self.house.policy.export_to, row);
+    }
+
+    pub(super) fn keep_to_policy(&self, store: &Store) {
+        let kept = Retention { days: self.house.policy.retention_days, mib: self.house.policy.retention_mib };
+        let _ = store.keep_to_policy(kept, &self.house.service.account, Timestamp::now());
+    }
+
+    pub(super) fn is_handed(&self, handed: &(Text, Text), root: &str, tier: Tier) -> Or<bool> {
+        let (text, cwd) = both_of(handed)?;
+        let root = self.peer.root(root);
+        told(self.store()?.is_handed(&Handed { text: &text, cwd: &cwd, root: &root }, tier, Timestamp::now()))
+    }
+
+    pub(super) fn result(&self, row: i64, exit: Option<i32>, signal: Option<i32>, duration_ms: u64) -> Or<()> {
+        let store = self.store()?;
+        let waits = self.peer.name().map_or(Ok(None), |process| told(store.waited_for(&process)))?;
+        if waits != Some(row) {
+            return Err(format!("row {row} is not what this process waits for"));
+        }
+        let end = signal.map_or(End::Exit(exit.unwrap_or(0)), End::Signal);
+        told(store.result(&Receipt::Recorded(row), &crate::store::Outcome { end, duration_ms }, Timestamp::now()))?;
+        self.deliver(store, Some(row));
+        self.keep_to_policy(store);
+        Ok(())
+    }
+
+    pub(super) fn grant(&self, grant: &NewGrant<'_>) -> Or<i64> {
+        self.person("give grants")?;
+        if grant.user == self.user() && !self.house.service.own_requests {
+            return Err("an account gives itself no grants".to_owned());
+        }
+        told(self.store()?.grant(grant, Timestamp::now()))
+    }
+
+    pub(super) fn resume(&self, root: &str, session: &str, why: &str) -> Or<i64> {
+        self.person("let a session go on")?;
+        let own = root.split_once('@').is_some_and(|(uid, _)| uid == self.uid().to_string());
+        if root == self.peer.caller.session.root || (own && !self.house.service.own_requests) {
+            return Err("an account does not resume its own sessions".to_owned());
+        }
+        told(self.store()?.resume(root, session, self.user(), why, Timestamp::now()))
+    }
+}

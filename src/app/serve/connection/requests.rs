@@ -1,0 +1,243 @@
+//! What is asked of the queue: to file a request, to wait for its answer, to take it; and to answer one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::message::{Given, New, Text};
+use super::{Connection, MAX_LATE, MAX_WAIT, Or, reply, told};
+use crate::app::approvals::place::attempted;
+use crate::app::approver::sign;
+use crate::judge::approver::Signed;
+use crate::judge::bindings::Bindings;
+use crate::judge::invocation::{Digest, Invocation, Request};
+use crate::judge::policy::Refusal;
+use crate::judge::risk::{Risk, Tier};
+use crate::service::line::Lines;
+use crate::store::queue::{self, Answer, Filed, Found, NewRequest, Outcome, Pending, State, Told, Whole};
+use crate::world::identity::Caller;
+
+impl Connection<'_> {
+    pub(super) fn file(&mut self, new: New) -> Or<Filed> {
+        let queue = self.queue()?;
+        let bytes = new.exact.bytes().ok_or("the command is not as it is to be written")?;
+        let blank = queue::blank();
+        let whole = Whole::unpack(blank, &bytes).ok_or("the command is not as this version writes it")?;
+        let now = Timestamp::now();
+        let mine: Vec<Pending> = told(queue.list(now))?.into_iter().filter(|one| one.user == self.user()).collect();
+        let alive = |one: &&Pending| one.waiter.as_deref().is_none_or(Caller::lives);
+        let waiting = mine.iter().filter(|one| one.state == State::Waiting).filter(alive).count();
+        let most = self.house.policy.queue_pending;
+        if waiting >= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Ok(Filed::Crowded { waiting: u32::try_from(waiting).unwrap_or(u32::MAX) });
+        }
+        // The oldest first.
+        let late: Vec<_> = mine.iter().filter(|one| one.state == State::Late).collect();
+        for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
+            told(queue.void(&one.id, "this account left too many behind"))?;
+        }
+        let peer = &self.peer.caller;
+        let mut invocation = Invocation { uid: self.uid(), user: self.user().to_owned(), ..whole.invocation };
+        invocation.home.clone_from(&peer.account.home);
+        invocation.session.root = self.peer.root(&invocation.session.root);
+        if let Some(agent) = &peer.session.agent {
+            invocation.session.agent = Some(agent.clone());
+        }
+        let name = self.peer.name().ok_or("what process this is cannot be told")?;
+        let last = now.saturating_add(SignedDuration::from_secs(MAX_WAIT)).unwrap_or(now);
+        let risk = Risk::from(new.risk);
+        let request = NewRequest {
+            invocation: &invocation,
+            digest: &whole.digest,
+            risk: &risk,
+            bindings: &whole.bindings,
+            fresh: whole.fresh,
+            waiter: new.waits.then_some(name.as_str()),
+            above: peer.above(),
+            expires: new.expires.clamp(now, last),
+            most,
+            approvals: new.approvals.max(self.house.policy.approvals.wanted(&risk)),
+            decision: new.decision || risk.is_decision(),
+            plea: &new.plea,
+            opinion: new.opinion.as_ref(),
+        };
+        let filed = told(queue.file(&request, &Caller::lives, now))?;
+        if let (Filed::Waits { id, .. }, true) = (&filed, new.waits) {
+            self.filed.push(id.clone());
+        }
+        Ok(filed)
+    }
+
+    /// A request of the speaker's own.
+    pub(super) fn own(&self, id: &str) -> Or<Pending> {
+        let found = told(self.queue()?.find(id))?.filter(|one| one.user == self.user());
+        found.ok_or_else(|| format!("this account has no request {id}"))
+    }
+
+    pub(super) fn take(&mut self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Found> {
+        self.own(id)?;
+        let found = told(self.queue()?.take(self.store()?, id, digest, bindings))?;
+        if let Found::Yes(answered) = &found {
+            let by = format!("request {id}, approved by {} in row {}", answered.by, answered.row);
+            self.taken.insert(*digest, by);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn give_up(&self, id: &str) -> Or<bool> {
+        let own = self.own(id)?;
+        if own.waiter.is_some() && own.waiter != self.peer.name() {
+            return Err(format!("another process waits for {id}"));
+        }
+        told(self.queue()?.give_up(id))
+    }
+
+    pub(super) fn void(&self, id: &str, what: &str) -> Or<bool> {
+        self.own(id)?;
+        let voided = told(self.queue()?.void(id, what))?;
+        self.house.ring(id);
+        Ok(voided)
+    }
+
+    pub(super) fn list(&self) -> Or<Vec<Told>> {
+        let all = told(self.queue()?.list(Timestamp::now()))?;
+        Ok(all.into_iter().filter(|one| self.sees(one)).map(Told::from).collect())
+    }
+
+    pub(super) fn sees(&self, one: &Pending) -> bool {
+        one.user == self.user() || self.house.service.approves(self.user())
+    }
+
+    /// A request that the speaker may see.
+    pub(super) fn visible(&self, id: &str) -> Or<Option<Pending>> {
+        Ok(told(self.queue()?.find(id))?.filter(|one| self.sees(one)))
+    }
+
+    pub(super) fn whole(&self, id: &str) -> Or<Option<(Told, Text)>> {
+        if self.visible(id)?.is_none() {
+            return Ok(None);
+        }
+        let whole = told(self.queue()?.whole(id))?;
+        Ok(whole.map(|Whole { pending, invocation, digest, bindings, fresh, above }| {
+            (pending.into(), Text::of(&queue::pack(&invocation, &digest, &bindings, fresh, &above)))
+        }))
+    }
+
+    /// Tells of what happens to a request, for as long as the other end listens. Who waited and is gone has given up.
+    pub(super) fn listen(self, id: &str, mut lines: Lines) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let found = self.visible(id).and_then(|found| found.ok_or_else(|| format!("there is no request {id}")));
+        let stream = found.and_then(|_| lines.stream().try_clone().map_err(|error| error.to_string()));
+        let key = NEXT.fetch_add(1, Ordering::Relaxed);
+        match stream {
+            Ok(stream) => self.house.remember(id, key, stream),
+            Err(why) => return drop(lines.send(reply::<()>(Err(why)))),
+        }
+        if lines.send(reply(Ok(()))).is_ok() {
+            // Nothing is said here any more: whatever comes ends it.
+            let _ = lines.receive(None);
+        }
+        self.house.forget(id, key);
+        self.gone(id);
+    }
+
+    /// The process at the other end is gone, and what it waited for is waited for no more.
+    pub(super) fn gone(&self, id: &str) {
+        let waits =
+            |one: &Pending| one.state == State::Waiting && one.waiter.is_some() && one.waiter == self.peer.name();
+        if self.own(id).is_ok_and(|one| waits(&one))
+            && let Ok(queue) = self.queue()
+        {
+            let _ = queue.give_up(id);
+        }
+    }
+
+    /// That the speaker is one of those who may answer, and a person.
+    pub(super) fn approver(&self, what: &str) -> Or<()> {
+        if self.house.service.approves(self.user()) {
+            return Ok(());
+        }
+        Err(format!("{} may not {what}: /etc/guard/config.toml names who may, as approvers", self.user()))
+    }
+
+    /// Why no answer to this request is taken from the speaker.
+    pub(super) fn may_answer(&self, pending: &Pending) -> Or<()> {
+        self.approver("answer")?;
+        if let Some(why) = self.peer.why_no_person() {
+            return Err(why);
+        }
+        if pending.user == self.user() && !self.house.service.own_requests {
+            return Err("the account that asked may not answer: another one does".to_owned());
+        }
+        if pending.root == self.peer.caller.session.root {
+            return Err("the session that asked may not answer: use another terminal".to_owned());
+        }
+        let queue = self.queue()?;
+        let above = told(queue.whole(&pending.id))?.map_or_else(Vec::new, |whole| whole.above);
+        if above.iter().any(|name| self.peer.is_below(name)) {
+            return Err("a process that stands above the command that asked stands above this one too".to_owned());
+        }
+        let waiters = told(queue.list(Timestamp::now()))?.into_iter().filter_map(|one| one.waiter);
+        if waiters.into_iter().any(|name| self.peer.is_below(&name)) {
+            return Err("a guard that waits stands above this process".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(super) fn give(&self, given: Given) -> Or<Outcome> {
+        let shown = Pending::from(given.shown);
+        // What may be answered is what the queue says of it, whatever was shown.
+        let Some(pending) = self.visible(&shown.id)? else { return Ok(Outcome::Unknown) };
+        if let Err(why) = self.may_answer(&pending) {
+            self.attempt(&format!("request {}: {why}", pending.id));
+            return Err(Refusal::Attempt { why }.to_string());
+        }
+        let approvals = given.approvals.max(pending.approvals);
+        let mut signer = Vec::new();
+        if let Some((digest, bindings)) = &given.yes {
+            let enrolled = self.house.enrolled();
+            if sign::is_wanted(&enrolled, pending.tier, approvals) {
+                let Some(whole) = told(self.queue()?.whole(&pending.id))? else { return Ok(Outcome::Unknown) };
+                let message = whole.approval(&whole.fresh, digest, bindings).message();
+                // Of several, this is one; that it is there and holds is what is wanted now.
+                let names = sign::are_enough(&enrolled, (pending.tier.max(Tier::High), 1), &message, &given.signatures);
+                let names = names.map_err(|why| Refusal::Unsigned { why }.to_string())?;
+                signer = names.first().map_or_else(Vec::new, |name| sign::names(&enrolled, name));
+            }
+        }
+        let answer = Answer {
+            yes: given.yes.as_ref().map(|(digest, bindings)| (digest, bindings)),
+            by: self.user(),
+            words: given.words.as_deref(),
+            signatures: &given.signatures,
+            waited_for: pending.waiter.as_deref().is_none_or(Caller::lives) && pending.expires > Timestamp::now(),
+            approvals,
+            signer: &signer,
+        };
+        let outcome = told(self.queue()?.answer(self.store()?, &shown, &answer, Timestamp::now()))?;
+        self.house.ring(&pending.id);
+        Ok(outcome)
+    }
+
+    pub(super) fn signatures(&self, id: &str, digest: &Digest, bindings: &Bindings) -> Or<Option<Vec<Signed>>> {
+        if self.visible(id)?.is_none() {
+            return Ok(None);
+        }
+        told(self.queue()?.given(self.store()?, id, digest, bindings))
+    }
+
+    pub(super) fn attempt(&self, why: &str) {
+        let words = ["guard", "approve"].iter().map(OsString::from).collect();
+        let invocation = self.invocation(Request::Argv(words), PathBuf::from("/"), self.peer.caller.origin);
+        if let Ok(store) = self.store() {
+            attempted(&invocation, why, |row| drop(store.intent(row)));
+        }
+    }
+
+    pub(super) fn person(&self, what: &str) -> Or<()> {
+        self.approver(what)?;
+        self.peer.why_no_person().map_or(Ok(()), |why| Err(Refusal::Attempt { why }.to_string()))
+    }
+}

@@ -1,0 +1,297 @@
+//! The service as it stands: what is checked before it begins, who is let in, and what all its connections share.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::unistd::{getegid, geteuid, getgid, getuid};
+
+use super::client::line;
+use super::connection::Connection;
+use super::message::Reply;
+use crate::config::approvers::{self, Enrolled};
+use crate::config::{self, Roots, Service};
+use crate::judge::invocation::Environment;
+use crate::judge::policy::Policy;
+use crate::service::line::Lines;
+use crate::service::notify;
+use crate::service::socket::{credentials, listen};
+use crate::store::{Paths, Store};
+use crate::world::identity::Account;
+use crate::world::peer::Peer;
+
+/// How many connections an account may have at once, and all together.
+const MAX_OF_ACCOUNT: u32 = 32;
+const MAX_TOGETHER: u32 = 512;
+
+/// How much an account may have written down in an hour, in bytes: more than any build's commands, less than a disk.
+const MAX_WRITTEN: usize = 256 << 20;
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// A connection's thread needs little.
+const STACK: usize = 1 << 20;
+
+/// The service.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub service: Service,
+    pub policy: Policy,
+    pub paths: Paths,
+    roots: Roots,
+    socket: PathBuf,
+    /// The numbers of those who may answer.
+    approvers: Vec<u32>,
+    accounts: Mutex<HashMap<u32, Use>>,
+    /// Who listens for what happens to a request.
+    bells: Mutex<HashMap<String, Vec<(u64, UnixStream)>>>,
+}
+
+/// What an account has of the service.
+#[derive(Debug)]
+struct Use {
+    connections: u32,
+    since: Instant,
+    written: usize,
+}
+
+impl Server {
+    /// Checks that everything is as it must be.
+    ///
+    /// # Errors
+    /// What is not, and what to do.
+    pub fn open(folder: &Path, socket: Option<&Path>) -> Result<Arc<Self>, String> {
+        if getuid() != geteuid() || getgid() != getegid() {
+            return Err("guard does not run setuid or setgid".to_owned());
+        }
+        let uid = geteuid().as_raw();
+        let roots = Roots::of(&Environment::default(), None, uid, Path::new("/"));
+        let loaded = config::load(&roots);
+        if let Some(problem) = loaded.problems.first() {
+            return Err(problem.to_string());
+        }
+        let file = roots.machine.join("config.toml");
+        let Some(service) = loaded.service else {
+            return Err(format!("{} has no table [service]: see guard serve --help", file.display()));
+        };
+        let name = &service.account;
+        let account =
+            Account::named(name).ok_or_else(|| format!("there is no account {name}: useradd --system {name}"))?;
+        if account.uid != uid {
+            let own = Account::of(uid).name;
+            return Err(format!("this runs as {own}, and {} names {name}: run it as {name}", file.display()));
+        }
+        if uid == 0 {
+            return Err("root does not serve: name an account of its own, which need do nothing else".to_owned());
+        }
+        if service.approvers.is_empty() {
+            return Err(format!("{} names no approvers, so that nobody could answer", file.display()));
+        }
+        let mut approvers = Vec::new();
+        for name in &service.approvers {
+            let Some(approver) = Account::named(name) else {
+                return Err(format!("there is no account {name}, which {} names as an approver", file.display()));
+            };
+            approvers.push(approver.uid);
+        }
+        check_folder(folder, uid)?;
+        let socket = socket.unwrap_or(&service.socket).to_owned();
+        check_place(&socket, uid)?;
+        let paths = Paths::new(folder);
+        // What is wrong with the record is said now, and not to the first who needs it.
+        Store::open(&paths).and_then(|store| store.head()).map_err(|error| error.to_string())?;
+        Ok(Arc::new(Self {
+            service,
+            policy: loaded.policy,
+            paths,
+            roots,
+            socket,
+            approvers,
+            accounts: Mutex::default(),
+            bells: Mutex::default(),
+        }))
+    }
+
+    /// Lets in whoever comes, until the process is ended.
+    ///
+    /// # Errors
+    /// Nobody can come.
+    pub fn serve(self: &Arc<Self>) -> Result<u8, String> {
+        let place = self.socket.display();
+        let mut ends = SigSet::empty();
+        ends.add(Signal::SIGTERM);
+        ends.add(Signal::SIGINT);
+        ends.thread_block().map_err(|error| error.to_string())?;
+        let listener = listen(&self.socket).map_err(|error| format!("{place}: {error}"))?;
+        let socket = self.socket.clone();
+        std::thread::spawn(move || {
+            if ends.wait().is_ok() {
+                let _ = notify::tell("STOPPING=1");
+                let _ = std::fs::remove_file(socket);
+                // What was written is whole: each row and each answer is one transaction.
+                std::process::exit(0);
+            }
+        });
+        let folder = self.paths.folder().display();
+        let _ = writeln!(std::io::stderr(), "guard: keeps the record in {folder} and listens at {place}");
+        notify::tell("READY=1").map_err(|error| format!("NOTIFY_SOCKET: {error}"))?;
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => self.admit(stream),
+                // Too many files are open: some will be closed.
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn admit(self: &Arc<Self>, stream: UnixStream) {
+        let Ok(other) = credentials(&stream) else { return };
+        let Ok(mut lines) = Lines::new(stream) else { return };
+        let Some(place) = self.place(other.uid) else {
+            let why = format!("this account has {MAX_OF_ACCOUNT} connections, or all have {MAX_TOGETHER} together");
+            let _ = lines.stream().set_nonblocking(true);
+            let _ = lines.send(line(&Reply::<()>::Error(why)));
+            return;
+        };
+        let begun = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            if let Some(peer) = Peer::of(other.pid, other.uid) {
+                Connection::new(&place.house, peer).run(lines);
+            }
+        });
+        // Without a thread the connection is closed, and whoever speaks hears that.
+        drop(begun);
+    }
+
+    /// Room for one more connection of an account.
+    fn place(self: &Arc<Self>, uid: u32) -> Option<Place> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let together: u32 = accounts.values().map(|one| one.connections).sum();
+        let own = accounts.entry(uid).or_insert_with(|| Use { connections: 0, since: Instant::now(), written: 0 });
+        // Those who answer find room, however many others there are.
+        let may_wait = uid != 0 && !self.approvers.contains(&uid);
+        if own.connections >= MAX_OF_ACCOUNT || (may_wait && together >= MAX_TOGETHER) {
+            return None;
+        }
+        own.connections += 1;
+        Some(Place { house: self.clone(), uid })
+    }
+
+    /// Lets an account have so many bytes more written down.
+    ///
+    /// # Errors
+    /// It has had enough for this hour.
+    pub fn spend(&self, uid: u32, bytes: usize) -> Result<(), String> {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = accounts.get_mut(&uid) else { return Ok(()) };
+        if own.since.elapsed() >= HOUR {
+            (own.since, own.written) = (Instant::now(), 0);
+        }
+        own.written = own.written.saturating_add(bytes);
+        if own.written > MAX_WRITTEN {
+            return Err(format!("this account has had {} MiB recorded within the hour", MAX_WRITTEN >> 20));
+        }
+        Ok(())
+    }
+
+    /// Who signs, by root's word alone.
+    pub fn enrolled(&self) -> Enrolled {
+        approvers::load(&self.roots)
+    }
+
+    /// Tells a connection of what happens to a request, until [`Self::forget`].
+    pub fn remember(&self, id: &str, key: u64, stream: UnixStream) {
+        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        bells.entry(id.to_owned()).or_default().push((key, stream));
+    }
+
+    pub fn forget(&self, id: &str, key: u64) {
+        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(all) = bells.get_mut(id) {
+            all.retain(|(known, _)| *known != key);
+            if all.is_empty() {
+                bells.remove(id);
+            }
+        }
+    }
+
+    /// Whether anybody listens for what happens to a request.
+    pub fn is_heard(&self, id: &str) -> bool {
+        self.bells.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    }
+
+    /// Tells all who listen that something happened to a request.
+    pub fn ring(&self, id: &str) {
+        let mut bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, stream) in bells.get_mut(id).into_iter().flatten() {
+            // Whoever has not read the last byte is told by that one.
+            let _ = stream.set_nonblocking(true);
+            let _ = stream.write(b".");
+            let _ = stream.set_nonblocking(false);
+        }
+    }
+}
+
+/// One connection's room.
+struct Place {
+    house: Arc<Server>,
+    uid: u32,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut accounts = self.house.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = accounts.get_mut(&self.uid) {
+            own.connections = own.connections.saturating_sub(1);
+        }
+    }
+}
+
+/// The folder is this account's and nobody else's; it is made where its parent lets us.
+fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
+    let name = folder.display();
+    if !folder.is_absolute() {
+        return Err(format!("{name}: write the whole path"));
+    }
+    if let Err(error) = std::fs::DirBuilder::new().mode(0o700).create(folder)
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        let own = Account::of(uid).name;
+        return Err(format!("{name} cannot be made ({error}): install -d -m 700 -o {own} {name}"));
+    }
+    let about = std::fs::symlink_metadata(folder).map_err(|error| format!("{name}: {error}"))?;
+    if !about.is_dir() {
+        return Err(format!("{name} is not a folder"));
+    }
+    if about.uid() != uid {
+        let (other, own) = (Account::of(about.uid()).name, Account::of(uid).name);
+        return Err(format!("{name} belongs to {other}: chown -R {own} {name}"));
+    }
+    if about.mode() & 0o077 != 0 {
+        let mode = about.mode() & 0o7777;
+        return Err(format!("{name} can be used by others (mode {mode:o}): chmod 700 {name}"));
+    }
+    Ok(())
+}
+
+/// Nobody else can put a socket in the place of this one.
+fn check_place(socket: &Path, uid: u32) -> Result<(), String> {
+    let folder = socket.parent().filter(|_| socket.is_absolute()).ok_or("--socket wants the whole path of a file")?;
+    let name = folder.display();
+    let about = std::fs::metadata(folder).map_err(|error| {
+        format!(
+            "{name}: {error}; systemd makes it (RuntimeDirectory), or: install -d -m 755 -o {} {name}",
+            Account::of(uid).name
+        )
+    })?;
+    if about.uid() != uid && about.uid() != 0 {
+        return Err(format!("{name} belongs to {}, who could put another socket there", Account::of(about.uid()).name));
+    }
+    if about.mode() & 0o022 != 0 {
+        return Err(format!("{name} can be written by others (mode {:o}): chmod go-w {name}", about.mode() & 0o7777));
+    }
+    Ok(())
+}

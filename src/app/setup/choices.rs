@@ -1,0 +1,176 @@
+//! What a person wants of `guard setup`: said by options, or asked for one after the other.
+//!
+//! What may not enter: what is written for it.
+
+use std::io;
+
+use super::Found;
+use crate::app::init::Interactive;
+use crate::app::install::hosts::{self, HOSTS, Host};
+use crate::judge::policy::Preset;
+use crate::prompt::confirm::confirm;
+use crate::prompt::line;
+
+/// Where a person wants to be told that something waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// By a notification of the desktop.
+    Desktop,
+    /// On a page or by a messenger.
+    Away,
+}
+
+/// What is wanted.
+#[derive(Debug)]
+pub struct Wishes {
+    /// `None`: as it is.
+    pub preset: Option<Preset>,
+    pub agents: Vec<&'static Host>,
+    pub shells: Vec<Interactive>,
+    pub reach: Option<Reach>,
+    /// An approver is to be enrolled.
+    pub approver: bool,
+}
+
+/// The presets, and what each means.
+const PRESETS: [(Preset, &str, &str); 4] = [
+    (Preset::Relaxed, "relaxed", "asks only about what is dangerous"),
+    (Preset::Balanced, "balanced", "asks about what is hard to undo; agents are asked earlier than you"),
+    (Preset::Strict, "strict", "asks about whatever changes something outside the project too"),
+    (Preset::Paranoid, "paranoid", "asks about nearly everything that is not plain reading"),
+];
+
+impl Wishes {
+    /// What options say; what they leave open is what is there, and all that is found.
+    ///
+    /// # Errors
+    /// A name is none of an agent or a shell.
+    pub fn named(
+        preset: Option<&str>,
+        agents: Option<&[String]>,
+        shells: Option<&[String]>,
+        found: &Found,
+    ) -> Result<Self, String> {
+        let agents = match agents {
+            None => HOSTS
+                .iter()
+                .filter(|host| {
+                    found.wired.contains(&host.name) || found.agents.iter().any(|here| here.name == host.name)
+                })
+                .collect(),
+            Some(words) => of(words, &found.agents, |name| {
+                hosts::by_name(name).ok_or_else(|| {
+                    let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
+                    format!("no agent is called {name}; guard knows {}", names.join(", "))
+                })
+            })?,
+        };
+        let shells = match shells {
+            None => {
+                let known = Interactive::ALL.into_iter();
+                known.filter(|shell| found.shells.contains(shell) || found.loading.contains(shell)).collect()
+            }
+            Some(words) => of(words, &found.shells, |name| {
+                let shell = Interactive::ALL.into_iter().find(|shell| shell.name() == name);
+                shell.ok_or_else(|| format!("{name} is no shell that guard can be loaded in: bash, zsh and fish are"))
+            })?,
+        };
+        let preset =
+            preset.and_then(|word| PRESETS.iter().find(|(_, name, _)| *name == word)).map(|(preset, ..)| *preset);
+        Ok(Self { preset, agents, shells, reach: None, approver: false })
+    }
+
+    /// Asks for all of it, at the terminal. What is there already is what Enter keeps.
+    ///
+    /// # Errors
+    /// The terminal cannot be used, or the person gave up.
+    pub fn ask(&mut self, found: &Found) -> io::Result<()> {
+        let now = self.preset.unwrap_or(found.preset);
+        let lines: Vec<String> = PRESETS.iter().map(|(_, name, about)| format!("{name:9} {about}")).collect();
+        let at = PRESETS.iter().position(|(preset, ..)| *preset == now).unwrap_or(1);
+        let picked = one_of("How strict?", &lines, at)?;
+        let preset = PRESETS.get(picked).map_or(now, |(preset, ..)| *preset);
+        self.preset = (preset != found.preset || !found.configured).then_some(preset);
+
+        let agents: Vec<&'static Host> = std::mem::take(&mut self.agents);
+        if !agents.is_empty() {
+            let first = found.wired.is_empty();
+            let items = agents.iter().map(|host| (host.title, first || found.wired.contains(&host.name)));
+            let picked = some_of("Which agents ask guard before each command?", &items.collect::<Vec<_>>())?;
+            self.agents = picked.into_iter().filter_map(|at| agents.get(at).copied()).collect();
+        }
+        let shells = std::mem::take(&mut self.shells);
+        if !shells.is_empty() {
+            let items = shells.iter().map(|shell| (shell.name(), found.loading.contains(shell)));
+            let question = "In which shells of your own does Enter ask guard too?";
+            let picked = some_of(question, &items.collect::<Vec<_>>())?;
+            self.shells = picked.into_iter().filter_map(|at| shells.get(at).copied()).collect();
+        }
+        let mut ways = vec![("here: guard review, from any terminal", None)];
+        if found.notifier {
+            ways.push(("a notification on this desktop, and guard review", Some(Reach::Desktop)));
+        }
+        ways.push(("a page or a messenger too (guard serve)", Some(Reach::Away)));
+        let lines: Vec<String> = ways.iter().map(|(line, _)| (*line).to_owned()).collect();
+        let picked = one_of("Where are you told when a command waits?", &lines, 0)?;
+        self.reach = ways.get(picked).and_then(|(_, reach)| *reach);
+        if !found.approvers {
+            let question = "Sign a yes to high-risk commands with a passphrase? (no agent can then say yes for you)";
+            self.approver = confirm("", question)?;
+        }
+        Ok(())
+    }
+}
+
+/// A question with one answer among these; Enter keeps the one that is marked.
+fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
+    let marked = |number: usize| if number == kept { '*' } else { ' ' };
+    let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));
+    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    loop {
+        let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q gives up:", lines.len(), kept + 1))?;
+        match typed.trim() {
+            "" => return Ok(kept),
+            "q" | "Q" => return Err(io::Error::other("it was given up")),
+            typed => match typed.parse::<usize>() {
+                Ok(number @ 1..) if number <= lines.len() => return Ok(number - 1),
+                _ => text = format!("{typed} is none of them.\n"),
+            },
+        }
+    }
+}
+
+/// A question with any number of answers among these; Enter keeps those that are marked.
+fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>> {
+    let kept: Vec<usize> = items.iter().enumerate().filter(|(_, (_, on))| *on).map(|(number, _)| number).collect();
+    let listed = items.iter().enumerate().map(|(number, (name, on))| {
+        let mark = if *on { '*' } else { ' ' };
+        format!(" {mark} {}  {name}\n", number + 1)
+    });
+    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
+    loop {
+        let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q gives up:")?;
+        let typed = typed.trim();
+        match typed {
+            "" => return Ok(kept),
+            "0" => return Ok(Vec::new()),
+            "q" | "Q" => return Err(io::Error::other("it was given up")),
+            _ => {}
+        }
+        let words = typed.split([' ', ',']).filter(|word| !word.is_empty());
+        let numbers = words.map(|word| word.parse().ok().filter(|number| (1..=items.len()).contains(number)));
+        match numbers.collect::<Option<Vec<usize>>>() {
+            Some(numbers) => return Ok(numbers.into_iter().map(|number| number - 1).collect()),
+            None => text = format!("{typed} names something that is none of them.\n"),
+        }
+    }
+}
+
+/// What a list of names means, where `all` stands for what was found and `none` for nothing.
+fn of<T: Clone>(words: &[String], all: &[T], one: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    match words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()).collect::<Vec<_>>().as_slice() {
+        [] | ["none"] => Ok(Vec::new()),
+        ["all"] => Ok(all.to_vec()),
+        names => names.iter().map(|name| one(name)).collect(),
+    }
+}

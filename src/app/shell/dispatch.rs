@@ -1,0 +1,49 @@
+//! Which way a shell's call goes: a command string and a script are one command, standard input is many, and where a
+//! person types, the shell is theirs with guard's integration in it.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use super::called::Called;
+use super::request::request;
+use super::{Reads, ShellCall, interactive, stdin};
+use crate::app::authorize::RunOptions;
+use crate::app::engine::{Engine, EngineError};
+use crate::app::run;
+use crate::exec::Inherited;
+
+/// Does what a shell's caller asks for. Returns an exit code where the shell's own did not become guard's.
+///
+/// # Errors
+/// There is no real shell of that name.
+pub fn enter(
+    engine: &Engine,
+    called: &Called,
+    call: ShellCall,
+    manner: RunOptions,
+    mut inherited: Inherited,
+) -> Result<u8, EngineError> {
+    let shell = engine.shell(called.dialect)?;
+    inherited.argv0 = Some(called.argv0(shell.path.as_os_str()));
+    if call.reads == Reads::Stdin && !inherited.was_closed(0) {
+        let is_typed = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if is_typed {
+            return Ok(interactive::start(engine, called, &shell, call, inherited));
+        }
+        if !has_nothing_to_say() {
+            return Ok(stdin::feed(engine, &shell, call, manner, inherited));
+        }
+    }
+    Ok(run::one(engine, request(&shell, call), manner, &mut inherited))
+}
+
+/// Whether standard input is `/dev/null`.
+fn has_nothing_to_say() -> bool {
+    let number =
+        |file: &File| file.metadata().ok().filter(|facts| facts.file_type().is_char_device()).map(|facts| facts.rdev());
+    let input = std::io::stdin().as_fd().try_clone_to_owned().ok().map(File::from);
+    let null = File::open("/dev/null").ok();
+    matches!((input.as_ref().and_then(number), null.as_ref().and_then(number)), (Some(input), Some(null)) if input == null)
+}

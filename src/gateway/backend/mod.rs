@@ -1,0 +1,211 @@
+//! The backend: requests, answers, tokens and what the gateway itself has to remember, reached through one trait.
+//!
+//! What keeps them is not `async`: it lives in a thread of its own ([`Room`]), which is handed one piece of work after the
+//! other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
+
+pub mod base;
+pub mod own;
+pub mod process;
+
+use std::sync::mpsc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
+
+use crate::judge::approver::Signed;
+use crate::judge::invocation::Origin;
+use crate::store::queue::{Outcome, Pending};
+
+/// A person's answer to a request, as it comes in from afar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    pub yes: bool,
+    /// Who: the approver, and through what.
+    pub by: String,
+    pub words: Option<String>,
+    /// The signature of an approver, which was looked at already; the guard that waits looks at it again.
+    pub signed: Option<Signed>,
+}
+
+/// What a token may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Hand in commands, and see what became of one's own.
+    Submit,
+    /// See all requests.
+    Read,
+    /// Answer.
+    Decide,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Submit, Self::Read, Self::Decide];
+
+    /// `submit`, `read`, `decide`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::Read => "read",
+            Self::Decide => "decide",
+        }
+    }
+
+    /// The scope of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// A token, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Token {
+    pub name: String,
+    pub scopes: Vec<Scope>,
+    /// Commands are handed in for these folders and what lies below; none: for every folder.
+    pub folders: Vec<String>,
+    /// Where what is handed in with it comes from.
+    pub origin: Origin,
+    /// The highest tier that it answers.
+    pub max_tier: u8,
+    pub created: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<Timestamp>,
+    #[serde(skip)]
+    pub hash: [u8; 32],
+}
+
+/// A command that was handed in over the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Its name towards clients.
+    pub action: String,
+    /// The request of the queue, where it waits or waited.
+    pub request: Option<String>,
+    /// The token it came with.
+    pub client: String,
+    /// The object that `guard submit` was given.
+    pub body: String,
+    pub idempotency: Option<String>,
+    /// Of the client's own body.
+    pub body_hash: [u8; 32],
+    pub created: Timestamp,
+    /// What it ended with, as JSON.
+    pub result: Option<String>,
+    /// Of the one-time token.
+    pub once: Option<[u8; 32]>,
+    /// The outcome was reported.
+    pub reported: bool,
+    /// The callback that is told how it ended, and was not told yet.
+    pub callback: Option<String>,
+}
+
+/// A message that asks somebody on some channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub action: String,
+    pub channel: String,
+    /// The channel's own name for the message; `None` while it is being sent.
+    pub message: Option<String>,
+    /// Of what its buttons carry.
+    pub nonce: [u8; 32],
+    pub closed: bool,
+}
+
+/// All that is kept, wherever that is.
+pub trait Backend: Send {
+    /// All requests that a list shows.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String>;
+
+    /// What an approver signs for a yes to a request; `None` where nobody can say yes to it any more.
+    ///
+    /// # Errors
+    /// The queue cannot be read.
+    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String>;
+
+    /// Gives an answer to a request as it was shown: the first one wins.
+    ///
+    /// # Errors
+    /// It does not count, because it could not be written down.
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String>;
+
+    /// Writes down what became of a command that a client was let run.
+    ///
+    /// # Errors
+    /// It is not written down.
+    fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp) -> Result<(), String>;
+
+    /// Writes down that somebody tried to answer who may not.
+    ///
+    /// # Errors
+    /// It is not written down; nothing was answered all the same.
+    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String>;
+
+    /// What the gateway itself remembers.
+    fn base(&mut self) -> &mut base::Base;
+}
+
+type Work = Box<dyn FnOnce(&mut dyn Backend) + Send>;
+
+/// The backend in its thread.
+#[derive(Clone)]
+pub struct Room {
+    work: mpsc::SyncSender<Work>,
+}
+
+/// How much work may wait before whoever brings more waits too.
+const WAITING: usize = 1024;
+
+/// What is said when the thread is gone.
+const GONE: &str = "the gateway's own files are closed";
+
+impl Room {
+    /// Starts a thread that opens a backend.
+    ///
+    /// # Errors
+    /// The backend cannot be opened.
+    pub fn open(open: impl FnOnce() -> Result<Box<dyn Backend>, String> + Send + 'static) -> Result<Self, String> {
+        let (work, todo) = mpsc::sync_channel::<Work>(WAITING);
+        let (say, said) = mpsc::channel();
+        let run = move || match open() {
+            Ok(mut backend) => {
+                let _ = say.send(Ok(()));
+                for one in todo {
+                    one(&mut *backend);
+                }
+            }
+            Err(why) => drop(say.send(Err(why))),
+        };
+        std::thread::Builder::new().name("backend".into()).spawn(run).map_err(|error| error.to_string())?;
+        said.recv().map_err(|_| GONE.to_owned())??;
+        Ok(Self { work })
+    }
+
+    /// Runs a function on the backend.
+    ///
+    /// # Errors
+    /// The backend is closed.
+    pub async fn at<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Backend) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let (say, said) = oneshot::channel();
+        let mut one: Work = Box::new(move |backend| drop(say.send(work(backend))));
+        loop {
+            match self.work.try_send(one) {
+                Ok(()) => break,
+                Err(mpsc::TrySendError::Full(back)) => one = back,
+                Err(mpsc::TrySendError::Disconnected(_)) => return Err(GONE.to_owned()),
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        said.await.map_err(|_| GONE.to_owned())
+    }
+}

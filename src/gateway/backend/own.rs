@@ -1,0 +1,210 @@
+//! The backend of one account: its own record and queue, opened as guard opens them. It is as strong as that account, and no
+//! stronger.
+//!
+//! What may not enter: who may answer what.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use guard_config::config::approvers::{self, Enrolled};
+use guard_config::config::{self, Roots};
+use jiff::Timestamp;
+use nix::libc;
+
+use super::base::Base;
+use super::process::lives;
+use super::{Backend, Given};
+use crate::judge::approved::Receipt;
+use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use crate::judge::policy::Refusal;
+use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
+use crate::judge::syntax::tree::Span;
+use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
+use crate::store::{End, IntentRow, Paths, Settled, Store};
+
+/// The record, the queue and the gateway's own file in one folder.
+pub struct Own {
+    store: Store,
+    queue: Queue,
+    base: Base,
+    account: Account,
+}
+
+/// The account that this runs as.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub uid: u32,
+    pub name: String,
+    pub home: Option<std::path::PathBuf>,
+}
+
+impl Account {
+    /// Of this process.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let uid = nix::unistd::geteuid();
+        let user = nix::unistd::User::from_uid(uid).ok().flatten();
+        let name = user.as_ref().map_or_else(|| uid.to_string(), |user| user.name.clone());
+        Self { uid: uid.as_raw(), name, home: user.map(|user| user.dir) }
+    }
+
+    /// Where its configuration is looked for.
+    #[must_use]
+    pub fn roots(&self) -> Roots {
+        let env: Environment = std::env::vars_os().collect();
+        Roots::of(&env, self.home.as_deref(), self.uid, Path::new("/"))
+    }
+
+    /// The folder of `gateway.toml`: that of the account's own configuration.
+    ///
+    /// # Errors
+    /// There is no home.
+    pub fn config_folder(&self) -> Result<std::path::PathBuf, String> {
+        let roots = self.roots();
+        let account = roots.account().filter(|folder| folder.exists());
+        account.or_else(|| roots.named.clone()).or_else(|| roots.account()).ok_or_else(|| "there is no home".to_owned())
+    }
+
+    /// The files of its record.
+    ///
+    /// # Errors
+    /// There is no home, or a service keeps the record of this machine.
+    pub fn paths(&self) -> Result<Paths, String> {
+        if config::load(&Roots { named: None, home: None, ..self.roots() }).service.is_some() {
+            return Err(
+                "a service keeps the record of this machine (guard serve --system), which the gateway does not \
+                        speak to yet: answer with guard review"
+                    .to_owned(),
+            );
+        }
+        Paths::standard(self.home.as_deref()).map_err(|error| error.to_string())
+    }
+
+    /// Who is enrolled to sign.
+    #[must_use]
+    pub fn approvers(&self) -> Enrolled {
+        approvers::load(&self.roots())
+    }
+}
+
+impl Own {
+    /// Opens all three.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    pub fn open(paths: &Paths) -> Result<Self, String> {
+        let told = |error: crate::store::StoreError| error.to_string();
+        let store = Store::open(paths).map_err(told)?;
+        let queue = Queue::open(paths).map_err(told)?;
+        let base = Base::open(&paths.folder().join("gateway.db"))?;
+        Ok(Self { store, queue, base, account: Account::of_this_process() })
+    }
+
+    /// Wakes the guard that waits: a byte in its pipe, which carries nothing.
+    fn wake(&self, id: &str) {
+        let Ok(path) = self.queue.bell(id) else { return };
+        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        if let Ok(mut pipe) = OpenOptions::new().write(true).custom_flags(flags).open(path)
+            && pipe.metadata().is_ok_and(|found| found.file_type().is_fifo())
+        {
+            let _ = pipe.write(&[1]);
+        }
+    }
+}
+
+impl Backend for Own {
+    fn list(&mut self, now: Timestamp) -> Result<Vec<Pending>, String> {
+        let mut all = self.queue.list(now).map_err(|error| error.to_string())?;
+        // Whoever was killed while it waited waits no more, whatever the queue says.
+        for one in &mut all {
+            if one.state == State::Waiting && !one.waiter.as_deref().is_none_or(lives) {
+                let _ = self.queue.give_up(&one.id);
+                one.state = State::Late;
+            }
+        }
+        Ok(all)
+    }
+
+    fn approval(&mut self, shown: &Pending) -> Result<Option<Vec<u8>>, String> {
+        let whole = self.queue.whole(&shown.id).map_err(|error| error.to_string())?;
+        let same = |whole: &Whole| whole.pending.filed == shown.filed && whole.pending.state.is_open();
+        let whole = whole.filter(same);
+        Ok(whole.map(|whole| whole.approval(&whole.fresh, &whole.digest, &whole.bindings).message()))
+    }
+
+    fn answer(&mut self, shown: &Pending, given: &Given, now: Timestamp) -> Result<Outcome, String> {
+        let told = |error: crate::store::StoreError| error.to_string();
+        let whole = if given.yes { self.queue.whole(&shown.id).map_err(told)? } else { None };
+        if given.yes && whole.is_none() {
+            let found = self.queue.find(&shown.id).map_err(told)?;
+            return Ok(found.map_or(Outcome::Unknown, |found| Outcome::Settled(Box::new(found))));
+        }
+        let signer = given.signed.as_ref().map_or_else(Vec::new, |signed| {
+            let enrolled = self.account.approvers();
+            let own = enrolled.named(&signed.approver).map(|approver| &approver.key);
+            let same = enrolled.approvers.iter().filter(|other| own.is_some_and(|own| own.is_same(&other.key)));
+            let others = same.map(|other| other.name.clone()).filter(|name| *name != signed.approver);
+            std::iter::once(signed.approver.clone()).chain(others).collect()
+        });
+        let answer = Answer {
+            // The guard that waits judges again and compares; what is bound to is what it filed.
+            yes: whole.as_ref().map(|whole| (&whole.digest, &whole.bindings)),
+            by: &given.by,
+            words: given.words.as_deref(),
+            signatures: given.signed.as_slice(),
+            waited_for: shown.waiter.as_deref().is_none_or(lives) && shown.expires > now,
+            approvals: shown.approvals,
+            signer: &signer,
+        };
+        let outcome = self.queue.answer(&self.store, shown, &answer, now).map_err(told)?;
+        if matches!(outcome, Outcome::Done { .. }) {
+            self.wake(&shown.id);
+        }
+        Ok(outcome)
+    }
+
+    fn report(&mut self, row: i64, end: Result<i32, i32>, duration_ms: u64, now: Timestamp) -> Result<(), String> {
+        let end = match end {
+            Ok(code) => End::Exit(code),
+            Err(signal) => End::Signal(signal),
+        };
+        let outcome = crate::store::Outcome { end, duration_ms };
+        self.store.result(&Receipt::Recorded(row), &outcome, now).map_err(|error| error.to_string())
+    }
+
+    fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String> {
+        let finding = Finding {
+            deny: true,
+            ..Finding::plain(
+                "guard.approve",
+                Tier::Critical,
+                Reversibility::Irreversible,
+                "Only the approvers of gateway.toml answer from afar.",
+                Span::default(),
+            )
+        };
+        let invocation = Invocation {
+            request: Request::Argv(vec!["guard-gateway".into(), "answer".into()]),
+            cwd: "/".into(),
+            env: Environment::default(),
+            home: self.account.home.clone(),
+            uid: self.account.uid,
+            user: self.account.name.clone(),
+            origin: Origin::Api,
+            // None that anybody's denials are counted in.
+            session: Session { id: "gateway".to_owned(), root: "gateway".to_owned(), agent: None },
+        };
+        let risk = Risk::join(Tier::Critical, vec![finding], Vec::new());
+        let refusal = Refusal::Attempt { why: why.to_owned() };
+        let digest = invocation.digest(&BTreeSet::new());
+        let row = IntentRow::plain(now, &invocation, digest, &risk, Settled::Refused(&refusal));
+        self.store.intent(&row).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn base(&mut self) -> &mut Base {
+        &mut self.base
+    }
+}

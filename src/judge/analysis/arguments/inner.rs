@@ -1,0 +1,243 @@
+//! The commands that a wrapper runs.
+
+use super::scan::{Enclosed, Scan, assignment};
+use super::{Arg, InnerCommand, InnerText, values};
+use crate::judge::analysis::act::{Operand, Piece, Remote, RemoteKind, Value};
+use crate::judge::invocation::quote;
+use crate::judge::rules::model::{Added, Inner, RemoteName, Wrap, WrapFrom};
+use crate::judge::rules::text::same_flag;
+use crate::judge::syntax::tree::Span;
+
+/// All commands that the arguments hold, by the wraps of the program and of its subcommand.
+pub(super) fn commands(scan: &Scan<'_>) -> Vec<InnerCommand> {
+    let mut found = Vec::new();
+    // Layers may describe the same wrapping more than once: each command is taken once.
+    let mut took_operands = false;
+    let mut taken: Vec<&Enclosed<'_>> = Vec::new();
+    let mut options: Vec<&str> = Vec::new();
+    let wraps: Vec<&Wrap> = scan.wraps().filter(|wrap| scan.is_on(wrap)).collect();
+    for wrap in &wraps {
+        let before = found.len();
+        match &wrap.from {
+            WrapFrom::Operands if took_operands => continue,
+            WrapFrom::Operands if wrap.each => {
+                let all = scan.operands.iter().skip(scan.command_at(wrap)).filter_map(|index| scan.args.get(*index));
+                found.extend(all.filter_map(|arg| command(wrap, scan, std::slice::from_ref(arg))));
+                took_operands = found.len() > before;
+            }
+            WrapFrom::Anywhere => {
+                if !scan.args.is_empty() {
+                    found.push(shaped(wrap, scan, InnerText::Somewhere(anew(scan.args)), Vec::new()));
+                }
+            }
+            WrapFrom::Operands => {
+                found.extend(operands(wrap, scan));
+                found.extend(words_kept(found.get(before)));
+                took_operands = found.len() > before;
+            }
+            WrapFrom::Option(names) => {
+                let appends = wraps.iter().any(|other| other.from == WrapFrom::Operands);
+                let fresh: Vec<&str> =
+                    names.iter().map(String::as_str).filter(|name| !options.contains(name)).collect();
+                took_operands |= option(wrap, &fresh, appends, scan, &mut found);
+                options.extend(fresh);
+            }
+            WrapFrom::Setting(names, keys) => {
+                for (value, span) in values(&scan.flags, names) {
+                    if let Some(line) = setting(value, keys) {
+                        found.push(shaped(wrap, scan, InnerText::Line(line, span), Vec::new()));
+                    }
+                }
+            }
+            WrapFrom::Until(words) => {
+                for enclosed in scan.enclosed.iter().filter(|enclosed| words.contains(&enclosed.word)) {
+                    if !taken.iter().any(|other| std::ptr::eq(*other, enclosed)) {
+                        taken.push(enclosed);
+                        found.extend(command(wrap, scan, enclosed.args));
+                    }
+                }
+            }
+            WrapFrom::After(word) => {
+                for enclosed in scan.enclosed.iter().filter(|enclosed| enclosed.word == *word) {
+                    if !taken.iter().any(|other| std::ptr::eq(*other, enclosed)) {
+                        taken.push(enclosed);
+                        found.extend(command(wrap, scan, enclosed.args));
+                    }
+                }
+            }
+        }
+        if wrap.bare_shell && found.len() == before && !took_operands {
+            found.push(shaped(wrap, scan, InnerText::BareShell, Vec::new()));
+        }
+    }
+    // A described bare shell starts only where nothing else is run.
+    if found.iter().any(|inner| inner.what != InnerText::BareShell) {
+        found.retain(|inner| inner.what != InnerText::BareShell);
+    }
+    found.dedup_by(|one, other| one.what == InnerText::BareShell && other.what == InnerText::BareShell);
+    found
+}
+
+fn operands(wrap: &Wrap, scan: &Scan<'_>) -> Option<InnerCommand> {
+    let at = scan.command_at(wrap);
+    let args: Vec<Arg> = scan.operands.iter().skip(at).filter_map(|index| scan.args.get(*index)).cloned().collect();
+    let mut inner = command(wrap, scan, &args)?;
+    if wrap.assignments {
+        let before = scan.operands.iter().take(at).filter_map(|index| scan.args.get(*index));
+        inner.env.extend(before.filter_map(|arg| assignment(&arg.value)));
+    }
+    Some(inner)
+}
+
+/// The same line with its words kept whole: who joins them means them so, whatever the shell behind it makes of them.
+fn words_kept(joined: Option<&InnerCommand>) -> Option<InnerCommand> {
+    let joined = joined.filter(|inner| !inner.words.is_empty() && inner.adds == Added::Nothing)?;
+    let line = quoted_line(&joined.words)?;
+    let InnerText::Line(_, span) = &joined.what else { return None };
+    Some(InnerCommand { what: InnerText::Line(line, *span), words: Vec::new(), ..joined.clone() })
+}
+
+/// Several words as a line in which each is quoted; `None` where that says the same.
+fn quoted_line(words: &[Arg]) -> Option<Value> {
+    let has_blank =
+        |arg: &Arg| arg.value.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains([' ', '\n']));
+    if words.len() < 2 || !words.iter().any(has_blank) {
+        return None;
+    }
+    let mut line = Value::default();
+    for word in words {
+        append_quoted(&mut line, &word.value);
+    }
+    Some(line)
+}
+
+/// What `KEY=value` or `KEY value` sets one of the keys to.
+fn setting(value: &Value, keys: &[String]) -> Option<Value> {
+    let leading = value.leading();
+    let text = leading.trim_start();
+    let (key, rest) = text.split_once(['=', ' ', '\t'])?;
+    if !keys.iter().any(|known| known.eq_ignore_ascii_case(key)) {
+        return None;
+    }
+    let rest = rest.trim_start_matches(['=', ' ', '\t']);
+    let line = value.without_leading(leading.len() - rest.len());
+    (!["", "none", "yes", "no"].iter().any(|word| line.is(word))).then_some(line)
+}
+
+/// Commands in option values. Whether the operands were used up with it.
+fn option(wrap: &Wrap, names: &[&str], appends: bool, scan: &Scan<'_>, found: &mut Vec<InnerCommand>) -> bool {
+    let rest: Vec<Arg> = scan.operands.iter().filter_map(|index| scan.args.get(*index)).cloned().collect();
+    let mut used = false;
+    for (value, span) in values(&scan.flags, names) {
+        match wrap.inner {
+            Inner::Argv => {
+                let mut args = vec![Arg::word(value.clone(), span)];
+                args.extend(rest.iter().cloned());
+                found.extend(command(wrap, scan, &args));
+                used = true;
+            }
+            // `env -S 'rm -rf' x`: the operands are appended as arguments.
+            Inner::Line if appends => {
+                let mut line = Value::join([value], "");
+                for arg in &rest {
+                    append_quoted(&mut line, &arg.value);
+                }
+                let span = rest.iter().fold(span, |all, arg| all.to(arg.span));
+                found.push(shaped(wrap, scan, InnerText::Line(line, span), Vec::new()));
+                used = true;
+            }
+            Inner::Line => {
+                let positional = rest.iter().map(Arg::operand).collect();
+                let line = Value::join([value], "");
+                found.push(shaped(wrap, scan, InnerText::Line(line, span), positional));
+            }
+        }
+    }
+    // An option without a value (a shell's `-c`) makes the first operand the line.
+    let bare = |name: &str| scan.flags.iter().any(|flag| flag.value.is_none() && same_flag(name, &flag.name));
+    if !used
+        && wrap.inner == Inner::Line
+        && names.iter().any(|name| bare(name))
+        && let Some((first, rest)) = rest.split_first()
+    {
+        let positional = rest.iter().map(Arg::operand).collect();
+        let line = Value::join([&first.value], "");
+        found.push(shaped(wrap, scan, InnerText::Line(line, first.span), positional));
+        used = true;
+    }
+    used
+}
+
+/// An argument as a shell would need it written, at the end of a line.
+fn append_quoted(line: &mut Value, value: &Value) {
+    line.push(Piece::Text(" ".into()));
+    for piece in value.pieces() {
+        line.push(match piece {
+            Piece::Text(text) | Piece::Glob(text) => Piece::Text(quote(text)),
+            unknown @ Piece::Unknown(_) => unknown.clone(),
+        });
+    }
+}
+
+/// Arguments as the command that they are reads them.
+fn anew(args: &[Arg]) -> Vec<Arg> {
+    args.iter().map(Arg::anew).collect()
+}
+
+/// A command of these arguments; `None` when there are none.
+fn command(wrap: &Wrap, scan: &Scan<'_>, args: &[Arg]) -> Option<InnerCommand> {
+    let span = args.iter().map(|arg| arg.span).reduce(Span::to)?;
+    let what = match wrap.inner {
+        Inner::Argv => InnerText::Argv(anew(args)),
+        Inner::Line => InnerText::Line(Value::join(args.iter().map(|arg| &arg.value), " "), span),
+    };
+    let words = if wrap.inner == Inner::Line { args.to_vec() } else { Vec::new() };
+    Some(InnerCommand { words, ..shaped(wrap, scan, what, Vec::new()) })
+}
+
+fn shaped(wrap: &Wrap, scan: &Scan<'_>, what: InnerText, positional: Vec<Operand>) -> InnerCommand {
+    let replace = replace(wrap, scan, &what);
+    InnerCommand {
+        what,
+        words: Vec::new(),
+        positional,
+        env: Vec::new(),
+        root: wrap.root,
+        remote: wrap.remote.map(|kind| remote(kind, wrap, scan)),
+        adds: wrap.adds,
+        replace,
+    }
+}
+
+fn remote(kind: RemoteName, wrap: &Wrap, scan: &Scan<'_>) -> Remote {
+    let host = wrap.host.and_then(|at| scan.operands.get(at as usize)).and_then(|index| scan.args.get(*index));
+    Remote {
+        kind: match kind {
+            RemoteName::Ssh => RemoteKind::Ssh,
+            RemoteName::Container => RemoteKind::Container,
+            RemoteName::Cluster => RemoteKind::Cluster,
+        },
+        name: host.and_then(|host| host.value.known()).map(|name| name.into_owned()),
+    }
+}
+
+/// The text that what is added replaces: the one an option names, or `{}` where it stands in the command.
+fn replace(wrap: &Wrap, scan: &Scan<'_>, what: &InnerText) -> Option<String> {
+    if wrap.adds == Added::Nothing {
+        return None;
+    }
+    let flag = scan.flags.iter().find(|flag| ["-I", "-J", "-i", "--replace"].contains(&flag.name.as_str()));
+    if let Some(flag) = flag
+        && wrap.adds == Added::Input
+    {
+        let named = flag.value.as_ref().and_then(Value::known).filter(|text| !text.is_empty());
+        return Some(named.map_or_else(|| "{}".to_owned(), |text| text.into_owned()));
+    }
+    let braces = |value: &Value| value.pieces().iter().filter_map(Piece::as_text).any(|text| text.contains("{}"));
+    let stands = match what {
+        InnerText::Argv(args) => args.iter().any(|arg| braces(&arg.value)),
+        InnerText::Line(line, _) => braces(line),
+        InnerText::BareShell | InnerText::Somewhere(_) => false,
+    };
+    stands.then(|| "{}".to_owned())
+}

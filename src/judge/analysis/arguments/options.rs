@@ -1,0 +1,293 @@
+//! Reading one option, in the style of the program.
+
+use super::Arg;
+use super::scan::{Family, Scan};
+use crate::judge::analysis::act::{Flag, Value};
+use crate::judge::rules::model::{Inner, OptionSpec, Style, ValueKind, WrapFrom};
+
+impl<'a> Scan<'a> {
+    /// Reads an option; `false` when it is none.
+    pub(super) fn option(&mut self, arg: &Arg) -> bool {
+        let leading = arg.value.leading();
+        match self.program.style {
+            Style::None => false,
+            Style::KeyValue => self.key_value(arg, &leading),
+            _ if self.family == Family::Shell || self.family == Family::Zsh => self.shell_option(arg, &leading),
+            _ if leading == "--" && arg.value.is("--") => {
+                self.ended = true;
+                self.at += 1;
+                true
+            }
+            _ if leading.len() > 1 && leading.starts_with('+') && self.spec("+").is_some() => {
+                let value = arg.value.without_leading(1);
+                self.push(self.spec("+"), "+", Some(value), arg);
+                true
+            }
+            _ if leading.len() < 2 || !leading.starts_with('-') => false,
+            _ if arg.value.has_glob() && !leading.contains('=') => false,
+            Style::SingleDash | Style::Expression => self.word_option(arg, &leading),
+            Style::Gnu | Style::Posix | Style::Bundle => {
+                if leading.starts_with("--") {
+                    self.long_option(arg, &leading)
+                } else {
+                    self.cluster(arg, &leading)
+                }
+            }
+        }
+    }
+
+    fn specs(&self) -> impl Iterator<Item = &'a OptionSpec> + use<'a> {
+        let sub = self.sub.map(|sub| sub.options.as_slice()).unwrap_or_default();
+        sub.iter().chain(&self.program.options)
+    }
+
+    fn spec(&self, name: &str) -> Option<&'a OptionSpec> {
+        self.specs().find(|spec| spec.names.iter().any(|known| known == name))
+    }
+
+    /// The described long option that `name` abbreviates, when there is only one. A subcommand's own come before those
+    /// of the program.
+    fn abbreviated(&self, name: &str) -> Option<&'a OptionSpec> {
+        if name.len() < 3 {
+            return None;
+        }
+        let own = self.sub.map(|sub| sub.options.as_slice()).unwrap_or_default();
+        for specs in [own, self.program.options.as_slice()] {
+            let mut fits = specs.iter().filter(|spec| spec.names.iter().any(|known| known.starts_with(name)));
+            if let Some(first) = fits.next() {
+                return fits.all(|other| other.names.first() == first.names.first()).then_some(first);
+            }
+        }
+        None
+    }
+
+    /// `--no-x` takes back `--x`, where that is described and the other is not.
+    fn takes_back(&mut self, name: &str) {
+        let Some(word) = name.strip_prefix("--no-") else { return };
+        if let Some(first) = self.spec(&format!("--{word}")).and_then(|spec| spec.names.first()) {
+            self.flags.retain(|flag| flag.name != *first);
+        }
+    }
+
+    fn push(&mut self, spec: Option<&OptionSpec>, name: &str, value: Option<Value>, arg: &Arg) {
+        let name = spec.and_then(|spec| spec.names.first()).map_or(name, String::as_str);
+        self.flags.push(Flag { name: name.to_owned(), value, span: arg.span });
+        self.at += 1;
+    }
+
+    /// Pushes a flag whose value is the next argument, when there is one.
+    fn push_with_next(&mut self, spec: &OptionSpec, name: &str, arg: &Arg) {
+        let next = self.args.get(self.at + 1);
+        let span = next.map_or(arg.span, |next| arg.span.to(next.span));
+        let value = next.map(|next| next.value.clone());
+        self.at += usize::from(next.is_some());
+        self.push(Some(spec), name, value, &Arg::word(Value::default(), span));
+        self.ends_with(spec);
+    }
+
+    /// An option whose value is a command, or a module, ends the options: the rest are arguments of that.
+    fn ends_with(&mut self, spec: &OptionSpec) {
+        let is = |name: &String| spec.names.contains(name);
+        let command = self.wraps().any(|wrap| {
+            wrap.inner == Inner::Argv && matches!(&wrap.from, WrapFrom::Option(names) if names.iter().any(is))
+        });
+        let module = self.family == Family::Python && spec.names.iter().any(|name| name == "-m");
+        let code = self.family == Family::Python && spec.names.iter().any(|name| name == "-c");
+        self.runs_module |= module;
+        self.ended |= command || module || code;
+    }
+
+    fn long_option(&mut self, arg: &Arg, leading: &str) -> bool {
+        let (name, attached) = match leading.split_once('=') {
+            Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
+            None => (leading, None),
+        };
+        let spec = self.spec(name).or_else(|| self.abbreviated(name));
+        if spec.is_none() && attached.is_none() {
+            self.takes_back(name);
+        }
+        match (spec, attached) {
+            (Some(spec), None) if spec.value == ValueKind::Required && !arg.value.is_dynamic() => {
+                self.push_with_next(spec, name, arg);
+            }
+            (spec, attached) => {
+                self.push(spec, name, attached, arg);
+                if let Some(spec) = spec {
+                    self.ends_with(spec);
+                }
+            }
+        }
+        true
+    }
+
+    /// One dash and a word: `-name`, `-var=x`; two dashes are taken as one.
+    fn word_option(&mut self, arg: &Arg, leading: &str) -> bool {
+        let (name, attached) = match leading.split_once('=') {
+            Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
+            None => (leading, None),
+        };
+        let other = match name.strip_prefix("--") {
+            Some(word) => format!("-{word}"),
+            None => format!("-{name}"),
+        };
+        let Some(spec) = self.spec(name).or_else(|| self.spec(&other)) else {
+            // `java -Xmx1g`, `-Dkey=value`: a described prefix takes the rest as its value.
+            let prefix = self.specs().find(|spec| {
+                spec.value != ValueKind::None
+                    && spec.names.iter().any(|known| known.len() == 2 && leading.starts_with(known.as_str()))
+            });
+            match prefix {
+                Some(spec) => self.push(Some(spec), name, Some(arg.value.without_leading(2)), arg),
+                None => self.push(None, name, attached, arg),
+            }
+            return true;
+        };
+        if spec.value == ValueKind::Required && attached.is_none() {
+            self.push_with_next(spec, name, arg);
+        } else {
+            self.push(Some(spec), name, attached, arg);
+        }
+        true
+    }
+
+    /// Short options in one word.
+    fn cluster(&mut self, arg: &Arg, leading: &str) -> bool {
+        // A described name of several letters (`-exec`, `-SIGKILL`) comes first.
+        let (whole, attached) = match leading.split_once('=') {
+            Some((name, _)) => (name, Some(arg.value.without_leading(name.len() + 1))),
+            None => (leading, None),
+        };
+        if whole.len() > 2
+            && let Some(spec) = self.spec(whole)
+        {
+            match attached {
+                None if spec.value == ValueKind::Required => self.push_with_next(spec, whole, arg),
+                attached => self.push(Some(spec), whole, attached, arg),
+            }
+            return true;
+        }
+        // `-20`, `-9`: a number is one option.
+        let digits = leading.get(1..).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+        if digits && !arg.value.is_dynamic() && leading.get(..2).is_none_or(|first| self.spec(first).is_none()) {
+            self.push(None, leading, None, arg);
+            return true;
+        }
+        for (offset, letter) in leading.char_indices().skip(1) {
+            let name = format!("-{letter}");
+            let end = offset + letter.len_utf8();
+            let rest = arg.value.without_leading(end);
+            let spec = self.spec(&name);
+            match spec.map(|spec| (spec, spec.value)) {
+                Some((spec, ValueKind::Required)) => {
+                    if rest.is_empty() {
+                        self.push_with_next(spec, &name, arg);
+                    } else {
+                        self.push(Some(spec), &name, Some(rest), arg);
+                        self.ends_with(spec);
+                    }
+                    return true;
+                }
+                Some((spec, ValueKind::Optional)) => {
+                    let value = if rest.is_empty() { None } else { Some(rest) };
+                    self.push(Some(spec), &name, value, arg);
+                    return true;
+                }
+                _ => {
+                    self.push(spec, &name, None, arg);
+                    self.at -= 1;
+                }
+            }
+        }
+        // What follows an unknown piece in the cluster may be any option.
+        if arg.value.is_dynamic() {
+            self.flags.push(Flag { name: "-".into(), value: Some(arg.value.clone()), span: arg.span });
+        }
+        self.at += 1;
+        true
+    }
+
+    /// A shell's options: `-lc`, `+e`, `-eo pipefail`, `-O extglob`, `--norc`.
+    fn shell_option(&mut self, arg: &Arg, leading: &str) -> bool {
+        if arg.value.is("--") || arg.value.is("-") {
+            self.ended = true;
+            self.at += 1;
+            return true;
+        }
+        if leading.len() < 2 || !(leading.starts_with('-') || leading.starts_with('+')) {
+            return false;
+        }
+        if leading.starts_with("--") {
+            return self.long_option(arg, leading);
+        }
+        let sign = if leading.starts_with('+') { '+' } else { '-' };
+        self.at += 1;
+        for (offset, letter) in leading.char_indices().skip(1) {
+            let name = format!("{sign}{letter}");
+            let dashed = format!("-{letter}");
+            let spec = self.spec(&dashed);
+            let code = self.is_code(&dashed);
+            let takes =
+                !code && (letter == 'o' || letter == 'O' || spec.is_some_and(|spec| spec.value == ValueKind::Required));
+            let mut flag = Flag { name, value: None, span: arg.span };
+            if sign == '-'
+                && let Some(known) = spec.and_then(|spec| spec.names.first())
+            {
+                flag.name.clone_from(known);
+            }
+            let rest = arg.value.without_leading(offset + letter.len_utf8());
+            if takes && self.family == Family::Zsh && !rest.is_empty() {
+                flag.value = Some(rest);
+                self.flags.push(flag);
+                return true;
+            }
+            if takes && let Some(next) = self.args.get(self.at) {
+                flag.value = Some(next.value.clone());
+                self.at += 1;
+            }
+            self.reads_stdin |= sign == '-' && letter == 's';
+            self.flags.push(flag);
+        }
+        true
+    }
+
+    /// Whether this is an option whose value is code.
+    fn is_code(&self, name: &str) -> bool {
+        let spellings = self.spec(name).map(|spec| spec.names.as_slice()).unwrap_or_default();
+        let is = |code: &String| code == name || spellings.contains(code);
+        self.program.runs.as_ref().is_some_and(|runs| runs.code.iter().any(is))
+    }
+
+    fn key_value(&mut self, arg: &Arg, leading: &str) -> bool {
+        let Some((key, _)) = leading.split_once('=') else {
+            return if leading.starts_with("--") && leading.len() > 2 { self.long_option(arg, leading) } else { false };
+        };
+        let value = arg.value.without_leading(key.len() + 1);
+        let name = format!("{key}=");
+        let spec = self.spec(&name).or_else(|| self.spec(key));
+        let canonical = spec.and_then(|spec| spec.names.first()).map_or(name.clone(), |first| {
+            if first.ends_with('=') || first.starts_with('-') { first.clone() } else { format!("{first}=") }
+        });
+        self.flags.push(Flag { name: canonical, value: Some(value), span: arg.span });
+        self.at += 1;
+        true
+    }
+
+    /// The first argument of `tar xzf a.tar`: a cluster without a dash whose values are the next arguments.
+    pub(super) fn bundle(&mut self, first: &Arg) {
+        self.at = 1;
+        for letter in first.value.leading().chars() {
+            let name = format!("-{letter}");
+            let spec = self.spec(&name);
+            let canonical = spec.and_then(|spec| spec.names.first()).cloned().unwrap_or(name);
+            let mut flag = Flag { name: canonical, value: None, span: first.span };
+            if spec.is_some_and(|spec| spec.value == ValueKind::Required)
+                && let Some(next) = self.args.get(self.at)
+            {
+                flag.value = Some(next.value.clone());
+                flag.span = flag.span.to(next.span);
+                self.at += 1;
+            }
+            self.flags.push(flag);
+        }
+    }
+}

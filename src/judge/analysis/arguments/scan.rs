@@ -1,0 +1,321 @@
+//! Telling options, subcommand, operands and inner commands apart.
+
+use super::{Arg, all_given, any_given};
+use crate::judge::analysis::act::{Flag, Value};
+use crate::judge::rules::model::{OptionSpec, Program, Style, Sub, Wrap, WrapFrom};
+
+/// The state of reading, and its result.
+pub(super) struct Scan<'a> {
+    pub program: &'a Program,
+    pub args: &'a [Arg],
+    pub sub: Option<&'a Sub>,
+    /// The path by which it was named.
+    pub sub_path: Vec<String>,
+    /// The first operand, when the program has subcommands and it is none of them.
+    pub unknown_sub: Option<String>,
+    pub flags: Vec<Flag>,
+    /// Operands, as indices into `args`.
+    pub operands: Vec<usize>,
+    /// Commands between a word like `-exec` and its `;`: the word and the arguments in between.
+    pub enclosed: Vec<Enclosed<'a>>,
+    /// A shell's `-s`.
+    pub reads_stdin: bool,
+    /// An option that names a module to run ended the options (`python -m`).
+    pub runs_module: bool,
+    /// Everything from here on belongs to an inner command.
+    raw: bool,
+    pub at: usize,
+    /// Words that may be the beginning of a subcommand path, as indices into `args`.
+    path: Vec<usize>,
+    path_open: bool,
+    pub ended: bool,
+    pub family: Family,
+}
+
+/// A command enclosed by `-exec` and `;`.
+pub(super) struct Enclosed<'a> {
+    pub word: String,
+    pub args: &'a [Arg],
+}
+
+/// Interpreters whose options do not follow their style alone.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Family {
+    /// `-c` and `-o` in a cluster take what follows the cluster; `+` also begins options.
+    Shell,
+    /// As a shell, but `-o` may have its value attached.
+    Zsh,
+    /// `-m` runs a module and ends the options.
+    Python,
+    Other,
+}
+
+impl<'a> Scan<'a> {
+    pub fn new(program: &'a Program, args: &'a [Arg]) -> Self {
+        let family = match program.runs.as_ref().map(|runs| runs.language.as_str()) {
+            Some("shell") => Family::Shell,
+            Some("zsh") => Family::Zsh,
+            Some("python") => Family::Python,
+            _ => Family::Other,
+        };
+        Self {
+            program,
+            args,
+            sub: None,
+            sub_path: Vec::new(),
+            unknown_sub: None,
+            flags: Vec::new(),
+            operands: Vec::new(),
+            enclosed: Vec::new(),
+            reads_stdin: false,
+            runs_module: false,
+            raw: false,
+            at: 0,
+            path: Vec::new(),
+            path_open: !program.subs.is_empty(),
+            ended: false,
+            family,
+        }
+    }
+
+    pub fn run(mut self) -> Self {
+        if self.program.style == Style::Bundle
+            && let Some(first) = self.args.first()
+            && !first.value.leading().is_empty()
+            && !first.value.leading().starts_with('-')
+            && !first.operand
+        {
+            self.bundle(first);
+        }
+        while let Some(arg) = self.args.get(self.at) {
+            self.raw = self.raw || self.operands_are_raw();
+            if self.raw {
+                self.operands.push(self.at);
+                self.at += 1;
+                continue;
+            }
+            if !arg.operand && self.enclosed(arg) {
+                continue;
+            }
+            if !arg.operand && self.after_word(arg) {
+                break;
+            }
+            if self.ended || arg.operand || !self.option(arg) {
+                self.operand(arg);
+            }
+        }
+        self.close_path();
+        self
+    }
+
+    /// Whether the program is a shell.
+    pub fn is_shell(&self) -> bool {
+        matches!(self.family, Family::Shell | Family::Zsh)
+    }
+
+    /// The wraps that may apply with what is known so far.
+    pub fn wraps(&self) -> impl Iterator<Item = &'a Wrap> + use<'a> {
+        let described = self.sub.is_some();
+        // A subcommand's operands are its own; options that run something run it with any subcommand.
+        let of_option = |wrap: &Wrap| matches!(wrap.from, WrapFrom::Option(_) | WrapFrom::Setting(..));
+        let program = self.program.wraps.iter().filter(move |wrap| !described || of_option(wrap));
+        self.sub.map(|sub| sub.wraps.as_slice()).unwrap_or_default().iter().chain(program)
+    }
+
+    /// Whether a wrap is on, by its flags.
+    pub fn is_on(&self, wrap: &Wrap) -> bool {
+        all_given(&self.flags, &wrap.when) && !any_given(&self.flags, &wrap.unless)
+    }
+
+    /// The place among the operands where a wrap's command begins, when it stands there: after what is skipped and
+    /// the assignments.
+    pub fn command_at(&self, wrap: &Wrap) -> usize {
+        let mut at = wrap.skip as usize;
+        if wrap.assignments {
+            // Assignments may stand in front of what is skipped or behind it.
+            let is = |index: &usize| self.args.get(*index).is_some_and(|arg| assignment(&arg.value).is_some());
+            let leading = self.operands.iter().take_while(|index| is(index)).count();
+            at += leading;
+            at += self.operands.iter().skip(at).take_while(|index| is(index)).count();
+        }
+        at
+    }
+
+    /// Whether everything from here on belongs to an inner command.
+    fn operands_are_raw(&self) -> bool {
+        let Some(last) = self.operands.last().and_then(|at| self.args.get(*at)) else { return false };
+        if self.path_open {
+            return false;
+        }
+        let assigns = assignment(&last.value).is_some();
+        let mut wraps = self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands);
+        wraps.any(|wrap| {
+            !(wrap.assignments && assigns) && self.is_on(wrap) && self.operands.len() > self.command_at(wrap)
+        })
+    }
+
+    /// The end of the options by style once an operand stands.
+    fn operand_ends_options(&self) -> bool {
+        let runs = self.sub.and_then(|sub| sub.runs.as_ref()).or(self.program.runs.as_ref());
+        if runs.is_some_and(|runs| runs.script_operand) {
+            return true;
+        }
+        if self.program.style != Style::Posix {
+            return false;
+        }
+        // What a wrapper skips (`timeout 5`) may be followed by options again, and so may assignments.
+        let last = self.operands.last().and_then(|at| self.args.get(*at));
+        let assigns = last.is_some_and(|last| assignment(&last.value).is_some());
+        let wraps = || self.wraps().filter(|wrap| wrap.from == WrapFrom::Operands);
+        if assigns && wraps().any(|wrap| wrap.assignments) {
+            return false;
+        }
+        let skip = wraps().map(|wrap| self.command_at(wrap)).max();
+        self.operands.len() > skip.unwrap_or(0)
+    }
+
+    fn operand(&mut self, arg: &Arg) {
+        let index = self.at;
+        self.at += 1;
+        if !arg.operand
+            && self.program.style.is_single_dash()
+            && let Some(word) = ["(", ")", "!", ","].iter().find(|word| arg.value.is(word))
+        {
+            self.flags.push(Flag { name: (*word).to_owned(), value: None, span: arg.span });
+            return;
+        }
+        if self.path_open && !self.ended_by_dashes(index) {
+            if self.grow_path(index) {
+                return;
+            }
+            self.close_path();
+        }
+        self.operands.push(index);
+        if self.operand_ends_options() {
+            self.ended = true;
+        }
+    }
+
+    fn ended_by_dashes(&self, index: usize) -> bool {
+        self.ended && index > 0
+    }
+
+    /// Takes the word as the next one of a subcommand path, when there is such a path.
+    fn grow_path(&mut self, index: usize) -> bool {
+        let program = self.program;
+        let mut words: Vec<String> = self.path.iter().chain([&index]).map_while(|at| self.word(*at)).collect();
+        if words.len() != self.path.len() + 1 {
+            return false;
+        }
+        let exact = program.subs.exact(&words);
+        let extends = program.subs.go_on_from(&words);
+        let grows = exact.is_some() || extends;
+        if let Some(sub) = exact {
+            self.enter(sub);
+        }
+        if grows {
+            self.path.push(index);
+            self.path_open = extends;
+            if !extends {
+                self.close_path();
+            }
+        } else if self.path.is_empty() {
+            self.unknown_sub = words.pop();
+            self.path_open = false;
+            return true;
+        }
+        grows
+    }
+
+    fn word(&self, index: usize) -> Option<String> {
+        self.args.get(index).and_then(|arg| arg.value.known()).map(|word| word.into_owned())
+    }
+
+    /// From here on the options are a subcommand's. What was given so far belongs to the program: an option of the same
+    /// spelling that takes a value otherwise is another one behind it (`git -C dir branch -C new`).
+    fn enter(&mut self, sub: &'a Sub) {
+        if self.sub.replace(sub).is_some() {
+            return;
+        }
+        let kind = |options: &[OptionSpec], name: &String| {
+            options.iter().find(|option| option.names.contains(name)).map(|option| option.value)
+        };
+        for flag in &mut self.flags {
+            let (own, global) = (kind(&sub.options, &flag.name), kind(&self.program.options, &flag.name));
+            if own.is_some() && global.is_some() && own != global {
+                flag.name.insert_str(0, super::GLOBAL);
+            }
+        }
+    }
+
+    /// No further word belongs to the path: words beyond the longest subcommand are operands after all.
+    fn close_path(&mut self) {
+        self.path_open = false;
+        let path = std::mem::take(&mut self.path);
+        if path.is_empty() {
+            return;
+        }
+        let words: Vec<String> = path.iter().map_while(|at| self.word(*at)).collect();
+        let taken = if let Some((length, sub)) = self.program.subs.longest(&words) {
+            self.enter(sub);
+            self.sub_path = words.get(..length).unwrap_or_default().to_vec();
+            length
+        } else {
+            self.unknown_sub = words.into_iter().next();
+            1
+        };
+        self.operands.splice(0..0, path.into_iter().skip(taken));
+    }
+
+    /// `find -exec … ;`
+    fn enclosed(&mut self, arg: &Arg) -> bool {
+        let args = self.args;
+        let Some(word) = self.wraps().find_map(|wrap| match &wrap.from {
+            WrapFrom::Until(words) => words.iter().find(|word| arg.value.is(word)),
+            _ => None,
+        }) else {
+            return false;
+        };
+        if self.ended {
+            return false;
+        }
+        let rest = args.get(self.at + 1..).unwrap_or_default();
+        let end = rest.iter().enumerate().position(|(index, end)| {
+            end.value.is(";")
+                || (end.value.is("+") && index > 0 && rest.get(index - 1).is_some_and(|last| last.value.is("{}")))
+        });
+        let length = end.unwrap_or(rest.len());
+        self.enclosed.push(Enclosed { word: word.clone(), args: rest.get(..length).unwrap_or_default() });
+        self.flags.push(Flag { name: word.clone(), value: None, span: arg.span });
+        self.at += length + 1 + usize::from(end.is_some());
+        true
+    }
+
+    /// The word after which a command stands. The arguments behind it are no business of this program.
+    fn after_word(&mut self, arg: &Arg) -> bool {
+        let wrap = self.wraps().find(|wrap| match &wrap.from {
+            WrapFrom::After(word) => self.is_on(wrap) && arg.value.is(word),
+            _ => false,
+        });
+        let Some(wrap) = wrap else { return false };
+        if let WrapFrom::After(word) = &wrap.from {
+            let rest = self.args.get(self.at + 1..).unwrap_or_default();
+            self.enclosed.push(Enclosed { word: word.clone(), args: rest });
+        }
+        self.at = self.args.len();
+        true
+    }
+}
+
+/// `NAME=value`: the name and the rest.
+pub(super) fn assignment(value: &Value) -> Option<(String, Value)> {
+    let leading = value.leading();
+    let (name, _) = leading.split_once('=')?;
+    // An exported function: `BASH_FUNC_name%%=() { …; }`.
+    let function = name.starts_with("BASH_FUNC_");
+    let mut letters = name.chars();
+    let first = letters.next()?;
+    let fits = (first.is_ascii_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || function && "%()".contains(letter));
+    fits.then(|| (name.to_owned(), value.without_leading(name.len() + 1)))
+}

@@ -1,0 +1,269 @@
+//! Assignments: scalars, arrays and their elements, as the variable was declared to take them.
+
+use std::rc::Rc;
+
+use super::act::{NumberId, UnknownReason, Value};
+use super::change::with_attribute;
+use super::command::assignment_of;
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::fuel::{cost, of_bytes};
+use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::sort;
+use crate::judge::syntax::tree::{ArrayElement, Assignment, AssignmentValue, Dialect, Part, Span, Word};
+
+/// Variables whose value a shell runs by itself.
+const RUN_BY_SHELLS: [&str; 3] = ["NULLCMD", "PROMPT_COMMAND", "READNULLCMD"];
+
+/// Variables of the shell that take numbers: what they are set to is evaluated.
+const NUMBERS: [&str; 7] = ["EPOCHSECONDS", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
+
+/// The elements of an array by subscript, in order.
+type Elements = Rc<Vec<(String, Value)>>;
+
+impl Walker<'_> {
+    /// An array of zsh that is one of its own tables: aliases, functions, paths of commands.
+    fn zsh_table(&mut self, state: &mut State, frame: &Frame, name: &str, elements: &[(String, Value)]) {
+        for (key, value) in elements {
+            match name {
+                "aliases" | "galiases" => state.aliases.insert(key, value.clone()),
+                "commands" => value.known_text().into_iter().for_each(|path| state.hashed.insert(key, path)),
+                "functions" => {
+                    let text = value.known_text().unwrap_or_default();
+                    if key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+                        let frame = frame.elsewhere(frame.spans.map(Span::default()));
+                        self.text(state, &frame, &format!("{key}() {{\n{text}\n}}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Makes an assignment, or only works out its value where a command follows.
+    #[inline(never)]
+    pub fn assign(&mut self, state: &mut State, frame: &Frame, assignment: &Assignment, lasting: bool) -> Value {
+        let subscript = assignment.subscript.as_ref().map(|word| {
+            let value = self.single(state, frame, word);
+            if let Some(text) = value.known_text() {
+                self.embedded(state, frame, &text);
+            }
+            self.compute(state, frame, &value);
+            value.known_text()
+        });
+        let name = assignment.name.as_str();
+        match &assignment.value {
+            AssignmentValue::Array(elements) => {
+                let array = self.elements(state, frame, name, elements, (assignment.append, lasting));
+                if lasting {
+                    if frame.dialect == Dialect::Zsh {
+                        self.zsh_table(state, frame, name, &array);
+                    }
+                    state.set(name, Bound::Array(array));
+                }
+                Value::default()
+            }
+            AssignmentValue::Scalar(word) => {
+                self.spend(cost::STEP);
+                let mut value = self.assigned_value(state, frame, word);
+                self.spend(of_bytes(value.size()));
+                if !lasting {
+                    return value;
+                }
+                match subscript {
+                    None => {
+                        if assignment.append {
+                            value = self.appended(state, name, &value);
+                        }
+                        self.set_scalar(state, frame, name, value.clone());
+                        // What the environment has is handed on as it is now.
+                        if self.invocation.env.get(name).is_some() {
+                            state.change(name, |variable| variable.exported = true);
+                        }
+                        if name.starts_with("PS") || RUN_BY_SHELLS.contains(&name) {
+                            self.command_variable(state, frame, name, &value, frame.spans.map(assignment.span));
+                        }
+                    }
+                    Some(None) => state.set_scalar(name, unknown(UnknownReason::Other("an array"), value.taint())),
+                    Some(Some(key)) => {
+                        let mut held = self.held_elements(state, name, true);
+                        self.copying(&held);
+                        let array = Rc::make_mut(&mut held);
+                        let old = array.iter().position(|(other, _)| *other == key);
+                        self.spend(array.len() as u64 / 16);
+                        match old.and_then(|at| array.get_mut(at)) {
+                            Some((_, old)) if assignment.append => old.push_value(&value),
+                            Some((_, old)) => *old = value.clone(),
+                            None => {
+                                let number = |key: &str| key.parse().unwrap_or(u64::MAX);
+                                let own = number(&key);
+                                let at = array.partition_point(|(other, _)| number(other) <= own);
+                                array.insert(at, (key, value.clone()));
+                            }
+                        }
+                        if frame.dialect == Dialect::Zsh {
+                            self.zsh_table(state, frame, name, &held);
+                        }
+                        state.set(name, Bound::Array(held));
+                    }
+                }
+                value
+            }
+        }
+    }
+
+    #[inline(never)]
+    pub fn appended(&mut self, state: &State, name: &str, value: &Value) -> Value {
+        match self.lookup(state, name) {
+            Bound::Scalar(mut old) if !super::parameter::is_unset_marker(&old) => {
+                old.push_value(value);
+                old
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Sets a scalar as its variable was declared: in lower case, as a number, through a reference.
+    #[inline(never)]
+    pub fn set_scalar(&mut self, state: &mut State, frame: &Frame, name: &str, value: Value) {
+        let attribute = state.variable(name).map_or(Attribute::Plain, |variable| variable.attribute);
+        if NUMBERS.contains(&name) {
+            self.compute(state, frame, &value);
+        }
+        match attribute {
+            Attribute::Reference => {
+                let target = state.variable(name).and_then(|variable| match variable.values.first() {
+                    Some(Bound::Scalar(target)) => target.known_text(),
+                    _ => None,
+                });
+                match target.filter(|target| target != name) {
+                    Some(target) => state.set_scalar(&target, value),
+                    None => state.set_scalar(name, value),
+                }
+            }
+            Attribute::Integer => {
+                let number = self.compute(state, frame, &value);
+                let value = number.map_or_else(
+                    || unknown(UnknownReason::Number(NumberId::default()), value.taint()),
+                    |number| Value::text(number.to_string()),
+                );
+                state.set_scalar(name, value);
+            }
+            attribute => state.set_scalar(name, with_attribute(value, attribute)),
+        }
+    }
+
+    /// What a variable holds as an array. Where it is to be set next it is taken out, so that adding to it copies nothing.
+    fn held_elements(&mut self, state: &mut State, name: &str, taken: bool) -> Elements {
+        if taken && let Some([Bound::Array(_)]) = state.variable(name).map(|variable| variable.values.as_slice()) {
+            let mut held = Rc::default();
+            state.change(name, |variable| {
+                if let Some(Bound::Array(array)) = variable.values.first_mut() {
+                    std::mem::swap(array, &mut held);
+                }
+            });
+            return held;
+        }
+        match self.lookup(state, name) {
+            Bound::Array(old) => old,
+            Bound::Scalar(old) if !super::parameter::is_unset_marker(&old) => Rc::new(vec![("0".to_owned(), old)]),
+            _ => Rc::default(),
+        }
+    }
+
+    /// Pays for the copy that a change of these elements makes.
+    fn copying(&mut self, elements: &Elements) {
+        if Rc::strong_count(elements) > 1 {
+            self.spend(elements.len() as u64);
+        }
+    }
+
+    /// The elements of `( … )`, behind those that the variable has where it `appends`. `lasting`: it is set to them.
+    #[inline(never)]
+    pub fn elements(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        name: &str,
+        elements: &[ArrayElement],
+        (appends, lasting): (bool, bool),
+    ) -> Elements {
+        let mut added: Vec<(Option<String>, Value)> = Vec::new();
+        for element in elements {
+            match &element.subscript {
+                Some(subscript) => {
+                    let key = self.single(state, frame, subscript);
+                    let value = self.single(state, frame, &element.value);
+                    added.push((Some(key.known_text().unwrap_or_default()), value));
+                }
+                None => {
+                    let mut fields = Vec::new();
+                    self.fields(state, frame, &element.value, &mut fields);
+                    added.extend(fields.into_iter().map(|field| (None, field.value)));
+                }
+            }
+        }
+        let mut held = if appends { self.held_elements(state, name, lasting) } else { Rc::default() };
+        self.copying(&held);
+        let array = Rc::make_mut(&mut held);
+        let number = |key: &str| key.parse::<u64>().ok();
+        // What has no number stands at the end.
+        let mut is_sorted = array.last().is_none_or(|(key, _)| number(key).is_some());
+        let last = array.iter().rev().find_map(|(key, _)| number(key));
+        let mut next = last.map_or(0, |last| last.saturating_add(1));
+        for (key, value) in added {
+            match key {
+                Some(key) => {
+                    if let Some(number) = number(&key) {
+                        next = number.saturating_add(1);
+                    }
+                    self.spend(array.len() as u64 / 16);
+                    array.retain(|(other, _)| *other != key);
+                    array.push((key, value));
+                    is_sorted = false;
+                }
+                None => {
+                    array.push((next.to_string(), value));
+                    next = next.saturating_add(1);
+                }
+            }
+        }
+        if !is_sorted {
+            self.spend(array.len() as u64);
+            sort::sort_by_key(array, |(key, _)| number(key).unwrap_or(u64::MAX));
+        }
+        held
+    }
+
+    /// An argument of a declaring builtin that is an assignment: it is not split, and made by the builtin later.
+    #[inline(never)]
+    pub fn declared(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
+        let value = self.assigned_value(state, frame, word);
+        out.push(Field::word(value, frame.spans.map(word.span)));
+        if let (Some(name), Some(Part::Array(elements))) = (assignment_of(word), word.parts.last()) {
+            let name = name.trim_end_matches('+').to_owned();
+            let array = self.elements(state, frame, &name, elements, (false, true));
+            state.localize_if(&name, frame);
+            state.set(&name, Bound::Array(array));
+        }
+    }
+
+    /// Sets the assignments in front of a function or builtin; what they hide.
+    pub fn set_for(state: &mut State, env: &[(String, Value)]) -> Vec<(String, Option<super::state::Variable>)> {
+        env.iter()
+            .map(|(name, value)| {
+                let old = state.variable(name).cloned();
+                state.set_scalar(name, value.clone());
+                (name.clone(), old)
+            })
+            .collect()
+    }
+
+    /// Puts back what [`Self::set_for`] hid.
+    pub fn put_back(state: &mut State, outer: Vec<(String, Option<super::state::Variable>)>) {
+        for (name, old) in outer {
+            state.put(&name, old);
+        }
+    }
+}

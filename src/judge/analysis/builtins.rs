@@ -1,0 +1,440 @@
+//! Builtins: what changes the state of the shell, and what runs more of the line.
+
+mod directory;
+
+use std::rc::Rc;
+
+use directory::popd;
+pub(super) use directory::{below_temporary, named_in_part};
+
+use super::act::{OpaqueReason, Taint, UnknownReason, Value};
+use super::command::Lookup;
+use super::declare::{assignment, set, unset};
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::output;
+use super::state::{Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// The builtins that the walk knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    Cd,
+    Pushd,
+    Popd,
+    Declare,
+    Export,
+    Unset,
+    Set,
+    Shift,
+    Eval,
+    Source,
+    Exec,
+    Command,
+    Trap,
+    Alias,
+    Enable,
+    Unalias,
+    Read,
+    Mapfile,
+    Printf,
+    Let,
+    Test,
+    Hash,
+    Shopt,
+    Jobs,
+    History,
+    Fc,
+    Compgen,
+    Print,
+    Zstyle,
+    AddPath,
+}
+
+/// The other commands that shells have in themselves: no `PATH` leads elsewhere.
+const OTHERS: [&str; 26] = [
+    ":", "bg", "bind", "break", "builtin", "caller", "compgen", "complete", "continue", "dirs", "disown", "echo",
+    "exit", "false", "fc", "fg", "help", "history", "jobs", "kill", "logout", "pwd", "return", "times", "true", "type",
+];
+
+/// Whether a shell runs the name itself.
+pub(super) fn is_builtin(name: &str) -> bool {
+    Builtin::of(name, true).is_some() || OTHERS.contains(&name) || matches!(name, "ulimit" | "umask")
+}
+
+impl Builtin {
+    /// The builtin of this name. Where no shell looks it up, only those that run what follows them count.
+    pub fn of(name: &str, by_shell: bool) -> Option<Self> {
+        let found = match name {
+            "cd" | "chdir" => Self::Cd,
+            "pushd" => Self::Pushd,
+            "popd" => Self::Popd,
+            "declare" | "typeset" | "local" | "readonly" | "integer" | "float" => Self::Declare,
+            "export" => Self::Export,
+            "unset" => Self::Unset,
+            "set" => Self::Set,
+            "shift" => Self::Shift,
+            "eval" => Self::Eval,
+            "source" | "." => Self::Source,
+            "exec" => Self::Exec,
+            "command" | "builtin" | "noglob" | "nocorrect" | "-" => Self::Command,
+            "trap" => Self::Trap,
+            "alias" => Self::Alias,
+            "enable" => Self::Enable,
+            "unalias" => Self::Unalias,
+            "read" | "getopts" | "vared" => Self::Read,
+            "mapfile" | "readarray" => Self::Mapfile,
+            "printf" => Self::Printf,
+            "let" => Self::Let,
+            "test" | "[" | "wait" => Self::Test,
+            "hash" => Self::Hash,
+            "shopt" | "setopt" => Self::Shopt,
+            "jobs" => Self::Jobs,
+            "history" => Self::History,
+            "fc" => Self::Fc,
+            "compgen" | "complete" => Self::Compgen,
+            "print" => Self::Print,
+            "zstyle" => Self::Zstyle,
+            "fish_add_path" => Self::AddPath,
+            _ => return None,
+        };
+        (by_shell || found.runs()).then_some(found)
+    }
+
+    /// It runs what it is given, so that a description of it as a wrapper says nothing more.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Eval | Self::Source | Self::Exec | Self::Command | Self::Trap)
+    }
+
+    /// Some of its arguments may be names of variables with subscripts.
+    fn names_variables(self) -> bool {
+        matches!(
+            self,
+            Self::Declare | Self::Export | Self::Unset | Self::Read | Self::Printf | Self::Test | Self::Mapfile
+        )
+    }
+
+    /// It changes variables of the shell for good.
+    pub fn sets(self) -> bool {
+        matches!(self, Self::Export | Self::Declare | Self::Set | Self::Unset | Self::Eval | Self::Source)
+    }
+}
+
+impl Walker<'_> {
+    /// Does what a builtin does. Whether what it prints is dealt with.
+    pub fn builtin(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        builtin: Builtin,
+        name: &str,
+        args: &[Field],
+        span: Span,
+    ) -> bool {
+        if builtin.names_variables() {
+            // A subscript in a name is evaluated, with what it substitutes.
+            for text in args.iter().filter_map(|field| field.value.known_text()).filter(|text| text.contains('[')) {
+                let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+                self.embedded(state, frame, name);
+                if let Some((_, subscript)) = name.split_once('[') {
+                    self.compute(state, frame, &Value::text(subscript.trim_end_matches(']')));
+                }
+            }
+        }
+        match builtin {
+            Builtin::Cd => self.cd(state, args),
+            Builtin::Pushd => self.pushd(state, args),
+            Builtin::Popd => popd(state, args),
+            Builtin::Declare | Builtin::Export => self.declare(state, frame, name, args),
+            Builtin::Unset => unset(state, args),
+            Builtin::Set => {
+                self.set_of_fish(state, args);
+                set(state, args);
+            }
+            Builtin::Shift => {
+                let count = operands(args).next().and_then(|field| field.value.known()?.parse().ok()).unwrap_or(1);
+                let count = state.positional.len().min(count);
+                Rc::make_mut(&mut state.positional).drain(..count);
+            }
+            Builtin::Eval => self.eval(state, frame, args, span),
+            Builtin::Source => self.source(state, frame, args, span),
+            Builtin::Exec => self.run_rest(state, frame, name, after_options(args, "a"), Lookup::Programs, span),
+            Builtin::Command => {
+                let looks = args.iter().map_while(|field| field.value.known()).take_while(|t| t.starts_with('-'));
+                if name == "command" && looks.into_iter().any(|option| option.contains(['v', 'V'])) {
+                    return false;
+                }
+                let lookup = if matches!(name, "command" | "builtin") { Lookup::NoFunctions } else { Lookup::Shell };
+                self.run_rest(state, frame, name, after_options(args, ""), lookup, span);
+            }
+            Builtin::Trap => self.trap(state, frame, args, span),
+            Builtin::Alias => {
+                for field in operands(args) {
+                    if let Some((name, _, value)) = assignment(&field.value) {
+                        state.aliases.insert(name, value);
+                    }
+                }
+            }
+            Builtin::Enable => {
+                // What is switched off does nothing; another program of the name may.
+                if args.iter().any(|field| field.value.is("-n")) {
+                    let names = operands(args).filter_map(|field| field.value.known_text());
+                    names.for_each(|name| state.aliases.insert(name, Value::text(":")));
+                }
+            }
+            Builtin::Unalias => {
+                for field in args {
+                    match field.value.known().as_deref() {
+                        Some("-a") => state.aliases.clear(),
+                        Some(name) => state.aliases.remove(name),
+                        None => {}
+                    }
+                }
+            }
+            Builtin::Read => self.read(state, name, args),
+            Builtin::Mapfile => self.mapfile(state, frame, args, span),
+            Builtin::Printf => {
+                if let [option, name, rest @ ..] = args
+                    && option.value.is("-v")
+                    && let Some(name) = name.value.known_text()
+                {
+                    let values: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
+                    let value = output::printf(&values)
+                        .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
+                    self.set_scalar(state, frame, &name, value);
+                    return true;
+                }
+                return false;
+            }
+            Builtin::Let => {
+                for field in args {
+                    self.compute(state, frame, &field.value);
+                }
+            }
+            Builtin::Test => {}
+            Builtin::Jobs => {
+                if let Some((_, command)) = args.split_first().filter(|(option, _)| option.value.is("-x")) {
+                    self.run_rest(state, frame, name, command, Lookup::Shell, span);
+                }
+            }
+            Builtin::History => {
+                if let Some((_, words)) = args.split_first().filter(|(option, _)| option.value.is("-s")) {
+                    Rc::make_mut(&mut state.history).push(Value::join(words.iter().map(|field| &field.value), " "));
+                }
+            }
+            Builtin::Fc => {
+                let runs = |field: &Field| field.value.leading().starts_with("-s") || field.value.leading() == "-e";
+                if args.first().is_some_and(runs) {
+                    for command in Rc::clone(&state.history).iter() {
+                        self.read_value(state, &within(frame, name).elsewhere(span), command, span);
+                    }
+                }
+            }
+            Builtin::Compgen => self.compgen(state, frame, name, args, span),
+            Builtin::Print => {
+                let prompts =
+                    |field: &Field| field.value.known().is_some_and(|text| text.starts_with('-') && text.contains('P'));
+                if frame.dialect == Dialect::Zsh && args.iter().any(prompts) {
+                    for text in args.iter().filter_map(|field| field.value.known_text()) {
+                        self.embedded(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &text);
+                    }
+                }
+                return false;
+            }
+            Builtin::Zstyle => {
+                if args.first().is_some_and(|option| option.value.is("-e")) {
+                    let code = Value::join(args.iter().skip(3).map(|field| &field.value), " ");
+                    self.read_value(&mut state.fork(), &within(&frame.perhaps(), name).elsewhere(span), &code, span);
+                }
+            }
+            Builtin::AddPath => {
+                let dirs: Vec<Value> = operands(args).map(|field| field.value.clone()).collect();
+                self.front_of_path(state, &dirs);
+            }
+            Builtin::Hash => {
+                // `hash name=path` of zsh
+                for field in operands(args) {
+                    if let Some((name, _, path)) = assignment(&field.value)
+                        && let Some(path) = path.known_text()
+                    {
+                        state.hashed.insert(name, path);
+                    }
+                }
+                if let [option, path, names @ ..] = args
+                    && option.value.is("-p")
+                    && let Some(path) = path.value.known_text()
+                {
+                    for name in names {
+                        if let Some(name) = name.value.known_text() {
+                            state.hashed.insert(name, path.clone());
+                        }
+                    }
+                }
+            }
+            Builtin::Shopt => {
+                if args.iter().any(|field| field.value.is("lastpipe")) {
+                    state.lastpipe = args.iter().any(|field| field.value.is("-s"));
+                }
+            }
+        }
+        // What these print comes from what they run; the others print nothing that is followed.
+        builtin.runs()
+    }
+
+    /// `compgen -W words`, `-C command`: words are expanded once more, and a command is run.
+    fn compgen(&mut self, state: &mut State, frame: &Frame, name: &str, args: &[Field], span: Span) {
+        let inside = within(frame, name).elsewhere(span);
+        for (at, field) in args.iter().enumerate() {
+            let Some(next) = args.get(at + 1) else { return };
+            match field.value.known().as_deref() {
+                Some("-W") => {
+                    if let Some(words) = next.value.known_text() {
+                        self.embedded(&mut state.fork(), &inside, &words);
+                    }
+                }
+                Some("-C") => self.read_value(&mut state.fork(), &inside.perhaps(), &next.value, span),
+                Some("-F") => {
+                    if let Some(function) = next.value.known_text().and_then(|name| state.functions.get(&name).cloned())
+                    {
+                        self.call(&mut state.fork(), &inside.perhaps(), &function, &[], span);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `set -x PATH dir $PATH` of fish, where lists are parted by blanks.
+    fn set_of_fish(&mut self, state: &mut State, args: &[Field]) {
+        let mut words = args.iter().skip_while(|field| field.value.leading().starts_with('-'));
+        if words.next().is_some_and(|name| name.value.is("PATH")) {
+            let dirs: Vec<Value> = words.map(|field| field.value.clone()).collect();
+            state.set_scalar("PATH", Value::join(dirs.iter(), ":"));
+        }
+    }
+
+    fn front_of_path(&mut self, state: &mut State, dirs: &[Value]) {
+        let outer = match self.lookup(state, "PATH") {
+            super::state::Bound::Scalar(value) => value,
+            _ => Value::default(),
+        };
+        state.set_scalar("PATH", Value::join(dirs.iter().chain([&outer]), ":"));
+    }
+
+    #[inline(never)]
+    fn eval(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+        let text = Value::join(args.iter().map(|field| &field.value), " ");
+        let span = args.iter().map(|field| field.span).reduce(Span::to).unwrap_or(span);
+        let spans = self.spans_of(frame, span, &text);
+        let frame = Frame { spans, ..frame.clone() };
+        self.read_value(state, &frame, &text, span);
+    }
+
+    #[inline(never)]
+    fn run_rest(&mut self, state: &mut State, frame: &Frame, name: &str, rest: &[Field], lookup: Lookup, span: Span) {
+        if !rest.is_empty() {
+            self.run(state, &within(frame, name), rest.to_vec(), Vec::new(), span, lookup);
+        }
+    }
+
+    #[inline(never)]
+    fn trap(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+        let rest = after_options(args, "");
+        let [action, signals @ ..] = rest else { return };
+        let names: Vec<Value> = signals.iter().map(|field| field.value.clone()).collect();
+        if names.is_empty() {
+            self.set_traps(state, frame, None, std::slice::from_ref(&action.value), span);
+            return;
+        }
+        if action.value.is("-") || action.value.is_empty() {
+            self.set_traps(state, frame, None, &names, span);
+            return;
+        }
+        // It may run at once, in the state that the shell has now, and in each that follows.
+        let mut later = self.fork(state);
+        let spans = self.spans_of(frame, action.span, &action.value);
+        let first = self.facts.acts.len();
+        let inside = Frame { spans, conditional: frame.conditional, ..within(frame, "trap") };
+        self.read_value(&mut later, &inside.perhaps(), &action.value, span);
+        self.interrupted(state, &later, &names, &action.value, span);
+        self.set_traps(state, &inside, Some((&action.value, first)), &names, span);
+    }
+
+    /// Walks a value that a shell reads as code, in this shell: parts that are not known stay so.
+    pub fn read_value(&mut self, state: &mut State, frame: &Frame, value: &Value, span: Span) {
+        let taint = value.taint();
+        if let Some(text) = value.known() {
+            self.text(state, frame, &text);
+            return;
+        }
+        let fetched = taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
+        if fetched {
+            let detail = if taint.has(Taint::FETCHED) {
+                "code that is fetched from the network in this line is run"
+            } else {
+                "code that is decoded in this line is run"
+            };
+            self.opaque(frame.fetched_code(), detail, span);
+        }
+        let is_set_up = |piece: &super::act::Piece| match piece {
+            super::act::Piece::Text(text) => text.trim().is_empty(),
+            super::act::Piece::Unknown(unknown) => unknown.why == UnknownReason::ShellCode,
+            super::act::Piece::Glob(_) => false,
+        };
+        if value.pieces().iter().all(is_set_up) {
+            return;
+        }
+        let says_something = value.pieces().iter().any(|piece| match piece {
+            super::act::Piece::Text(text) => !text.trim().is_empty(),
+            _ => false,
+        });
+        if says_something {
+            self.composed(state, &frame.elsewhere(frame.spans_at(span)), value);
+        } else if !fetched {
+            let detail = format!("code that is run is not known: {}", super::command::describe(value));
+            self.opaque(OpaqueReason::Code, detail, span);
+        }
+    }
+}
+
+/// The frame inside a wrapper of this name.
+pub(super) fn within(frame: &Frame, wrapper: &str) -> Frame {
+    let mut frame = frame.clone();
+    frame.wrapped(wrapper);
+    frame
+}
+
+/// Arguments that are no options.
+pub(super) fn operands(args: &[Field]) -> impl Iterator<Item = &Field> {
+    let mut ended = false;
+    args.iter().filter(move |field| {
+        if ended {
+            return true;
+        }
+        match field.value.known().as_deref() {
+            Some("--") => {
+                ended = true;
+                false
+            }
+            Some(text) => !(text.starts_with(['-', '+']) && text.len() > 1),
+            None => true,
+        }
+    })
+}
+
+/// What follows the options, which end at the first operand; `valued` are letters that take a value.
+fn after_options<'f>(args: &'f [Field], valued: &str) -> &'f [Field] {
+    let mut rest = args;
+    while let Some((first, others)) = rest.split_first() {
+        match first.value.known().as_deref() {
+            Some("--") => return others,
+            Some(option) if option.starts_with('-') && option.len() > 1 => {
+                let takes_value = option.chars().last().is_some_and(|letter| valued.contains(letter));
+                rest = if takes_value { others.get(1..).unwrap_or_default() } else { others };
+            }
+            _ => return rest,
+        }
+    }
+    rest
+}

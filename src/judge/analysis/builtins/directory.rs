@@ -1,0 +1,215 @@
+//! The directory that a shell stands in: where `cd` and the directory stack take it, and where it may stand when one of
+//! them fails.
+
+use super::operands;
+use crate::judge::analysis::act::{Piece, Unknown, UnknownReason, Value};
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::question::PathKind;
+use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::state::{Bound, Build as _, State};
+use crate::judge::analysis::value::{TEMPORARY, is_hole};
+use crate::judge::analysis::walk::Walker;
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub(super) fn pushd(&mut self, state: &mut State, args: &[Field]) {
+        let old = state.cwd.clone();
+        if args.iter().any(|field| field.value.is("-n")) {
+            // It goes on the stack and the shell nowhere.
+            let rest: Vec<Field> = args.iter().filter(|field| !field.value.is("-n")).cloned().collect();
+            let mut there = self.fork(state);
+            self.cd(&mut there, &rest);
+            state.stack.push(there.cwd);
+        } else if args.is_empty() {
+            if let Some(dir) = state.stack.pop() {
+                state.move_to(dir);
+                state.stack.push(old);
+            }
+        } else if rotates(args) {
+            state.move_to(None);
+            state.stack.push(old);
+        } else {
+            self.cd(state, args);
+            state.stack.push(old);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn cd(&mut self, state: &mut State, args: &[Field]) {
+        if state.doubt.is_empty() {
+            state.fails = false;
+        }
+        let target = operands(args).next().or_else(|| args.iter().find(|field| field.value.is("-")));
+        let old = state.cwd.clone();
+        let dir = match target {
+            None => self.home(state).and_then(|home| home.known_text()),
+            Some(field) if field.value.is("-") => state.previous.clone(),
+            Some(field) => match field.value.known() {
+                Some(text) => absolute(state, &text),
+                None => named_in_part(state, &field.value).or_else(|| self.likely_directory(state, &field.value)),
+            },
+        };
+        // `-P` goes where links lead, so that `..` is what holds that.
+        let physical = args.iter().any(|field| field.value.is("-P"));
+        let links = dir.as_deref().filter(|_| physical).and_then(|dir| self.inquiry.path(dir));
+        let dir = links.map(|facts| facts.canonical.clone()).or(dir);
+        let relative = target.is_none_or(|field| !field.value.leading().starts_with('/'));
+        let also: Vec<Option<String>> = if relative {
+            let from = std::mem::take(&mut state.also);
+            let text = target.and_then(|field| field.value.known_text());
+            let to = |dir: Option<String>| absolute(&State::at(dir), text.as_deref()?);
+            from.into_iter().map(to).collect()
+        } else {
+            Vec::new()
+        };
+        let mut doubt = std::mem::take(&mut state.doubt);
+        if dir != old && !doubt.contains(&old) {
+            doubt.push(old);
+        }
+        state.move_to(dir);
+        state.doubt = doubt;
+        state.also = also;
+        state.fails |= cannot_change(args);
+        if let Some(text) = target.and_then(|field| field.value.known_text())
+            && state.sets("CDPATH")
+            && !text.starts_with(['/', '.', '-'])
+        {
+            let searched = self.searched(state, &text);
+            state.also.extend(searched);
+        }
+        state.forget_many_directories();
+    }
+
+    /// The directories of this name that `CDPATH` leads to.
+    #[inline(never)]
+    fn searched(&mut self, state: &State, name: &str) -> Vec<Option<String>> {
+        let Bound::Scalar(value) = self.lookup(state, "CDPATH") else { return Vec::new() };
+        let Some(path) = value.known() else { return vec![None] };
+        let from = State::at(state.previous.clone());
+        let is_there = |dir: &Option<String>| {
+            let facts = dir.as_deref().and_then(|dir| self.inquiry.path(dir));
+            facts.is_none_or(|facts| facts.kind == PathKind::Directory)
+        };
+        let entries = path.split(':').filter(|entry| !entry.is_empty());
+        entries.map(|entry| absolute(&from, &format!("{entry}/{name}"))).filter(is_there).collect()
+    }
+}
+
+/// Whether a shell refuses to change its directory for these words.
+fn cannot_change(args: &[Field]) -> bool {
+    let is_option = |text: &str| text.starts_with('-') && text.len() > 1 && text != "--";
+    let mut options = args.iter().map_while(|field| field.value.known()).take_while(|text| is_option(text));
+    operands(args).count() > 1 || options.any(|text| text.chars().skip(1).any(|letter| !"LPe@qs".contains(letter)))
+}
+
+/// Whether the words name an entry of the directory stack by its number.
+fn rotates(args: &[Field]) -> bool {
+    let is_number = |text: &str| {
+        text.strip_prefix(['+', '-']).is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    args.iter().any(|field| field.value.known().is_some_and(|text| is_number(&text)))
+}
+
+/// Takes an entry off the directory stack, and goes there unless it was another one that was taken off.
+pub(super) fn popd(state: &mut State, args: &[Field]) {
+    if args.iter().any(|field| field.value.is("-n")) {
+        state.stack.pop();
+    } else if rotates(args) && !args.iter().any(|field| field.value.is("+0")) {
+        let from = state.cwd.clone();
+        let to = state.stack.pop().flatten();
+        state.move_to(to);
+        state.also.push(from);
+    } else {
+        let dir = state.stack.pop().flatten();
+        state.move_to(dir);
+    }
+}
+
+/// The directory that a value comes to of which numbers are not known, or what `mktemp` made.
+pub(in crate::judge::analysis) fn named_in_part(state: &State, value: &Value) -> Option<String> {
+    let is_number = |piece: &Piece| match piece {
+        Piece::Text(_) => true,
+        Piece::Unknown(unknown) => matches!(unknown.why, UnknownReason::Number(_)),
+        Piece::Glob(_) => false,
+    };
+    let Some(text) = value.spelled().filter(|_| value.pieces().iter().all(is_number)) else { return temporary(value) };
+    // A number alone may be empty after all.
+    let whole = |name: &str| name.is_empty() || !name.chars().all(is_hole);
+    text.split('/').all(whole).then(|| absolute(state, &text))?
+}
+
+/// The directory that a value with a temporary name in front comes to.
+fn temporary(value: &Value) -> Option<String> {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable }, .. }), rest @ ..] = value.pieces() else {
+        return None;
+    };
+    if *variable && rest.is_empty() {
+        // `cd` without a word goes home, and with an empty one nowhere.
+        return None;
+    }
+    below_temporary(value)
+}
+
+/// The path below the directory that stands for all that `mktemp` makes.
+pub(in crate::judge::analysis) fn below_temporary(value: &Value) -> Option<String> {
+    let [Piece::Unknown(Unknown { why: UnknownReason::Temporary { .. }, .. }), rest @ ..] = value.pieces() else {
+        return None;
+    };
+    let rest = Value::of(rest.to_vec()).spelled()?;
+    let state = State::at(Some(TEMPORARY.to_owned()));
+    let dir = absolute(&state, &format!("{TEMPORARY}{rest}"))?;
+    (rest.is_empty() || dir.starts_with(TEMPORARY)).then_some(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{dump, facts};
+
+    /// Where the line's `rm` may run.
+    #[track_caller]
+    fn stands(line: &str, expected: &[&str]) {
+        let facts = facts(line);
+        let mut dirs: Vec<String> = Vec::new();
+        for act in &facts.acts {
+            let is_rm = matches!(&act.verb, super::super::super::act::Verb::Program { name, .. } if name == "rm");
+            let dir = act.cwd.clone().unwrap_or("?".to_owned());
+            if is_rm && !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+        assert_eq!(dirs, expected, "\n{line}\n{}", dump(&facts));
+    }
+
+    const HERE: &str = "/home/dev/project";
+
+    #[test]
+    fn what_does_not_change_the_directory_leaves_it() {
+        stands("pushd -n /x; rm y", &[HERE]);
+        stands("pushd -n /x; popd; rm y", &["/x"]);
+        stands("pushd /x; pushd -n /z; popd -n; popd; rm y", &[HERE]);
+        stands("pushd /x; pushd; rm y", &[HERE]);
+        stands("pushd +1; rm y", &["?"]);
+    }
+
+    #[test]
+    fn a_change_that_fails_leaves_the_directory_in_doubt() {
+        stands("cd /x extra; rm y", &["/x", HERE]);
+        stands("cd -z /x; rm y", &["/x", HERE]);
+        stands("cd /x >/nowhere/z; rm y", &["/x", HERE]);
+        stands("cd /x extra && rm y", &["/x"]);
+        stands("cd /x >/nowhere/z && rm y", &["/x"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_looked_for_may_be_elsewhere() {
+        stands("CDPATH=$(cat f); cd x && rm y", &["/home/dev/project/x", "?"]);
+        stands("CDPATH=..; cd ./x && rm y", &["/home/dev/project/x"]);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_from_cd_may_go_nowhere() {
+        stands("alias cd=true; cd /x && rm y", &["/x", HERE]);
+        stands("enable -n cd; cd /x && rm y", &["/x", HERE]);
+        stands("alias ll='ls -l'; ll; cd /x && rm y", &["/x"]);
+    }
+}

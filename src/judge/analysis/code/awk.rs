@@ -1,0 +1,172 @@
+//! awk: `system(…)`, pipes to and from commands, files that are read and written, connections.
+
+use std::collections::HashMap;
+
+use super::scan::{Token, tokens};
+use super::{Call, HOLE, World, value};
+
+/// Reads a program.
+pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+    let tokens = tokens("awk", text);
+    let mut reader = Awk {
+        tokens: &tokens,
+        at: 0,
+        home: world.home,
+        known: HashMap::new(),
+        calls: Vec::new(),
+        printing: false,
+        asks: super::names::asks(&tokens),
+    };
+    reader.all();
+    reader.calls
+}
+
+struct Awk<'a> {
+    tokens: &'a [Token],
+    at: usize,
+    home: &'a str,
+    /// Variables that are set to a text.
+    known: HashMap<String, String>,
+    calls: Vec<Call>,
+    /// In a statement that prints.
+    printing: bool,
+    /// The program looks at names before it prints them.
+    asks: bool,
+}
+
+impl Awk<'_> {
+    fn mark(&self, at: usize, mark: char) -> bool {
+        self.tokens.get(at) == Some(&Token::Mark(mark))
+    }
+
+    fn name(&self, at: usize) -> Option<&str> {
+        match self.tokens.get(at) {
+            Some(Token::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, callee: &str, text: &str) {
+        self.calls.push(Call::new(callee.to_owned(), vec![value(text)]));
+    }
+
+    fn all(&mut self) {
+        // What the statement prints, and what stands last in front of a pipe.
+        let (mut printed, mut last) = (String::new(), String::new());
+        // What is printed is put together by a pattern.
+        let mut pattern = false;
+        while let Some(token) = self.tokens.get(self.at) {
+            match token {
+                Token::Name(name) if name == "system" && self.mark(self.at + 1, '(') => {
+                    self.at += 2;
+                    let command = self.text();
+                    self.call("system", &command);
+                }
+                Token::Name(name) if name == "print" || name == "printf" => {
+                    pattern = name == "printf";
+                    (self.printing, printed) = (true, String::new());
+                    self.at += 1;
+                }
+                Token::Name(name) if name == "getline" => {
+                    self.at += 1;
+                    if self.name(self.at).is_some() {
+                        self.at += 1;
+                    }
+                    if self.mark(self.at, '<') {
+                        self.at += 1;
+                        let file = self.text();
+                        self.call("read", &file);
+                    }
+                }
+                Token::Name(name) if self.mark(self.at + 1, '=') && !self.mark(self.at + 2, '=') => {
+                    let name = name.clone();
+                    self.at += 2;
+                    last = self.text();
+                    self.known.insert(name, last.clone());
+                }
+                Token::Mark('|') if self.mark(self.at + 1, '|') => self.at += 2,
+                Token::Mark('|') => {
+                    self.at += if self.mark(self.at + 1, '&') { 2 } else { 1 };
+                    if self.name(self.at) == Some("getline") {
+                        self.call("pipe", &last.clone());
+                        continue;
+                    }
+                    let command = self.text();
+                    self.call("pipe", &command);
+                    let shell = command.rsplit('/').next().unwrap_or_default();
+                    if self.printing && matches!(shell, "sh" | "bash" | "zsh" | "dash" | "ksh") {
+                        let unknown = printed.is_empty() || pattern && printed.contains('%');
+                        let text = if unknown { HOLE.to_string() } else { printed.clone() };
+                        self.call("system", &text);
+                    }
+                }
+                Token::Mark('>') if self.printing => {
+                    let before = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
+                    let nothing = printed.is_empty() && before == Some(&Token::Text(String::new()));
+                    let append = self.mark(self.at + 1, '>');
+                    self.at += if append { 2 } else { 1 };
+                    let file = self.text();
+                    if nothing && !append {
+                        self.call("empty", &file);
+                    }
+                    self.call(if append { "append" } else { "write" }, &file);
+                }
+                Token::Mark(';' | '}') | Token::Line => {
+                    self.printing = false;
+                    self.at += 1;
+                }
+                Token::Text(_) | Token::Name(_) => {
+                    last = self.text();
+                    if self.printing {
+                        printed.push_str(&last);
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Strings and variables side by side; a hole for each that is not known.
+    fn text(&mut self) -> String {
+        let mut all = String::new();
+        let begin = self.at;
+        while let Some(token) = self.tokens.get(self.at) {
+            match token {
+                Token::Text(text) => {
+                    if text.starts_with("/inet/") || text.starts_with("/inet4/") || text.starts_with("/inet6/") {
+                        let text = text.clone();
+                        self.call("connect", &text);
+                    }
+                    all.push_str(text);
+                }
+                Token::Name(name) if name == "ENVIRON" && self.mark(self.at + 1, '[') => {
+                    let key = self.tokens.get(self.at + 2).cloned();
+                    let home = key == Some(Token::Text("HOME".into()));
+                    let secret = match key {
+                        Some(Token::Text(key)) => crate::judge::analysis::secret_names::is_secret_name(&key),
+                        _ => !self.asks,
+                    };
+                    if secret && self.printing {
+                        self.calls.push(Call::new("show-secret".into(), Vec::new()));
+                    }
+                    all.push_str(if home { self.home } else { "\u{FFFC}" });
+                    self.at += 3;
+                }
+                Token::Name(name) if matches!(name.as_str(), "getline" | "print" | "printf") => break,
+                Token::Name(name) => match self.known.get(name) {
+                    Some(text) => all.push_str(text),
+                    None => all.push(HOLE),
+                },
+                Token::Number(number) => all.push_str(number),
+                Token::Mark('$') => all.push(HOLE),
+                Token::Mark('(') if self.at == begin => {}
+                _ => break,
+            }
+            self.at += 1;
+        }
+        if self.at == begin {
+            self.at += 1;
+        }
+        all
+    }
+}

@@ -1,0 +1,407 @@
+//! Calls in scripting languages: their arguments, with brackets and without, and what a call stands for.
+
+use super::calls::Reader;
+use super::expression::{Expression, bare};
+use super::scan::Token;
+use super::{Call, database, globs};
+use crate::judge::analysis::act::Value;
+
+/// The most arguments that a chain of calls is followed with.
+const MAX_CARRIED: usize = 32;
+
+impl Reader<'_> {
+    /// Ruby, Perl and Lua call without brackets.
+    pub fn takes_bare_arguments(&self, of: &Expression) -> bool {
+        const BARE: [&str; 23] = [
+            "chdir",
+            "system",
+            "exec",
+            "unlink",
+            "rmtree",
+            "rm_rf",
+            "rm_r",
+            "rm",
+            "spawn",
+            "rmdir",
+            "open",
+            "eval",
+            "chmod",
+            "chown",
+            "rename",
+            "kill",
+            "symlink",
+            "link",
+            "truncate",
+            "remove_tree",
+            "glob",
+            "send",
+            "decode_base64",
+        ];
+        let Some(name) = of.name.as_deref() else { return false };
+        let bare = match self.language {
+            "ruby" | "perl" | "lua" => true,
+            "php" => matches!(name, "echo" | "print" | "include" | "require" | "include_once" | "require_once"),
+            // A template behind a name: what is in it is handed to a function.
+            "js" => return matches!(self.peek(0), Some(Token::Text(_))) && !is_keyword(name),
+            _ => false,
+        };
+        if !bare || is_keyword(name) || name.starts_with(['$', '@']) {
+            return false;
+        }
+        let last = name.rsplit('.').next().unwrap_or(name);
+        match self.peek(0) {
+            Some(Token::Text(_) | Token::Shell(_)) => true,
+            Some(Token::Name(next)) => {
+                let takes = BARE.contains(&last) || self.is_described(name);
+                self.language != "lua" && takes && (!is_keyword(next) || matches!(next.as_str(), "my" | "our"))
+            }
+            // `rm_rf ["a", "b"]`, `rm *files`, `drop_table :users`: a list, a name, and no member or product.
+            Some(Token::Mark('[')) => self.is_described(name),
+            Some(Token::Mark('*')) => {
+                self.is_described(name) && matches!(self.peek(1), Some(Token::Name(_) | Token::Mark('[')))
+            }
+            Some(Token::Mark(':')) => self.is_described(name) && self.named(1).is_some(),
+            Some(Token::Number(_)) => self.language != "lua" && (BARE.contains(&last) || self.is_described(name)),
+            Some(Token::Mark('<')) => self.language == "perl" && last == "unlink",
+            Some(Token::Mark('{')) => self.language == "perl" && matches!(last, "exec" | "system"),
+            _ => false,
+        }
+    }
+
+    /// A function of Ruby that is described.
+    fn is_described(&self, name: &str) -> bool {
+        self.language == "ruby" && (self.world.knows)(name)
+    }
+
+    pub fn bare_arguments(&mut self, depth: usize) -> Vec<Expression> {
+        // A template behind a name is all that it is given.
+        if let ("js", Some(Token::Text(text))) = (self.language, self.peek(0)) {
+            let text = text.clone();
+            self.at += 1;
+            return vec![Expression::of_text(text)];
+        }
+        // `exec {"rm"} "rm", …`: the block names the program.
+        if self.mark(0, '{') {
+            self.at += 1;
+            self.arguments(depth, '}');
+        }
+        let mut all = vec![self.expression(depth)];
+        while self.mark(0, ',') {
+            self.at += 1;
+            self.skip_lines();
+            let setting = self.setting(depth);
+            all.push(setting.unwrap_or_else(|| self.expression(depth)));
+        }
+        all
+    }
+
+    /// `force: true` of Ruby: its name is kept in front.
+    fn setting(&mut self, depth: usize) -> Option<Expression> {
+        let key = self.named(0).filter(|_| self.language == "ruby" && self.mark(1, ':') && !self.mark(2, ':'))?;
+        self.at += 2;
+        let word = self.named(0).unwrap_or_default();
+        let value = self.expression(depth);
+        let value = value.text.or(value.raw).unwrap_or(word);
+        Some(Expression { setting: Some((key, value)), ..Expression::default() })
+    }
+
+    /// Expressions up to the closing bracket, which is passed over.
+    pub fn arguments(&mut self, depth: usize, close: char) -> Vec<Expression> {
+        let mut all = Vec::new();
+        loop {
+            self.skip_lines();
+            match self.peek(0) {
+                None => return all,
+                Some(Token::Mark(mark)) if *mark == close => {
+                    self.at += 1;
+                    return all;
+                }
+                Some(Token::Mark(',')) => self.at += 1,
+                Some(_) => {
+                    let begin = self.at;
+                    // A keyword argument: its name is kept in front, so that `shell=True` can be told from the rest.
+                    let keyword = self.named(0).filter(|_| {
+                        self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && self.language == "python"
+                    });
+                    let expression = match keyword {
+                        Some(keyword) => {
+                            self.at += 2;
+                            let raw = self.dotted_here();
+                            let value = self.expression(depth);
+                            if names_what_it_takes(&keyword, &value) {
+                                all.push(value);
+                                self.skip_to_comma(close);
+                                continue;
+                            }
+                            let raw = value.text.or(value.raw).unwrap_or(raw);
+                            Expression { setting: Some((keyword, raw)), ..Expression::default() }
+                        }
+                        None => self.setting(depth).unwrap_or_else(|| self.expression(depth)),
+                    };
+                    if self.at == begin {
+                        self.at += 1;
+                    } else {
+                        let secret = expression.secret && self.ends();
+                        all.push(Expression { secret, ..expression });
+                        self.skip_to_comma(close);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The name that stands here, with its members.
+    fn dotted_here(&self) -> String {
+        let mut raw = self.named(0).unwrap_or_default();
+        let mut ahead = 1;
+        while let (false, true, Some(part)) = (raw.is_empty(), self.mark(ahead, '.'), self.named(ahead + 1)) {
+            raw = format!("{raw}.{part}");
+            ahead += 2;
+        }
+        raw
+    }
+
+    /// What follows an argument that is no plain expression (operators, arrow functions): its calls are still read.
+    fn skip_to_comma(&mut self, close: char) {
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark(mark) if *mark == close || *mark == ',' => return,
+                Token::Mark(';') if close != ')' => return,
+                _ => {
+                    let begin = self.at;
+                    self.statement();
+                    if self.at == begin {
+                        self.at += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether nobody writes to a file that is opened here.
+    fn leaves_empty(&self, arguments: &[Expression]) -> bool {
+        if self.mark(0, '.') {
+            return self.named(1).as_deref() == Some("close");
+        }
+        if self.language == "ruby" && self.mark(0, '{') {
+            return self.mark(1, '}');
+        }
+        // A handle of Perl is written to by its name.
+        let handle = arguments.first().and_then(|handle| handle.name.clone());
+        let named = |token: &&Token| matches!(token, Token::Name(name) if Some(name) == handle.as_ref());
+        let used = self.language == "perl" && self.tokens.iter().filter(named).count() > 1;
+        !used && self.is_whole_statement() && matches!(self.peek(0), None | Some(Token::Line | Token::Mark(';')))
+    }
+
+    /// Whether the statement begins with the call that was just read.
+    fn is_whole_statement(&self) -> bool {
+        let begins = |token: &Token| matches!(token, Token::Line | Token::Mark(';' | '{' | '}'));
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let start = before.iter().rposition(begins).map_or(0, |at| at + 1);
+        let statement = before.get(start..).unwrap_or_default();
+        !statement.contains(&Token::Mark('=')) && self.nesting <= 1
+    }
+
+    /// Notes a call and gives what it stands for.
+    pub fn call(&mut self, of: Expression, arguments: Vec<Expression>) -> Expression {
+        // The name of a function in a variable.
+        let of_text = of.text.clone().filter(|_| self.language == "php" && of.name.is_none());
+        let Some(mut callee) = of.name.clone().or(of_text) else { return Expression::default() };
+        let mut arguments = arguments;
+        // `f.call(this, x)`, `method(:f).call(x)`
+        for (language, suffix, skip) in CALLED {
+            if language == self.language
+                && let Some(name) = callee.strip_suffix(suffix).filter(|name| (self.world.knows)(name))
+            {
+                callee = name.to_owned();
+                arguments.drain(..skip.min(arguments.len()));
+            }
+        }
+        if callee == "constructor"
+            && self.language == "js"
+            && !self.mark(0, '{')
+            && arguments.iter().any(|part| part.text.is_some())
+        {
+            callee = "Function".into();
+        }
+        // `new Function("a", "b", "code")`
+        if callee == "Function" && arguments.len() > 1 {
+            arguments = arguments.split_off(arguments.len() - 1);
+        }
+        if let Some(meant) = self.meant(&callee, &arguments) {
+            callee = meant;
+        }
+        let first = arguments.first().and_then(|argument| argument.text.clone());
+        self.functions.called(&callee, &arguments);
+        // Modules that are named by a string.
+        let module = match callee.as_str() {
+            "require" | "__import__" | "importlib.import_module" | "import" | "sys.modules.get" | "modules.get" => {
+                first.as_deref().map(bare)
+            }
+            _ => None,
+        };
+        if let Some(module) = module.filter(|_| matches!(self.language, "js" | "python" | "mongo" | "lua")) {
+            if module.starts_with(['/', '.']) {
+                self.calls.push(Call::new("run-file".into(), vec![super::value(&module)]));
+            }
+            // Code by its address.
+            if module.contains(':') {
+                self.calls.push(Call::new(callee, vec![super::value(&module)]));
+            }
+            if matches!(self.language, "python" | "lua") {
+                self.imported(&module);
+            }
+            let name = super::names::plain_name(self.language, format!("{module}."));
+            return Expression { name: Some(name.trim_end_matches('.').to_owned()), ..Expression::default() };
+        }
+        if super::names::prints(&callee) {
+            self.printed(&arguments);
+        }
+        if let Some(reflected) = self.reflected(&callee, &of, &arguments) {
+            return reflected;
+        }
+        if let Some(file) = read_here(&callee, &arguments) {
+            self.calls.push(Call::new("run-file".into(), vec![file]));
+            return Expression::default();
+        }
+        let secret = super::names::gives_secret(&callee, &of, &arguments);
+        let counted = self.counts(&callee, &of, &arguments);
+        if let Some(result) = counted.or_else(|| self.known_result(&callee, &of, &arguments)) {
+            // `Dir.glob("*", &File.method(:delete))`
+            let handed = self.hands_on(&callee, &of, &arguments).map(|(function, _)| function);
+            handed.iter().for_each(|function| self.taken(function));
+            if let (Some(list), Some(function)) = (&result.list, handed) {
+                self.calls.push(Call::new(function, list.clone()));
+            }
+            return Expression { secret: secret || result.secret, ..result };
+        }
+        self.run_here(&callee, first.as_deref());
+        if let Some((function, args)) = self.hands_on(&callee, &of, &arguments) {
+            self.taken(&function);
+            if args.is_empty() {
+                return Expression::of_name(function);
+            }
+            self.calls.push(Call::new(function, args));
+        }
+        if let Some(call) = self.opens(&callee, of.subject.as_deref(), &arguments) {
+            let carried = call.args.clone();
+            // A file that is opened to write it and closed at once is empty.
+            if call.callee == "open.write" && self.leaves_empty(&arguments) {
+                self.calls.push(Call::new("empty".into(), carried.clone()));
+            }
+            self.calls.push(call);
+            return Expression { name: Some(callee), carried, called: true, ..Expression::default() };
+        }
+        if let Some((function, rest)) = self.handed_on(&callee, &arguments) {
+            let args: Vec<Value> = rest.iter().cloned().flat_map(Expression::values).collect();
+            self.calls.push(Call::new(function, args));
+            return Expression::default();
+        }
+        if self.language == "perl" && matches!(callee.as_str(), "find" | "finddepth") {
+            let place = arguments.last().and_then(|place| place.text.clone()).unwrap_or_default();
+            for name in ["$_", "$File.Find.name"] {
+                self.bound.insert(name.to_owned(), Expression::of_text(format!("{place}{}", super::FOUND)));
+            }
+        }
+        let signals = self.signals(&callee, &arguments);
+        self.calls.extend(signals);
+        // A statement is the client's argument, not the connection's.
+        let of_client = database::is_statement(&callee);
+        let database = database::of_client(&of).filter(|_| of_client);
+        let made = if of_client { self.tables_made(first.as_deref()) } else { None };
+        let connection = of.carried.clone();
+        let empty = arguments.last().is_some_and(|last| last.text.as_deref() == Some(""));
+        // The way that a pipe is opened is no word of its command.
+        let last = if callee.ends_with("popen") || callee == "proc_open" { 1 } else { arguments.len() };
+        let carried: Vec<Value> = of
+            .carried
+            .into_iter()
+            .filter(|_| !of_client && !database::is_of_repository(&callee))
+            .chain(
+                arguments
+                    .into_iter()
+                    .take(last)
+                    .flat_map(Expression::values)
+                    .flat_map(|value| if globs::takes(&callee) { globs::found([&value]) } else { vec![value] }),
+            )
+            .take(MAX_CARRIED)
+            .collect();
+        let noted = match self.language {
+            "mongo" => callee.rsplit('.').next().unwrap_or_default().to_owned(),
+            _ => callee.clone(),
+        };
+        let writes = callee.rsplit('.').next().is_some_and(|last| WRITES.contains(&last));
+        if writes && empty {
+            self.calls.push(Call::new("empty".into(), carried.iter().take(1).cloned().collect()));
+        }
+        // Of very many calls, those that say nothing need not be told.
+        if self.calls.len() < super::MAX_CALLS / 2 || (self.world.knows)(&noted) {
+            let mut args = carried.clone();
+            if of_client {
+                // A setting of the code's own says nothing of these.
+                args.retain(|arg| {
+                    !arg.is_option() || !["--made", "--database"].iter().any(|fact| arg.leading().starts_with(fact))
+                });
+            }
+            let database = database.as_ref().map(|file| Value::join([&Value::text("--database="), file], ""));
+            let facts = made.into_iter().chain(database).collect();
+            self.calls.push(Call { facts, ..Call::new(noted, args) });
+        }
+        if database.is_some() {
+            return Expression { name: Some(callee), carried: connection, called: true, ..Expression::default() };
+        }
+        if (self.world.fetches)(&callee) {
+            return Expression { text: Some(super::FETCHED.to_string()), name: Some(callee), ..Expression::default() };
+        }
+        Expression { name: Some(callee), carried, called: true, secret, ..Expression::default() }
+    }
+}
+
+/// Calls that write a text into a file which they name.
+const WRITES: [&str; 7] =
+    ["write", "write_text", "writeFile", "writeFileSync", "writeTextFile", "writeTextFileSync", "file_put_contents"];
+
+/// Ways to call a function that has a name, by language, and how many arguments stand in front of its own.
+const CALLED: [(&str, &str, usize); 8] = [
+    ("js", ".call", 1),
+    ("js", ".apply", 1),
+    ("js", ".bind", 1),
+    ("ruby", ".call", 0),
+    ("ruby", ".to_proc.call", 0),
+    ("ruby", ".bind.call", 0),
+    ("python", ".__call__", 0),
+    ("lua", ".call", 0),
+];
+
+/// The file that is run as code: `exec(open(path).read())`.
+fn read_here(callee: &str, arguments: &[Expression]) -> Option<Value> {
+    const READS: [&str; 8] = [
+        "open.read",
+        "Path.read_text",
+        "fs.readFileSync",
+        "File.read",
+        "IO.read",
+        "file_get_contents",
+        "toString",
+        "compile",
+    ];
+    let runs = matches!(callee.rsplit('.').next(), Some("exec" | "eval" | "runInThisContext" | "instance_eval"));
+    let argument = arguments.first().filter(|argument| runs && argument.called)?;
+    let name = argument.name.as_deref()?;
+    let path = argument.carried.first().filter(|_| READS.iter().any(|read| name.ends_with(read)))?;
+    path.known().is_some().then(|| path.clone())
+}
+
+/// Whether what a keyword argument gives is what the call is about, and no setting.
+fn names_what_it_takes(keyword: &str, value: &Expression) -> bool {
+    const TAKES: [&str; 6] = ["args", "cmd", "command", "path", "url", "dst"];
+    const CALLS: [&str; 6] = ["target", "func", "function", "callback", "preexec_fn", "initializer"];
+    TAKES.contains(&keyword) && (value.text.is_some() || value.list.is_some())
+        || CALLS.contains(&keyword) && value.name.is_some()
+}
+
+fn is_keyword(name: &str) -> bool {
+    const WORDS: &str = "if unless while until for foreach and or not return else elsif do then end my our local use no \
+                         in when case puts p print say require require_relative raise die warn eq ne x printf";
+    WORDS.split(' ').any(|word| word == name)
+}

@@ -1,0 +1,491 @@
+//! Statements of scripting languages: names are followed through imports, plain assignments and loops.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::expression::{Expression, bare, joined};
+use super::functions::Functions;
+use super::scan::{Token, tokens};
+use super::{Call, HOLE, TEMPORARY, World};
+use crate::judge::analysis::act::Value;
+
+/// Reads all calls of `text`.
+pub fn read(language: &str, text: &str, world: World<'_>) -> Vec<Call> {
+    let tokens = tokens(language, text);
+    let mut reader = Reader {
+        language,
+        world,
+        asks: super::names::asks(&tokens),
+        at: 0,
+        bound: HashMap::new(),
+        calls: Vec::new(),
+        everything_of: None,
+        nesting: 0,
+        goes_on: false,
+        tables: Vec::new(),
+        functions: Functions::of(language, &tokens),
+        loose: Vec::new(),
+        modules: BTreeSet::new(),
+        tokens,
+    };
+    let caught =
+        |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "except" | "rescue" | "suppress"));
+    reader.goes_on = reader.tokens.iter().any(caught);
+    reader.all();
+    // What a comprehension goes through stands behind what it does with it.
+    let loops = reader.tokens.iter().any(|token| matches!(token, Token::Name(name) if LOOPS.contains(&name.as_str())));
+    let turns = reader.functions.turns(&reader.bound);
+    let mut all: Vec<Call> = Vec::new();
+    for turn in 0..turns.max(usize::from(loops)) {
+        reader.functions.set_turn(turn);
+        reader.at = 0;
+        reader.calls.clear();
+        reader.loose.clear();
+        reader.tables.clear();
+        reader.all();
+        // What does not depend on the turn is the same again.
+        let new = std::mem::take(&mut reader.calls).into_iter().filter(|call| turn == 0 || !all.contains(call));
+        let new: Vec<Call> = new.collect();
+        all.extend(new);
+    }
+    let mut all = if all.is_empty() { std::mem::take(&mut reader.calls) } else { all };
+    all.extend(reader.handed_on_unseen());
+    all
+}
+
+/// What names stand for after a text was run, of what they stood for before.
+pub(super) fn bound_by(
+    language: &str,
+    text: &str,
+    world: World<'_>,
+    bound: HashMap<String, Expression>,
+    nesting: usize,
+) -> HashMap<String, Expression> {
+    let tokens = tokens(language, text);
+    let mut reader = Reader {
+        language,
+        world,
+        asks: false,
+        at: 0,
+        bound,
+        calls: Vec::new(),
+        everything_of: None,
+        nesting: nesting + 1,
+        goes_on: false,
+        tables: Vec::new(),
+        functions: Functions::default(),
+        loose: Vec::new(),
+        modules: BTreeSet::new(),
+        tokens,
+    };
+    reader.all();
+    reader.bound
+}
+
+/// Words with which names come to stand for something after they are used.
+const LOOPS: [&str; 5] = ["for", "find", "finddepth", "map", "grep"];
+
+pub(super) struct Reader<'a> {
+    pub language: &'a str,
+    pub world: World<'a>,
+    pub tokens: Vec<Token>,
+    pub at: usize,
+    /// What a name stands for: a module or something of one, a text, a list.
+    pub bound: HashMap<String, Expression>,
+    pub calls: Vec<Call>,
+    /// A module whose names are all imported.
+    pub everything_of: Option<String>,
+    /// The code looks at names before it prints them.
+    pub asks: bool,
+    /// How many expressions are open around this place.
+    pub nesting: usize,
+    /// The code goes on where something fails.
+    pub goes_on: bool,
+    /// What it defines and calls itself.
+    pub functions: Functions,
+    /// The tables that its statements made.
+    pub tables: Vec<String>,
+    /// Functions that stand without being called, and that nobody took so far.
+    pub loose: Vec<String>,
+    /// Modules that are imported and may lie beside the code.
+    pub modules: BTreeSet<String>,
+}
+
+impl Reader<'_> {
+    pub fn peek(&self, ahead: usize) -> Option<&Token> {
+        self.tokens.get(self.at + ahead)
+    }
+
+    pub fn mark(&self, ahead: usize, mark: char) -> bool {
+        self.peek(ahead) == Some(&Token::Mark(mark))
+    }
+
+    pub fn named(&self, ahead: usize) -> Option<String> {
+        match self.peek(ahead) {
+            Some(Token::Name(name)) => Some(name.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn skip_lines(&mut self) {
+        while self.peek(0) == Some(&Token::Line) {
+            self.at += 1;
+        }
+    }
+
+    fn all(&mut self) {
+        while self.at < self.tokens.len() && self.calls.len() <= super::MAX_CALLS {
+            self.statement();
+        }
+    }
+
+    pub fn statement(&mut self) {
+        let begin = self.at;
+        match self.named(0).as_deref() {
+            Some("import" | "from") if self.language == "python" => self.python_import(),
+            Some("import") if self.language == "js" && !self.mark(1, '(') => self.js_import(),
+            Some("const" | "let" | "var" | "my" | "our" | "local" | "return" | "await" | "async" | "use")
+                if !self.mark(1, '(') && !self.mark(1, '[') =>
+            {
+                self.at += 1;
+            }
+            Some("print" | "puts" | "p" | "pp" | "say" | "echo" | "warn" | "die")
+                if matches!(self.language, "ruby" | "perl" | "php")
+                    && !self.mark(1, '(')
+                    && !self.mark(1, '.')
+                    && !self.is_assignment() =>
+            {
+                self.at += 1;
+                self.shown();
+            }
+            Some("include" | "extend") if self.language == "ruby" && self.named(1).is_some() => {
+                self.at += 1;
+                self.everything_of = self.expression(0).name;
+            }
+            Some("for" | "foreach") if matches!(self.language, "perl" | "php") => self.each(),
+            // Code by the path of its file.
+            Some("do" | "require") if matches!(self.language, "perl" | "ruby") => {
+                self.at += 1;
+                if let Some(Token::Text(file)) =
+                    self.peek(0).filter(|token| matches!(token, Token::Text(text) if text.starts_with(['/', '.'])))
+                {
+                    let call = Call::new("run-file".into(), vec![super::value(file)]);
+                    self.calls.push(call);
+                }
+            }
+            Some("def") if self.language == "python" => self.fixtures(),
+            Some("function") if matches!(self.language, "js" | "php") => {
+                self.at += 1;
+                self.take_parameters();
+                // What stands there is no call.
+                self.at += usize::from(self.named(0).is_some());
+            }
+            Some("with") if self.language == "python" => {
+                self.at += 1;
+                let value = self.expression(0);
+                if let (Some("as"), Some(name)) = (self.named(0).as_deref(), self.named(1)) {
+                    self.at += 2;
+                    self.bind(&name, value);
+                }
+            }
+            Some("for") if matches!(self.language, "python" | "js" | "ruby" | "lua") => self.looped(),
+            Some("as") if self.language == "python" => self.at += 2,
+            Some(_) if let Some(names) = self.targets() => self.several(&names),
+            // `x += …`, `$x .= …`
+            Some(name)
+                if (matches!(self.peek(1), Some(Token::Mark('+' | '.'))) && self.mark(2, '=')
+                    || self.language == "ruby" && self.mark(1, '<') && self.mark(2, '<'))
+                    && self.bound.contains_key(name) =>
+            {
+                let held = self.bound.get(name).cloned().unwrap_or_default();
+                let name = name.to_owned();
+                self.at += 3;
+                let more = self.expression(0);
+                self.bind(&name, joined(held, more));
+            }
+            Some(name) if self.grows(name) => {
+                let name = name.to_owned();
+                self.grown(&name);
+            }
+            Some(name) if self.is_assignment() => {
+                let name = name.to_owned();
+                self.assignment(&name);
+            }
+            // `alias new old`
+            Some("alias") if self.language == "ruby" && self.named(2).is_some() => {
+                let (new, old) = (self.named(1).unwrap_or_default(), self.named(2).unwrap_or_default());
+                self.at += 3;
+                self.bind(&new, Expression::of_name(old));
+            }
+            _ if self.mark(0, '{') && self.language == "js" => {
+                if !self.destructuring() {
+                    self.at += 1;
+                }
+            }
+            _ => {
+                let target = self.expression(0);
+                // `globals()["x"] = …`, `builtins.print = …`
+                if let Some(name) =
+                    target.name.filter(|_| self.mark(0, '=') && !self.mark(1, '=') && !self.mark(1, '>'))
+                {
+                    self.at += 1;
+                    let value = self.expression(0);
+                    if self.is_loose(&value) {
+                        value.name.iter().for_each(|name| self.taken(name));
+                        let last = name.rsplit('.').next().unwrap_or_default().to_owned();
+                        self.bind(&last, value.clone());
+                    }
+                    if !name.contains('.') {
+                        self.bind(&name, value);
+                    }
+                }
+            }
+        }
+        if self.at == begin {
+            self.at += 1;
+        }
+    }
+
+    /// What stands behind a word that prints.
+    fn shown(&mut self) {
+        loop {
+            let printed = self.expression(0);
+            if self.ends() {
+                self.printed(&[printed]);
+            }
+            if !self.mark(0, ',') {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn is_assignment(&self) -> bool {
+        self.mark(1, '=') && !self.mark(2, '=') && !self.mark(2, '>') && !self.mark(2, '~')
+            || self.mark(1, ':') && self.mark(2, '=')
+    }
+
+    fn assignment(&mut self, name: &str) {
+        self.at += if self.mark(1, ':') { 3 } else { 2 };
+        let value = self.expression(0);
+        if name == "@ARGV" && self.language == "perl" {
+            // What Perl goes on to read: a name with a bar is a command.
+            for value in value.clone().values() {
+                let text = value.known().map(|text| text.trim().to_owned()).unwrap_or_default();
+                let command = text.strip_suffix('|').or_else(|| text.strip_prefix('|'));
+                self.calls.push(match command {
+                    Some(command) => Call::new("pipe".into(), vec![super::value(command.trim())]),
+                    None => Call::new("open".into(), vec![value]),
+                });
+            }
+        }
+        let ends = self.ends();
+        if self.is_loose(&value) {
+            value.name.iter().for_each(|name| self.taken(name));
+        }
+        let secret = value.secret && ends;
+        self.bind(name, Expression { secret, ..value });
+    }
+
+    pub fn bind(&mut self, name: &str, value: Expression) {
+        let says = value.text.is_some() || value.name.is_some() || value.list.is_some();
+        let secret = value.secret;
+        let value = if says { value } else { Expression { secret, ..Expression::of_text(HOLE.to_string()) } };
+        self.bound.insert(name.to_owned(), value);
+    }
+
+    /// `a, b = …`: the names, where it is one.
+    fn targets(&self) -> Option<Vec<String>> {
+        let mut names = vec![self.named(0)?];
+        let mut ahead = 1;
+        while self.mark(ahead, ',') {
+            names.push(self.named(ahead + 1)?);
+            ahead += 2;
+        }
+        let assigns = self.mark(ahead, '=') && !self.mark(ahead + 1, '=') && !self.mark(ahead + 1, '>');
+        (names.len() > 1 && assigns).then_some(names)
+    }
+
+    fn several(&mut self, names: &[String]) {
+        self.at += names.len() * 2;
+        let value = self.expression(0);
+        // `a, b = f, "x"`: one for each.
+        if self.mark(0, ',') {
+            let mut values = vec![value];
+            while self.mark(0, ',') {
+                self.at += 1;
+                values.push(self.expression(0));
+            }
+            for (name, value) in names.iter().zip(values) {
+                if self.is_loose(&value) {
+                    value.name.iter().for_each(|name| self.taken(name));
+                }
+                self.bind(name, value);
+            }
+            return;
+        }
+        for name in names {
+            let element = value.text.as_ref().filter(|text| text.contains(TEMPORARY)).cloned();
+            self.bind(name, Expression::of_text(element.unwrap_or_else(|| HOLE.to_string())));
+        }
+    }
+
+    /// `import a.b as c`, `from a import b as c, d`
+    fn python_import(&mut self) {
+        let from = self.named(0).as_deref() == Some("from");
+        self.at += 1;
+        let module = self.dotted();
+        if !from {
+            let mut module = module;
+            loop {
+                let alias = self.alias();
+                self.imported(&module);
+                match alias {
+                    Some(alias) => self.bound.insert(alias, Expression::of_name(module.clone())),
+                    None => None,
+                };
+                if !self.mark(0, ',') {
+                    return;
+                }
+                self.at += 1;
+                module = self.dotted();
+            }
+        }
+        if self.named(0).as_deref() == Some("import") {
+            self.at += 1;
+        }
+        self.imported(&module);
+        while let Some(token) = self.peek(0).cloned() {
+            match token {
+                Token::Mark('(' | ')' | ',') => self.at += 1,
+                Token::Mark('*') => {
+                    self.at += 1;
+                    self.everything_of = Some(module.clone());
+                }
+                Token::Name(name) => {
+                    self.at += 1;
+                    let alias = self.alias().unwrap_or_else(|| name.clone());
+                    self.bound.insert(alias, Expression::of_name(format!("{module}.{name}")));
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A module that may lie beside the code.
+    pub fn imported(&mut self, module: &str) {
+        if !module.is_empty() && !module.contains(['.', '/', HOLE]) && self.modules.insert(module.to_owned()) {
+            self.calls.push(Call::new("import-module".into(), vec![Value::text(module)]));
+        }
+    }
+
+    fn alias(&mut self) -> Option<String> {
+        if self.named(0).as_deref() != Some("as") {
+            return None;
+        }
+        let name = self.named(1)?;
+        self.at += 2;
+        Some(name)
+    }
+
+    fn dotted(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Name(part) if !matches!(part.as_str(), "import" | "as") => name.push_str(part),
+                Token::Mark('.') => name.push('.'),
+                _ => break,
+            }
+            self.at += 1;
+        }
+        name
+    }
+
+    /// `import x from 'm'`, `import * as x from 'm'`, `import {a as b} from 'm'`
+    fn js_import(&mut self) {
+        self.at += 1;
+        if self.mark(0, '(') {
+            return;
+        }
+        let mut whole = Vec::new();
+        let mut parts = Vec::new();
+        let mut braces = false;
+        while let Some(token) = self.peek(0).cloned() {
+            self.at += 1;
+            match token {
+                Token::Mark('{') => braces = true,
+                Token::Mark('}') => braces = false,
+                Token::Name(name) if name == "from" => {}
+                Token::Name(name) if name == "as" => {
+                    if let Some(alias) = self.named(0) {
+                        self.at += 1;
+                        match parts.last_mut() {
+                            Some((_, last)) if braces => *last = alias,
+                            _ => whole.push(alias),
+                        }
+                    }
+                }
+                Token::Name(name) if braces => parts.push((name.clone(), name)),
+                Token::Name(name) => whole.push(name),
+                Token::Text(module) => {
+                    let module = bare(&module);
+                    for name in whole {
+                        self.bound.insert(name, Expression::of_name(module.clone()));
+                    }
+                    for (name, alias) in parts {
+                        self.bound.insert(alias, Expression::of_name(format!("{module}.{name}")));
+                    }
+                    return;
+                }
+                Token::Mark(',' | '*') | Token::Line => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// `{a, b: c} = require('m')`
+    pub fn destructuring(&mut self) -> bool {
+        let begin = self.at;
+        self.at += 1;
+        let mut parts: Vec<(String, String)> = Vec::new();
+        let mut computed = false;
+        while let Some(token) = self.peek(0).cloned() {
+            self.at += 1;
+            match token {
+                Token::Name(name) => {
+                    if self.mark(0, ':')
+                        && let Some(alias) = self.named(1)
+                    {
+                        self.at += 2;
+                        parts.push((name, alias));
+                        continue;
+                    }
+                    parts.push((name.clone(), name));
+                }
+                Token::Mark(',') | Token::Line => {}
+                // `{[name]: alias}`
+                Token::Mark('[') => {
+                    self.names_up_to(']');
+                    computed = true;
+                }
+                Token::Mark(':') if computed => {}
+                Token::Mark('}') if self.mark(0, '=') && !self.mark(1, '=') => {
+                    self.at += 1;
+                    let module = self.expression(0);
+                    if let Some(module) = module.name.clone().filter(|_| computed) {
+                        self.calls.push(Call::new("computed".into(), vec![Value::text(module)]));
+                    }
+                    if module.name.is_some() {
+                        for (name, alias) in parts {
+                            let part = self.member(module.clone(), Expression::of_text(name));
+                            self.bound.insert(alias, part);
+                        }
+                    }
+                    return true;
+                }
+                _ => break,
+            }
+        }
+        self.at = begin;
+        false
+    }
+}

@@ -1,0 +1,249 @@
+//! cmd: the commands of a line, with carets taken out and the commands behind `if` and `for` in front.
+
+use super::windows::{MAX_DEPTH, argument, run, variable};
+use super::{Call, HOLE};
+
+/// Commands of cmd itself. All others are programs.
+const BUILTINS: [&str; 44] = [
+    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
+    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
+    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
+    "verify", "vol", "@",
+];
+
+/// The commands of a line as cmd reads it.
+pub fn read(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for words in commands(text) {
+        command(&words, 0, &mut calls);
+    }
+    calls
+}
+
+/// Splits a line into commands and those into words.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut all = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    let mut at = 0;
+    while let Some(c) = chars.get(at).copied() {
+        at += 1;
+        match c {
+            '"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            '^' if !quoted => {
+                if let Some(next) = chars.get(at) {
+                    if *next != '\n' {
+                        word.get_or_insert_default().push(*next);
+                    }
+                    at += 1;
+                }
+            }
+            '%' | '!' => {
+                let rest = chars.get(at..).unwrap_or_default();
+                let end = rest.iter().position(|end| *end == c);
+                let name: Option<String> = end.map(|end| rest.iter().take(end).collect());
+                match name.filter(|name| !name.is_empty() && !name.contains([' ', '"', '\n'])) {
+                    Some(name) => {
+                        at += name.chars().count() + 1;
+                        let name = name.split(':').next().unwrap_or_default();
+                        word.get_or_insert_default().push_str(&variable(name));
+                    }
+                    // `%1`, `%~dp0`, `%i` of a loop.
+                    None if c == '%' => {
+                        while chars.get(at).is_some_and(|c| c.is_ascii_alphanumeric() || "~%*".contains(*c)) {
+                            at += 1;
+                        }
+                        word.get_or_insert_default().push(HOLE);
+                    }
+                    None => word.get_or_insert_default().push(c),
+                }
+            }
+            // What a loop runs over is no command.
+            '(' if !quoted && in_loop(&all, word.as_deref()) => {
+                while chars.get(at).is_some_and(|c| *c != ')') {
+                    at += 1;
+                }
+                at += 1;
+            }
+            '&' | '|' | '\n' | '(' | ')' if !quoted => {
+                end_word(&mut all, &mut word);
+                all.push(Vec::new());
+            }
+            '>' | '<' if !quoted => {
+                // `2>` names a descriptor, which is no argument.
+                if word.as_deref().is_some_and(|word| word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit()))
+                {
+                    word = None;
+                }
+                end_word(&mut all, &mut word);
+                let mut mark = c.to_string();
+                if chars.get(at) == Some(&'>') {
+                    mark.push('>');
+                    at += 1;
+                }
+                if chars.get(at) == Some(&'&') {
+                    at += 2;
+                    continue;
+                }
+                word = Some(mark);
+                end_word(&mut all, &mut word);
+            }
+            // A switch begins a word of its own: `del/s/q`.
+            '/' if !quoted
+                && word.as_deref().is_none_or(|word| word.starts_with('/') && word.len() <= 3 || is_builtin(word)) =>
+            {
+                end_word(&mut all, &mut word);
+                word = Some("/".to_owned());
+            }
+            ' ' | '\t' | '\r' | ',' | ';' if !quoted => end_word(&mut all, &mut word),
+            '=' if !quoted && word.is_none() => {}
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    end_word(&mut all, &mut word);
+    all.retain(|words| !words.is_empty());
+    all
+}
+
+fn end_word(all: &mut [Vec<String>], word: &mut Option<String>) {
+    if let (Some(word), Some(words)) = (word.take(), all.last_mut()) {
+        words.push(word);
+    }
+}
+
+/// Whether the line so far is `for %i in`.
+fn in_loop(all: &[Vec<String>], word: Option<&str>) -> bool {
+    let words = all.last().map(Vec::as_slice).unwrap_or_default();
+    let last = word.or(words.last().map(String::as_str));
+    last.is_some_and(|word| word.eq_ignore_ascii_case("in"))
+        && words.first().is_some_and(|first| first.trim_start_matches('@').eq_ignore_ascii_case("for"))
+}
+
+fn is_builtin(word: &str) -> bool {
+    BUILTINS.contains(&word.trim_start_matches('@').to_ascii_lowercase().as_str())
+}
+
+fn command(words: &[String], depth: usize, calls: &mut Vec<Call>) {
+    if depth > MAX_DEPTH {
+        calls.push(Call::new("unknown".to_owned(), Vec::new()));
+        return;
+    }
+    let (words, files) = redirected(words);
+    for (callee, file) in files {
+        calls.push(Call::new(callee.to_owned(), vec![argument(file, "~")]));
+    }
+    let Some((first, rest)) = words.split_first() else { return };
+    let name = first.trim_start_matches('@').to_ascii_lowercase();
+    let texts = |words: &[&String]| -> Vec<String> { words.iter().map(|word| (*word).clone()).collect() };
+    match name.as_str() {
+        // The command stands in the words behind.
+        "" | "call" => command(&texts(rest), depth + 1, calls),
+        "start" => {
+            let skip = |word: &&&String| word.starts_with('/') || word.is_empty() || word.contains(' ');
+            let rest: Vec<&String> = rest.iter().skip_while(|word| skip(word)).copied().collect();
+            command(&texts(&rest), depth + 1, calls);
+        }
+        "for" => {
+            if let Some(at) = rest.iter().position(|word| word.eq_ignore_ascii_case("do")) {
+                command(&texts(rest.get(at + 1..).unwrap_or_default()), depth + 1, calls);
+            }
+        }
+        "do" | "else" => command(&texts(rest), depth + 1, calls),
+        "if" => {
+            let rest: Vec<&String> = rest
+                .iter()
+                .skip_while(|word| word.eq_ignore_ascii_case("/i") || word.eq_ignore_ascii_case("not"))
+                .copied()
+                .collect();
+            let skip = match rest.first().map(|word| word.to_ascii_lowercase()).as_deref() {
+                Some("exist" | "defined" | "errorlevel") => 2,
+                Some(word) if word.contains("==") => 1,
+                _ => 3,
+            };
+            command(&texts(rest.get(skip..).unwrap_or_default()), depth + 1, calls);
+        }
+        "rem" | "::" => {}
+        builtin if BUILTINS.contains(&builtin) => {
+            let args = rest.iter().map(|word| match word.strip_prefix('/') {
+                Some(switch) if !switch.contains('/') => crate::judge::analysis::act::Value::text(format!(
+                    "--{}",
+                    switch.to_ascii_lowercase().replace(':', "=")
+                ))
+                .into_option(),
+                _ => argument(word, "~"),
+            });
+            calls.push(Call::new(builtin.to_owned(), args.collect()));
+        }
+        _ if first.starts_with(HOLE) => calls.push(Call::new("unknown".to_owned(), Vec::new())),
+        _ => calls.push(run(words.iter().map(|word| word.as_str()))),
+    }
+}
+
+/// The words without redirections, and where output goes.
+fn redirected(words: &[String]) -> (Vec<&String>, Vec<(&'static str, &String)>) {
+    let (mut kept, mut files) = (Vec::new(), Vec::new());
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let callee = match word.as_str() {
+            ">" => "write",
+            ">>" => "append",
+            "<" => "read",
+            _ => {
+                kept.push(word);
+                continue;
+            }
+        };
+        if let Some(file) = rest.next().filter(|file| !file.eq_ignore_ascii_case("nul")) {
+            files.push((callee, file));
+        }
+    }
+    (kept, files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(text: &str) -> Vec<String> {
+        let args = |call: &Call| call.args.iter().map(|arg| arg.rough().into_owned()).collect::<Vec<_>>().join(", ");
+        read(text).iter().map(|call| format!("{}({})", call.callee, args(call))).collect()
+    }
+
+    #[test]
+    fn commands_and_switches_are_read() {
+        assert_eq!(seen(r"del /s /q C:\Users\dev\*"), ["del(--s, --q, /mnt/c/Users/dev/*)"]);
+        assert_eq!(seen("del /s /q /mnt/c/x"), ["del(--s, --q, /mnt/c/x)"]);
+        assert_eq!(seen(r"rd/s/q C:\x & echo done"), ["rd(--s, --q, /mnt/c/x)", "echo(done)"]);
+        assert_eq!(seen("d^e^l x.txt"), ["del(x.txt)"]);
+        assert_eq!(seen("format D: /q"), ["run(format D: /q)"]);
+        assert_eq!(seen(r#"del "C:\My Files\x""#), ["del(/mnt/c/My Files/x)"]);
+    }
+
+    #[test]
+    fn commands_behind_other_commands_are_read() {
+        assert_eq!(seen("if exist x del x"), ["del(x)"]);
+        assert_eq!(seen("for %i in (*.log) do del %i"), ["del(\u{fffc})"]);
+        assert_eq!(seen(r#"start "" /b reg delete HKLM\x /f"#), [r"run(reg delete 'HKLM\x' /f)"]);
+    }
+
+    #[test]
+    fn text_that_is_printed_is_no_command() {
+        assert_eq!(seen("echo del /s C:"), ["echo(del, --s, C:)"]);
+        assert_eq!(seen("rem del x"), [""; 0]);
+    }
+
+    #[test]
+    fn files_behind_redirections_are_seen() {
+        assert_eq!(seen(r"echo x > C:\a.txt 2>nul"), ["write(/mnt/c/a.txt)", "echo(x)"]);
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_said_to_be_unknown() {
+        assert_eq!(seen(&"call ".repeat(20_000)), ["unknown()"]);
+        assert_eq!(seen(&("(".repeat(20_000) + "del x")), ["del(x)"]);
+    }
+}

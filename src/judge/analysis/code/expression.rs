@@ -1,0 +1,468 @@
+//! Expressions of scripting languages: their calls are noted, their text is kept as far as literals and their
+//! concatenation say it.
+
+use super::calls::Reader;
+use super::scan::Token;
+use super::{Call, HOLE, constants, globs, names, unknown, value};
+use crate::judge::analysis::act::Value;
+
+/// The deepest nesting of brackets that is read.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// The longest text that code is followed with, in bytes.
+pub(super) const MAX_TEXT: usize = 1 << 16;
+
+/// The most elements of lists that are put together.
+pub(super) const MAX_LIST: usize = 1 << 12;
+
+/// Functions of Python that no import is needed for.
+const BUILTINS: [&str; 14] = [
+    "open",
+    "print",
+    "exec",
+    "eval",
+    "compile",
+    "getattr",
+    "len",
+    "str",
+    "int",
+    "list",
+    "dict",
+    "range",
+    "input",
+    "__import__",
+];
+
+/// What an expression is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Expression {
+    /// Its text, when it is a string or a path; marks for what is not known.
+    pub text: Option<String>,
+    /// The elements of a list.
+    pub list: Option<Vec<Value>>,
+    /// The name it stands for.
+    pub name: Option<String>,
+    /// The arguments that its calls had, first to last.
+    pub carried: Vec<Value>,
+    /// It begins with this raw text (for arguments that are objects).
+    pub raw: Option<String>,
+    /// An argument that is given by name: the name, and what it is.
+    pub setting: Option<(String, String)>,
+    /// The text that it is a member of.
+    pub subject: Option<String>,
+    /// It is what a call gave, and no function itself.
+    pub called: bool,
+    /// It holds the whole environment, or a variable of it that is named like a secret.
+    pub secret: bool,
+}
+
+impl Expression {
+    /// A text; one that has grown beyond what code is written with is not known.
+    pub fn of_text(text: String) -> Self {
+        let text = if text.len() > MAX_TEXT { HOLE.to_string() } else { text };
+        Self { text: Some(text), ..Self::default() }
+    }
+
+    pub fn of_name(name: String) -> Self {
+        Self { secret: names::is_environment(&name), name: Some(name), ..Self::default() }
+    }
+
+    /// A path as an object with methods.
+    pub fn of_path(text: String) -> Self {
+        Self { text: Some(text), name: Some("pathlib.Path".to_owned()), ..Self::default() }
+    }
+
+    pub fn values(self) -> Vec<Value> {
+        if let Some((name, given)) = self.setting {
+            return vec![option(&name, &given)];
+        }
+        if let Some(list) = self.list {
+            return list;
+        }
+        if let Some(text) = self.text {
+            return vec![value(&text)];
+        }
+        match self.raw {
+            Some(raw) => vec![Value::text(raw)],
+            // A file that was opened stands for its name.
+            None if self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open")) => {
+                self.carried.into_iter().take(1).collect()
+            }
+            None => vec![unknown()],
+        }
+    }
+}
+
+/// What is given by name, as an option: `--name=given`.
+pub(super) fn option(name: &str, given: &str) -> Value {
+    Value::text(format!("--{name}={given}")).into_option()
+}
+
+impl Reader<'_> {
+    /// An expression up to what ends it: its calls are noted, its text is kept as far as it is known.
+    pub fn expression(&mut self, depth: usize) -> Expression {
+        if self.calls.len() > super::MAX_CALLS {
+            self.at = self.tokens.len();
+            return Expression::default();
+        }
+        if self.nesting >= MAX_DEPTH {
+            self.at += 1;
+            return Expression::default();
+        }
+        self.nesting += 1;
+        let all = self.joined_operands(depth);
+        self.nesting -= 1;
+        all
+    }
+
+    fn joined_operands(&mut self, depth: usize) -> Expression {
+        let mut all = self.operand(depth);
+        loop {
+            let joins = self.mark(0, '+') && !self.mark(1, '+')
+                || self.mark(0, '.') && matches!(self.language, "php" | "perl") && !self.mark(1, '.')
+                || self.mark(0, '.') && self.mark(1, '.') && self.language == "lua";
+            let below = self.language == "python" && self.mark(0, '/') && !self.mark(1, '/') && all.text.is_some();
+            // `'%s x' % name`
+            if self.mark(0, '%') && matches!(self.language, "python" | "ruby") && all.text.is_some() {
+                self.at += 1;
+                let next = self.operand(depth);
+                let secret = all.secret || next.secret;
+                let text = constants::filled(&all.text.unwrap_or_default(), next.values());
+                all = Expression { secret, ..Expression::of_text(text) };
+                continue;
+            }
+            if below {
+                self.at += 1;
+                let next = self.operand(depth);
+                let (above, name) = (all.text.unwrap_or_default(), next.text.unwrap_or_else(|| HOLE.to_string()));
+                all = Expression::of_path(format!("{}/{name}", above.trim_end_matches('/')));
+                continue;
+            }
+            if !joins {
+                // Two strings side by side are one in Python.
+                if all.text.is_some() && matches!(self.peek(0), Some(Token::Text(_))) && self.language == "python" {
+                    let next = self.operand(depth);
+                    all = joined(all, next);
+                    continue;
+                }
+                return all;
+            }
+            self.at += if self.language == "lua" { 2 } else { 1 };
+            self.skip_lines();
+            let next = self.operand(depth);
+            all = joined(all, next);
+        }
+    }
+
+    fn operand(&mut self, depth: usize) -> Expression {
+        if depth > MAX_DEPTH {
+            self.at += 1;
+            return Expression::default();
+        }
+        let Some(token) = self.peek(0).cloned() else { return Expression::default() };
+        let first = match token {
+            Token::Text(text) => {
+                self.at += 1;
+                Expression::of_text(text)
+            }
+            // `2..9`
+            Token::Number(number) if number.contains("..") => {
+                self.at += 1;
+                Expression::of_text(super::EACH.to_string())
+            }
+            Token::Number(number) => {
+                self.at += 1;
+                Expression { raw: Some(number), ..Expression::default() }
+            }
+            Token::Shell(text) => {
+                self.at += 1;
+                self.calls.push(Call::new("backtick".into(), vec![value(&text)]));
+                Expression::default()
+            }
+            Token::Mark('[') => self.list(depth),
+            // `(int)$x`
+            Token::Mark('(') if self.is_cast() => {
+                self.at += 3;
+                return self.operand(depth + 1);
+            }
+            Token::Mark('+') if self.language == "js" => {
+                self.at += 1;
+                return self.operand(depth + 1);
+            }
+            Token::Mark('(') => {
+                self.at += 1;
+                let mut inner = self.arguments(depth + 1, ')');
+                match inner.len() {
+                    1 => inner.pop().unwrap_or_default(),
+                    // `(0, f)(x)`
+                    2.. if self.language == "js" && self.mark(0, '(') => inner.pop().unwrap_or_default(),
+                    _ => Expression {
+                        list: Some(inner.into_iter().flat_map(Expression::values).collect()),
+                        ..Expression::default()
+                    },
+                }
+            }
+            // `({a: b} = require("m"))`
+            Token::Mark('{') if self.language == "js" && self.nesting > 0 && self.destructuring() => {
+                return Expression::default();
+            }
+            Token::Mark('{') => self.object(depth),
+            Token::Mark('<') if self.language == "perl" => self.angled(),
+            // Whether something is there is no secret.
+            Token::Mark('!') if !self.mark(1, '=') && !self.mark(1, '~') => {
+                self.at += 1;
+                return Expression { secret: false, ..self.operand(depth + 1) };
+            }
+            // A symbol of Ruby is text.
+            Token::Mark(':') if self.language == "ruby" && self.named(1).is_some() => {
+                let text = self.named(1).unwrap_or_default();
+                self.at += 2;
+                Expression::of_text(text)
+            }
+            Token::Mark('-') if matches!(self.peek(1), Some(Token::Number(_))) => {
+                let Some(Token::Number(number)) = self.peek(1).cloned() else { return Expression::default() };
+                self.at += 2;
+                Expression { raw: Some(format!("-{number}")), ..Expression::default() }
+            }
+            // `&:delete`: the method of what it is handed to.
+            Token::Mark('&') if self.language == "ruby" && self.mark(1, ':') && self.named(2).is_some() => {
+                let method = self.named(2).unwrap_or_default();
+                self.at += 3;
+                return Expression { raw: Some(format!("&:{method}")), ..Expression::default() };
+            }
+            Token::Mark('&' | '\\' | '*' | '@' | '%') => {
+                self.at += 1;
+                // `&{"name"}(…)`: a function that a text names.
+                if self.mark(0, '{') && self.language == "perl" {
+                    self.at += 1;
+                    let inner = self.arguments(depth + 1, '}').pop().unwrap_or_default();
+                    return self.by_text(inner, depth);
+                }
+                // `&$name(…)`
+                if token == Token::Mark('&')
+                    && self.language == "perl"
+                    && let Some(name) = self.named(0).filter(|name| name.starts_with('$'))
+                {
+                    self.at += 1;
+                    let of = self.name(name);
+                    return self.by_text(of, depth);
+                }
+                return self.operand(depth + 1);
+            }
+            Token::Name(name)
+                if matches!(name.as_str(), "await" | "new" | "not" | "lambda" | "function" | "my" | "our") =>
+            {
+                self.at += 1;
+                return self.operand(depth + 1);
+            }
+            // `name := value`
+            Token::Name(name) if self.language == "python" && self.mark(1, ':') && self.mark(2, '=') => {
+                self.at += 3;
+                let value = self.expression(depth + 1);
+                value.name.iter().for_each(|name| self.taken(name));
+                self.bind(&name, value.clone());
+                return value;
+            }
+            Token::Name(name) => {
+                self.at += 1;
+                self.name(name)
+            }
+            Token::Mark(_) | Token::Line => return Expression::default(),
+        };
+        let of = self.members(first, depth);
+        self.note_loose(&of);
+        of
+    }
+
+    fn name(&mut self, name: String) -> Expression {
+        if name.contains(HOLE) {
+            return Expression::of_text(name);
+        }
+        if let Some(bound) = self.bound.get(&name) {
+            return bound.clone();
+        }
+        if name == "__file__" || name == "__dirname" {
+            return Expression::of_text(HOLE.to_string());
+        }
+        match &self.everything_of {
+            Some(module) if self.mark(0, '(') && !BUILTINS.contains(&name.as_str()) => {
+                Expression::of_name(format!("{module}.{name}"))
+            }
+            Some(module) if self.language == "ruby" && (self.world.knows)(&format!("{module}.{name}")) => {
+                Expression::of_name(format!("{module}.{name}"))
+            }
+            _ => Expression::of_name(name),
+        }
+    }
+
+    fn is_cast(&self) -> bool {
+        let kind = |name: String| matches!(name.as_str(), "int" | "string" | "float" | "bool" | "array");
+        self.language == "php" && self.named(1).is_some_and(kind) && self.mark(2, ')')
+    }
+
+    /// `<*.txt>` of Perl: what the glob stands for.
+    fn angled(&mut self) -> Expression {
+        self.at += 1;
+        let begin = self.at;
+        while !self.mark(0, '>') && self.peek(0).is_some_and(|token| *token != Token::Line) {
+            self.at += 1;
+        }
+        let pattern = raw(self.tokens.get(begin..self.at).unwrap_or_default());
+        self.at += 1;
+        Expression { list: Some(globs::found([&Value::text(pattern)])), ..Expression::default() }
+    }
+
+    /// `.name`, `::name`, `->name`, `[…]`, `(…)` behind an operand.
+    pub(super) fn members(&mut self, mut of: Expression, depth: usize) -> Expression {
+        if self.language == "perl"
+            && matches!(of.name.as_deref(), Some("unlink" | "rmdir"))
+            && !self.mark(0, '(')
+            && !self.takes_bare_arguments(&of)
+        {
+            let it = self.bound.get("$_").cloned().unwrap_or_default();
+            return self.call(of, vec![it]);
+        }
+        // Ruby calls a method without brackets, and without arguments.
+        let mut sends = false;
+        loop {
+            let pair = |first, second| self.mark(0, first) && self.mark(1, second);
+            let member = if pair('?', '.') || pair(':', ':') || pair('-', '>') {
+                2
+            } else {
+                usize::from(self.mark(0, '.') && !self.mark(1, '.') || self.mark(0, ':') && self.language == "lua")
+            };
+            if member > 0 && self.named(member).is_some() && !(self.mark(0, '.') && self.language == "php") {
+                let part = self.named(member).unwrap_or_default();
+                // What a method of Ruby gives that is called without arguments.
+                let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
+                of = given.unwrap_or(of);
+                self.at += member + 1;
+                sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
+                let method = format!("{}.{part}", of.name.as_deref().unwrap_or_default());
+                sends |= self.language == "perl" && of.called && (self.world.knows)(&method);
+                if let Some(same) = self.same_text(&of, &part) {
+                    of = same;
+                    continue;
+                }
+                let is_text = of.text.is_some();
+                of.secret = names::stays_secret(&of, &part);
+                of.called = false;
+                of.name = match of.name.take() {
+                    Some(name) => Some(names::plain_name(self.language, format!("{name}.{part}"))),
+                    None if is_text => Some(format!("text.{part}")),
+                    None if of.raw.is_some() => Some(format!("value.{part}")),
+                    None => Some(part),
+                };
+                of.secret |= of.name.as_deref().is_some_and(names::is_environment);
+                of.subject = of.text.take().or(of.subject);
+                if of.carried.is_empty() {
+                    of.carried = match (&of.subject, of.list.take()) {
+                        (Some(text), _) => vec![value(text)],
+                        (None, list) => list.unwrap_or_default(),
+                    };
+                }
+                of.list = None;
+                of.raw = None;
+                if let Some(text) = of.name.as_deref().and_then(|name| self.environment(name)) {
+                    of = Expression::of_text(text);
+                }
+                continue;
+            }
+            if self.mark(0, '[')
+                && (of.name.is_some() || of.text.is_some() || of.list.is_some())
+                && !self.takes_bare_arguments(&of)
+            {
+                self.at += 1;
+                let mut inner = self.arguments(depth + 1, ']');
+                // `local["rm"]["-rf", "x"]()`: words of a command.
+                let named = of
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| name.starts_with("plumbum.cmd.") || name.starts_with("plumbum.local."));
+                if named {
+                    of.carried.extend(inner.into_iter().flat_map(Expression::values));
+                    continue;
+                }
+                let inner = if inner.is_empty() { Expression::default() } else { inner.swap_remove(0) };
+                of = self.member(of, inner);
+                continue;
+            }
+            // `$ENV{HOME}`
+            if self.language == "perl"
+                && self.mark(0, '{')
+                && let (Some(Token::Name(key) | Token::Text(key)), true) = (self.peek(1).cloned(), self.mark(2, '}'))
+                && of.name.as_deref().is_some_and(|name| name.starts_with('$'))
+            {
+                self.at += 3;
+                of = self.member(of, Expression::of_text(key.replace('$', HOLE.encode_utf8(&mut [0; 4]))));
+                continue;
+            }
+            if self.language == "ruby"
+                && (self.mark(0, '{') || self.named(0).as_deref() == Some("do"))
+                && self.mark(1, '|')
+            {
+                let braces = self.mark(0, '{');
+                let given = of.name.clone().filter(|_| sends).and_then(|name| self.known_result(&name, &of, &[]));
+                of = given.unwrap_or(of);
+                self.at += 2;
+                let names = self.names_up_to('|');
+                self.stand_for(&names, &of);
+                if !braces {
+                    return of;
+                }
+                of = self.block(of);
+                sends = false;
+                continue;
+            }
+            if pair('-', '>') && self.mark(2, '(') && self.language == "perl" {
+                self.at += 2;
+                return self.by_text(of, depth);
+            }
+            if self.mark(0, '(') {
+                self.at += 1;
+                self.parameters(&of);
+                let arguments = self.arguments(depth + 1, ')');
+                of = self.call(of, arguments);
+                sends = false;
+                continue;
+            }
+            if self.takes_bare_arguments(&of) {
+                let arguments = self.bare_arguments(depth + 1);
+                of = self.call(of, arguments);
+                sends = false;
+                continue;
+            }
+            return if sends && of.text.is_none() { self.call(of, Vec::new()) } else { of };
+        }
+    }
+}
+
+pub(super) fn joined(left: Expression, right: Expression) -> Expression {
+    let text = |part: Expression| part.text.unwrap_or_else(|| HOLE.to_string());
+    let secret = left.secret || right.secret;
+    if left.text.is_none() && right.text.is_none() {
+        let both = left.list.zip(right.list).filter(|(a, b)| a.len() + b.len() <= MAX_LIST);
+        return Expression { list: both.map(|(a, b)| a.into_iter().chain(b).collect()), ..Expression::default() };
+    }
+    Expression { secret, ..Expression::of_text(format!("{}{}", text(left), text(right))) }
+}
+
+/// A module without the scheme of Node's own.
+pub(super) fn bare(module: &str) -> String {
+    module.strip_prefix("node:").unwrap_or(module).to_owned()
+}
+
+/// Tokens as text again, for what is handed on as it is.
+pub(super) fn raw(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        match token {
+            Token::Name(name) | Token::Number(name) => text.push_str(name),
+            Token::Text(string) => text.push_str(&format!("'{string}'")),
+            Token::Shell(string) => text.push_str(&format!("`{string}`")),
+            Token::Mark(mark) => text.push(*mark),
+            Token::Line => {}
+        }
+    }
+    text
+}

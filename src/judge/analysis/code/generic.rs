@@ -1,0 +1,142 @@
+//! Languages without a reader of their own: a name with texts behind it is a call.
+//!
+//! That is enough for what runs programs and deletes files: `system("…")`, `(shell-command "…")`, `Sys.command "…"`,
+//! `System.cmd("rm", ["-rf", …])`, `"…".execute()`. A name that nothing describes is no act.
+
+use super::expression::option;
+use super::scan::{Token, tokens};
+use super::{Call, World, value};
+use crate::judge::analysis::act::Value;
+
+/// The most tokens of one call that are looked at.
+const REACH: usize = 64;
+
+/// Reads all calls.
+pub fn read(text: &str, world: World<'_>) -> Vec<Call> {
+    nested(text, world, 3)
+}
+
+fn nested(text: &str, world: World<'_>, depth: usize) -> Vec<Call> {
+    let tokens = tokens("other", text);
+    // What begins with `!` is a command of the shell, in gnuplot and others.
+    let commands = text.lines().filter_map(|line| line.trim_start().strip_prefix('!'));
+    let mut calls: Vec<Call> = commands.map(|command| Call::new("exec".into(), vec![value(command)])).collect();
+    // What the call before had.
+    let mut last: Vec<Value> = Vec::new();
+    // Where the command is that is put together at the moment: `Command::new("rm").arg("x")`.
+    let mut building: Option<usize> = None;
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match token {
+            Token::Name(_) => {
+                let behind = at.checked_sub(1).and_then(|at| tokens.get(at)) == Some(&Token::Mark('.'));
+                let before = at.checked_sub(2).and_then(|at| tokens.get(at)).filter(|_| behind);
+                let (name, next) = dotted(&tokens, at);
+                let of = at.checked_sub(3).and_then(|at| tokens.get(at));
+                let begins = name == "new" && matches!(of, Some(Token::Name(of)) if of == "Command");
+                at = next;
+                // `set output '|cmd'` of gnuplot
+                if let Some(Token::Text(file)) = tokens.get(at)
+                    && let Some(command) = file.strip_prefix('|')
+                {
+                    calls.push(Call::new("exec".into(), vec![value(command)]));
+                }
+                let args = arguments(&tokens, at, world);
+                // Code in a text: `eval(parse(text = "…"))`.
+                if matches!(name.as_str(), "parse" | "eval" | "evalString" | "include_string") && depth > 0 {
+                    let inner = args.iter().filter_map(Value::known).flat_map(|text| nested(&text, world, depth - 1));
+                    calls.extend(inner.collect::<Vec<_>>());
+                } else if name == "call" && args.len() > 1 {
+                    // `do.call("system", list("x"))`
+                    let callee = args.first().and_then(Value::known).unwrap_or_default().into_owned();
+                    calls.push(Call::new(callee, args.into_iter().skip(1).collect()));
+                } else if begins && !args.is_empty() {
+                    building = Some(calls.len());
+                    calls.push(Call::new("execute".into(), args));
+                } else if behind && matches!(name.as_str(), "arg" | "args") && building.is_some() {
+                    let command = building.and_then(|at| calls.get_mut(at));
+                    command.into_iter().for_each(|command| command.args.extend(args.iter().cloned()));
+                } else if !args.is_empty() {
+                    last = args.clone();
+                    calls.push(Call::new(name, args));
+                } else if before == Some(&Token::Mark(')')) && !last.is_empty() {
+                    // `new File("x").delete()`
+                    calls.push(Call::new(name, last.clone()));
+                }
+            }
+            Token::Text(command) => {
+                at += 1;
+                let (name, _) = dotted(&tokens, at + 1);
+                let runs = name == "execute" || matches!(tokens.get(at + 1), Some(Token::Mark('!')));
+                if matches!(tokens.get(at), Some(Token::Mark('.'))) && runs {
+                    calls.push(Call::new("execute".into(), vec![value(command)]));
+                }
+            }
+            // `["rm", "x"].execute()`
+            Token::Mark(']') if dotted(&tokens, at + 2).0 == "execute" => {
+                let list = tokens.get(..at).unwrap_or_default();
+                let open = list.iter().rposition(|token| *token == Token::Mark('[')).unwrap_or(at);
+                let words = list.iter().skip(open).filter_map(|token| match token {
+                    Token::Text(text) => Some(value(text)),
+                    _ => None,
+                });
+                calls.push(Call::new("execute".into(), words.collect()));
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    calls
+}
+
+/// The last part of a name of several parts (`Sys.command`, `os:cmd`, `shell-command`), and what stands behind it.
+fn dotted(tokens: &[Token], mut at: usize) -> (String, usize) {
+    let mut last = String::new();
+    while let Some(Token::Name(part)) = tokens.get(at) {
+        last.push_str(part);
+        at += 1;
+        let behind = matches!(tokens.get(at + 1), Some(Token::Name(_)));
+        match tokens.get(at) {
+            Some(Token::Mark('.' | ':')) if behind => last.clear(),
+            Some(Token::Mark('-')) if behind => last.push('-'),
+            _ => break,
+        }
+        at += 1;
+    }
+    (last, at)
+}
+
+/// The texts that directly follow a name, in brackets or without.
+fn arguments(tokens: &[Token], at: usize, world: World<'_>) -> Vec<Value> {
+    let mut args = Vec::new();
+    let mut open: u32 = 0;
+    let mut index = at;
+    while let Some(token) = tokens.get(index).filter(|_| index < at + REACH) {
+        match token {
+            Token::Mark('(' | '[' | '{') => open += 1,
+            Token::Mark(')' | ']' | '}') => {
+                if open <= 1 {
+                    break;
+                }
+                open -= 1;
+            }
+            Token::Text(text) | Token::Shell(text) => args.push(match text.strip_prefix("~/") {
+                Some(rest) => Value::text(format!("{}/{rest}", world.home)),
+                None => value(text),
+            }),
+            Token::Name(name) if name == "homedir" || name == "home" => args.push(Value::text(world.home)),
+            Token::Name(name) if name == "recursive" => {
+                let yes = matches!(tokens.get(index + 2), Some(Token::Name(yes)) if yes.eq_ignore_ascii_case("true"));
+                if yes {
+                    args.push(option("recursive", "true"));
+                }
+            }
+            Token::Name(name) if matches!(name.as_str(), "nil" | "t" | "c" | "list") => {}
+            Token::Name(_) if open == 0 => break,
+            Token::Line | Token::Mark(';' | '|') => break,
+            _ => {}
+        }
+        index += 1;
+    }
+    args
+}

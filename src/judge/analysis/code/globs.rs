@@ -1,0 +1,143 @@
+//! Patterns of file names that code looks for: what they stand for.
+
+use super::HOLE;
+use crate::judge::analysis::act::{Piece, Taint, Unknown, UnknownReason, Value};
+
+/// The most patterns that the braces of one are written out to.
+const MAX_PATTERNS: usize = 64;
+
+/// Whether a call gives the files of a pattern.
+pub(super) fn finds(language: &str, callee: &str) -> bool {
+    const FINDS: [&str; 24] = [
+        "glob",
+        "globSync",
+        "glob.glob",
+        "glob.iglob",
+        "glob.sync",
+        "glob.globSync",
+        "fs.glob",
+        "fs.globSync",
+        "fs.promises.glob",
+        "fs/promises.glob",
+        "fast-glob",
+        "fast-glob.sync",
+        "fast-glob.glob",
+        "fast-glob.globSync",
+        "globby",
+        "globby.sync",
+        "globby.globby",
+        "globby.globbySync",
+        "tinyglobby.glob",
+        "tinyglobby.globSync",
+        "Dir.glob",
+        "Pathname.glob",
+        "File.Glob.bsd_glob",
+        "bsd_glob",
+    ];
+    FINDS.contains(&callee) && (callee != "glob" || matches!(language, "php" | "perl" | "js" | "mongo"))
+}
+
+/// Whether a call takes patterns where others take names.
+pub(super) fn takes(callee: &str) -> bool {
+    const TAKES: [&str; 8] =
+        ["del", "del.sync", "del.del", "del.deleteSync", "del.deleteAsync", "shelljs.rm", "shelljs.mv", "trash"];
+    TAKES.contains(&callee)
+}
+
+/// What patterns find: a value for each, where braces stand one for each that they write out.
+pub(super) fn found<'v>(patterns: impl IntoIterator<Item = &'v Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for pattern in patterns {
+        match pattern.known() {
+            Some(pattern) => all.extend(written_out(&pattern).iter().map(|pattern| globbed(pattern))),
+            None => all.push(pattern.clone()),
+        }
+    }
+    all
+}
+
+/// A pattern for names as a value. One that goes through directories is a search for its last part.
+pub(super) fn globbed(pattern: &str) -> Value {
+    let mut all = Value::default();
+    let parted = pattern.split_once("**").filter(|(start, _)| start.is_empty() || start.ends_with('/'));
+    let Some((start, rest)) = parted.filter(|(start, _)| !start.contains(HOLE)) else {
+        crate::judge::analysis::split::push_globs(pattern, &mut all);
+        return all;
+    };
+    let start = match start.trim_end_matches('/') {
+        "" if start.is_empty() => ".",
+        "" => "/",
+        start => start,
+    };
+    let why = UnknownReason::Found(Some(start.to_owned()));
+    all.push(Piece::Unknown(Unknown { why, taint: Taint::default() }));
+    let last = rest.rsplit('/').next().unwrap_or_default();
+    if !matches!(last, "" | "*" | "**" | "*.*") {
+        crate::judge::analysis::split::push_globs(&format!("/{last}"), &mut all);
+    }
+    all
+}
+
+/// The patterns that `{a,b}` in one stands for.
+fn written_out(pattern: &str) -> Vec<String> {
+    let mut all = vec![pattern.to_owned()];
+    for _ in 0..MAX_PATTERNS {
+        let pair = |text: &String| {
+            let open = text.rfind('{')?;
+            let close = open + text.get(open..)?.find('}')?;
+            text.get(open..close)?.contains(',').then_some((open, close))
+        };
+        let Some((at, (open, close))) = all.iter().enumerate().find_map(|(at, text)| Some((at, pair(text)?))) else {
+            break;
+        };
+        let text = all.swap_remove(at);
+        let (before, inner) = (text.get(..open).unwrap_or_default(), text.get(open + 1..close).unwrap_or_default());
+        let after = text.get(close + 1..).unwrap_or_default();
+        all.extend(inner.split(',').map(|part| format!("{before}{part}{after}")));
+        if all.len() > MAX_PATTERNS {
+            return vec![HOLE.to_string()];
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(pattern: &str) -> Vec<String> {
+        let mut all: Vec<String> = found([&Value::text(pattern)])
+            .iter()
+            .map(|value| {
+                let text = |piece: &Piece| match piece {
+                    Piece::Text(text) | Piece::Glob(text) => text.clone(),
+                    Piece::Unknown(unknown) => match &unknown.why {
+                        UnknownReason::Found(Some(start)) => format!("<{start}>"),
+                        _ => "?".to_owned(),
+                    },
+                };
+                value.pieces().iter().map(text).collect()
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn a_pattern_through_directories_is_a_search() {
+        assert_eq!(shown("src/**/*"), ["<src>"]);
+        assert_eq!(shown("**/*.x"), ["<.>/*.x"]);
+        assert_eq!(shown("/**"), ["</>"]);
+        assert_eq!(shown("src/*"), ["src/*"]);
+        assert_eq!(shown("a**"), ["a**"]);
+    }
+
+    #[test]
+    fn braces_of_a_pattern_are_written_out() {
+        assert_eq!(shown("{a,b}/**/*"), ["<a>", "<b>"]);
+        assert_eq!(shown("x.{a,b{c,d}}"), ["x.a", "x.bc", "x.bd"]);
+        assert_eq!(shown("{a}"), ["{a}"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Lists and objects in code.
+
+use super::calls::Reader;
+use super::expression::{Expression, MAX_DEPTH, MAX_LIST, option, raw};
+use super::scan::Token;
+use crate::judge::analysis::act::Value;
+
+impl Reader<'_> {
+    pub fn list(&mut self, depth: usize) -> Expression {
+        self.at += 1;
+        let elements = self.arguments(depth + 1, ']');
+        Expression { list: Some(elements.into_iter().flat_map(Expression::values).collect()), ..Expression::default() }
+    }
+
+    /// `{…}`: an object or a block. Its calls are read; its text is kept when it is short.
+    pub fn object(&mut self, depth: usize) -> Expression {
+        let begin = self.at;
+        if let (true, Some(elements)) = (self.language == "python", self.set()) {
+            return elements;
+        }
+        self.at += 1;
+        let mut level = 1;
+        let mut more = Vec::new();
+        while let Some(token) = self.peek(0) {
+            match token {
+                Token::Mark('}') => {
+                    level -= 1;
+                    self.at += 1;
+                    if level == 0 {
+                        break;
+                    }
+                }
+                Token::Mark('{') => {
+                    level += 1;
+                    self.at += 1;
+                }
+                // `new Deno.Command("rm", {args: ["-r"]})`
+                Token::Name(name)
+                    if matches!(name.as_str(), "args" | "cmd") && self.mark(1, ':') && self.mark(2, '[') =>
+                {
+                    self.at += 2;
+                    more.extend(self.list(depth + 1).list.unwrap_or_default());
+                }
+                Token::Name(_) | Token::Shell(_) if depth < MAX_DEPTH => {
+                    let here = self.at;
+                    self.statement();
+                    if self.at == here {
+                        self.at += 1;
+                    }
+                }
+                _ => self.at += 1,
+            }
+        }
+        let tokens = self.tokens.get(begin..self.at).unwrap_or_default();
+        if self.language == "mongo" {
+            return Expression { raw: Some(raw(tokens)), ..Expression::default() };
+        }
+        let environment = |token: &Token| matches!(token, Token::Name(name) if name == "environ");
+        let secret = self.language == "python" && tokens.iter().any(environment) && !self.asks;
+        let settings = tokens.windows(3).filter_map(|part| match part {
+            // `{"--force": null}`: a word for a library that hands its words to a program.
+            [Token::Text(key), Token::Mark(':'), Token::Name(word)] if key.starts_with('-') => {
+                let off = matches!(word.as_str(), "false" | "undefined");
+                (!off).then(|| Value::text(key.as_str()))
+            }
+            [Token::Name(key), Token::Mark(':'), Token::Name(text) | Token::Number(text) | Token::Text(text)] => {
+                Some(option(key, text))
+            }
+            _ => None,
+        });
+        Expression { list: Some(settings.chain(more).collect()), secret, ..Expression::default() }
+    }
+
+    /// `{"a", "b"}` of Python: a set of texts.
+    pub fn set(&mut self) -> Option<Expression> {
+        let rest = self.tokens.get(self.at + 1..)?;
+        let end = rest.iter().position(|token| !matches!(token, Token::Text(_) | Token::Line | Token::Mark(',')))?;
+        let all = rest.get(..end).filter(|all| !all.is_empty() && rest.get(end) == Some(&Token::Mark('}')))?;
+        let texts = all.iter().filter_map(|token| match token {
+            Token::Text(text) => Some(super::value(text)),
+            _ => None,
+        });
+        let list = Some(texts.collect());
+        self.at += end + 2;
+        Some(Expression { list, ..Expression::default() })
+    }
+
+    /// `list.append(…)` and its like.
+    pub fn grows(&self, name: &str) -> bool {
+        const GROWS: [&str; 6] = ["append", "extend", "push", "unshift", "add", "concat"];
+        let is_list = self.bound.get(name).is_some_and(|bound| bound.list.is_some());
+        is_list && self.mark(1, '.') && self.named(2).is_some_and(|part| GROWS.contains(&&*part)) && self.mark(3, '(')
+    }
+
+    pub fn grown(&mut self, name: &str) {
+        self.at += 4;
+        let more: Vec<Value> = self.arguments(1, ')').into_iter().flat_map(Expression::values).collect();
+        if let Some(list) = self.bound.get_mut(name).and_then(|bound| bound.list.as_mut()) {
+            list.extend(more);
+            list.truncate(MAX_LIST);
+        }
+    }
+}

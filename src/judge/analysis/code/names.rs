@@ -1,0 +1,414 @@
+//! Names in scripting languages: other spellings of one name, names that stand for parts of something else, and names
+//! of what is secret.
+//!
+//! What may not enter: what a call of a name does.
+
+use super::calls::Reader;
+use super::expression::{Expression, bare};
+use super::scan::Token;
+use super::{Call, EACH, FOUND, HOLE, NAME, TEMPORARY, globs};
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::secret_names::is_secret_name;
+
+/// What stands in front of a name without changing what it names, by language; and what stands for it instead.
+const SAME: [(&str, &str, &str); 26] = [
+    ("python", "sys.modules.", ""),
+    ("python", "builtins.", ""),
+    ("python", "__builtins__.", ""),
+    ("python", "globals.", ""),
+    ("python", "locals.", ""),
+    ("python", "posix.", "os."),
+    ("python", "nt.", "os."),
+    ("python", "importlib.__import__", "__import__"),
+    ("js", "globalThis.", ""),
+    ("js", "global.", ""),
+    ("js", "window.", ""),
+    ("js", "process.mainModule.", ""),
+    ("js", "process.getBuiltinModule", "require"),
+    ("js", "require.main.", ""),
+    ("js", "module.require", "require"),
+    ("js", "module.constructor._load", "require"),
+    ("js", "constructor.constructor", "Function"),
+    ("js", "module._load", "require"),
+    ("ruby", "Kernel.", ""),
+    ("ruby", "Object.", ""),
+    ("ruby", "FileUtils.Verbose.", "FileUtils."),
+    ("perl", "CORE.GLOBAL.", ""),
+    ("perl", "CORE.", ""),
+    ("perl", "POSIX.", ""),
+    ("lua", "_G.", ""),
+    ("lua", "_ENV.", ""),
+];
+
+/// Parts of a name behind which it begins anew: `shutil.os.system` is `os.system`.
+const ANEW: [(&str, &str, &str); 5] = [
+    ("python", ".__globals__.", ""),
+    ("python", ".os.", "os."),
+    ("python", ".sys.modules.", ""),
+    ("js", ".mainModule.", ""),
+    ("js", ".process.", "process."),
+];
+
+/// A name by its common spelling.
+pub(super) fn plain_name(language: &str, mut name: String) -> String {
+    let language = if language == "mongo" { "js" } else { language };
+    if language == "python" && name.contains(".__dict__") {
+        name = name.replace(".__dict__", "");
+    }
+    for (_, part, plain) in ANEW.iter().filter(|(of, ..)| *of == language) {
+        // Names grow at their end.
+        let mut from = name.len().saturating_sub(TAIL);
+        while !name.is_char_boundary(from) {
+            from -= 1;
+        }
+        if let Some(at) = name.get(from..).and_then(|tail| tail.rfind(part)).map(|at| from + at) {
+            name = format!("{plain}{}", name.get(at + part.len()..).unwrap_or_default());
+        }
+    }
+    for (_, front, plain) in SAME.iter().filter(|(of, ..)| *of == language) {
+        if let Some(rest) = name.strip_prefix(front) {
+            name = format!("{plain}{rest}");
+        }
+    }
+    name
+}
+
+/// How much of a long name is looked at for where it begins anew, in bytes.
+const TAIL: usize = 256;
+
+/// Where a language keeps the environment.
+const ENVIRONMENT: [&str; 9] =
+    ["$_SERVER", "os.environ", "os.environb", "process.env", "ENV", "$ENV", "$_ENV", "Deno.env", "Bun.env"];
+
+/// Whether a name is that of the whole environment.
+pub(super) fn is_environment(name: &str) -> bool {
+    ENVIRONMENT.contains(&name)
+}
+
+/// Calls and members that give what they are called on, in another form.
+const PASSES: [&str; 37] = [
+    "Dumper",
+    "items",
+    "values",
+    "copy",
+    "to_h",
+    "to_a",
+    "to_hash",
+    "inspect",
+    "to_s",
+    "dict",
+    "str",
+    "repr",
+    "list",
+    "sorted",
+    "dumps",
+    "stringify",
+    "entries",
+    "assign",
+    "get",
+    "getenv",
+    "fetch",
+    "format",
+    "pformat",
+    "map",
+    "join",
+    "each",
+    "each_pair",
+    "forEach",
+    "sort",
+    "String",
+    "json_encode",
+    "tuple",
+    "toObject",
+    "toString",
+    "dump",
+    "to_json",
+    "get_all",
+];
+
+/// Whether a member of something secret is secret too.
+pub(super) fn stays_secret(of: &Expression, part: &str) -> bool {
+    let whole = of.name.as_deref().is_some_and(is_environment);
+    if whole && part.starts_with(|c: char| c.is_ascii_uppercase()) {
+        return is_secret_name(part);
+    }
+    of.secret && PASSES.contains(&part)
+}
+
+/// Whether what a call gives is secret.
+pub(super) fn gives_secret(callee: &str, of: &Expression, arguments: &[Expression]) -> bool {
+    let last = callee.rsplit('.').next().unwrap_or_default();
+    if matches!(last, "get" | "getenv" | "fetch") && (of.secret || last == "getenv") {
+        return match arguments.first().cloned() {
+            Some(key) => of_keys(key),
+            None => true,
+        };
+    }
+    // Of the environment itself these give the names alone.
+    let names = matches!(last, "sorted" | "list" | "tuple" | "join" | "map");
+    let secret =
+        |argument: &Expression| argument.secret && !(names && argument.name.as_deref().is_some_and(is_environment));
+    PASSES.contains(&last) && (of.secret || arguments.iter().any(secret))
+}
+
+/// Whether a key may be the name of a secret.
+fn of_keys(key: Expression) -> bool {
+    key.values().iter().any(|value| value.known().is_none_or(|key| is_secret_name(&key)))
+}
+
+/// Whether a call prints what it is given.
+pub(super) fn prints(callee: &str) -> bool {
+    const PRINTS: [&str; 26] = [
+        "print",
+        "pprint",
+        "pprint.pprint",
+        "sys.stdout.write",
+        "sys.stderr.write",
+        "console.log",
+        "console.error",
+        "console.info",
+        "console.dir",
+        "console.table",
+        "console.warn",
+        "console.debug",
+        "process.stdout.write",
+        "process.stderr.write",
+        "print_r",
+        "var_dump",
+        "var_export",
+        "printf",
+        "puts",
+        "p",
+        "pp",
+        "STDOUT.puts",
+        "$stdout.puts",
+        "say",
+        "io.write",
+        "rich.print",
+    ];
+    PRINTS.contains(&callee)
+}
+
+/// Whether code looks at names before it prints them.
+pub(super) fn asks(tokens: &[Token]) -> bool {
+    const ASKS: [&str; 10] =
+        ["if", "startswith", "startsWith", "start_with", "includes", "match", "test", "grep", "filter", "select"];
+    tokens.iter().any(|token| matches!(token, Token::Name(name) if ASKS.contains(&name.as_str())))
+}
+
+impl Reader<'_> {
+    /// Notes that something secret is printed, where what stands behind it only ends it.
+    pub fn printed(&mut self, printed: &[Expression]) {
+        if printed.iter().any(|printed| printed.secret) {
+            self.calls.push(Call::new("show-secret".into(), Vec::new()));
+        }
+    }
+
+    /// Whether an expression ends here, and no condition follows that asks for something of it.
+    pub fn ends(&self) -> bool {
+        match self.peek(0) {
+            None | Some(Token::Line | Token::Mark(',' | ')' | ']' | '}' | ';')) => true,
+            Some(Token::Mark('|')) => self.mark(1, '|'),
+            Some(Token::Name(name)) => matches!(name.as_str(), "or" | "for" | "foreach"),
+            _ => false,
+        }
+    }
+
+    /// `of[key]`: `os['system']`, `process.env['X']`. Where the key is not known and a function of the machine may be
+    /// meant, a call of it is no known call.
+    pub fn member(&mut self, of: Expression, key: Expression) -> Expression {
+        if of.text.is_some() {
+            return Expression { secret: of.secret, ..Expression::of_text(HOLE.to_string()) };
+        }
+        let Some(name) = of.name else { return Expression { secret: of.secret, ..Expression::default() } };
+        if self.language == "ruby" && name == "Dir" {
+            if key.text.as_ref().is_some_and(|glob| glob.starts_with("/proc/")) {
+                return Expression::of_text(EACH.to_string());
+            }
+            return Expression { list: Some(globs::found(&key.values())), ..Expression::default() };
+        }
+        let known = key.text.clone().filter(|key| !key.contains([HOLE, FOUND, EACH, NAME]));
+        let secret = if is_environment(&name) { of_keys(key) } else { of.secret };
+        let Some(key) = known else {
+            if self.mark(0, '(') {
+                self.calls.push(Call::new("computed".into(), vec![Value::text(name)]));
+            }
+            return Expression { secret, ..Expression::default() };
+        };
+        let name = plain_name(self.language, format!("{name}.{}", key.replace("::", ".")));
+        match self.environment(&name) {
+            Some(text) => Expression::of_text(text),
+            None => {
+                let of = Expression { carried: of.carried, ..Expression::of_name(name) };
+                Expression { secret: secret || of.secret, ..of }
+            }
+        }
+    }
+
+    /// A function of Perl that a text names: `&{"CORE::system"}(…)`.
+    pub fn by_text(&mut self, of: Expression, depth: usize) -> Expression {
+        let Some(text) = of.name.clone().or(of.text) else { return Expression::default() };
+        let name = plain_name(self.language, text.replace("::", "."));
+        if name.contains(HOLE) && self.mark(0, '(') {
+            self.calls.push(Call::new("computed".into(), vec![Value::text("Kernel")]));
+        }
+        self.members(Expression::of_name(name), depth)
+    }
+
+    /// Names up to a mark, which is passed over.
+    pub fn names_up_to(&mut self, end: char) -> Vec<String> {
+        let mut names = Vec::new();
+        while let Some(token) = self.peek(0).cloned() {
+            self.at += 1;
+            match token {
+                Token::Mark(mark) if mark == end => break,
+                Token::Name(name) => names.push(name),
+                Token::Mark(',' | '(' | ')' | '*' | '&') => {}
+                _ => break,
+            }
+        }
+        names
+    }
+
+    /// What pytest hands to a test that nothing else calls: directories that it makes for it.
+    pub fn fixtures(&mut self) {
+        let before = self.at.checked_sub(2).and_then(|at| self.tokens.get(at..self.at)).unwrap_or_default();
+        let is = |token: &Token, known: &str| matches!(token, Token::Name(name) if name.ends_with(known));
+        let fixture = before.iter().any(|token| is(token, "fixture"));
+        self.at += 1;
+        let Some(function) = self.named(0) else { return };
+        self.take_parameters();
+        let once = self.tokens.iter().filter(|token| matches!(token, Token::Name(name) if *name == function)).count();
+        let handed = once == 1 && (fixture || function.starts_with("test"));
+        for ahead in 1..32 {
+            match self.peek(ahead) {
+                Some(Token::Name(name)) if matches!(name.as_str(), "tmp_path" | "tmpdir") => {
+                    let name = name.clone();
+                    let text = if handed { TEMPORARY } else { HOLE };
+                    self.bound.insert(name, Expression::of_path(text.to_string()));
+                }
+                Some(Token::Mark(')')) | None => break,
+                _ => {}
+            }
+        }
+        self.at += 1;
+    }
+
+    /// What a function that is handed on takes: names that come to stand for what it is called on.
+    pub fn parameters(&mut self, of: &Expression) {
+        if !matches!(self.language, "js" | "mongo") {
+            return;
+        }
+        let begin = self.at;
+        if self.named(0).as_deref() == Some("async") {
+            self.at += 1;
+        }
+        let function = self.named(0).as_deref() == Some("function");
+        if function {
+            self.at += 1;
+        }
+        let open = self.mark(0, '(');
+        self.at += usize::from(open);
+        let parts = self.mark(0, '{');
+        self.at += usize::from(parts);
+        let names = match self.named(0) {
+            Some(name) if !open => {
+                self.at += 1;
+                vec![name]
+            }
+            _ => self.names_up_to(if parts { '}' } else { ')' }),
+        };
+        if parts {
+            self.at += 1;
+        }
+        let arrow = function && open || self.mark(0, '=') && self.mark(1, '>');
+        let module = of.name.as_deref().and_then(|name| name.strip_suffix(".then"));
+        if !arrow {
+            self.at = begin;
+            return;
+        }
+        self.at += if function { 0 } else { 2 };
+        match module {
+            Some(module) if parts => {
+                for name in names {
+                    let part = Expression::of_name(format!("{module}.{name}"));
+                    self.bound.insert(name, part);
+                }
+            }
+            Some(module) => {
+                let module = Expression::of_name(bare(module));
+                names.into_iter().take(1).for_each(|name| _ = self.bound.insert(name, module.clone()));
+            }
+            None if !parts => self.stand_for(&names, of),
+            None => {}
+        }
+    }
+
+    /// A function that an argument names, with what it comes to be called with.
+    pub fn hands_on(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<(String, Vec<Value>)> {
+        const EACH: [&str; 8] = ["map", "forEach", "each", "starmap", "imap", "filter", "flatMap", "for_each"];
+        let is_function = |argument: &Expression| {
+            let dotted =
+                |name: &String| name.contains('.') || matches!(name.as_str(), "exec" | "eval" | "system" | "spawn");
+            !argument.called
+                && argument.text.is_none()
+                && argument.list.is_none()
+                && argument.name.as_ref().is_some_and(|name| dotted(name) && (self.world.knows)(name))
+        };
+        // `each(&:delete)`: a method of each of them.
+        let method = arguments.iter().find_map(|argument| argument.raw.as_deref()?.strip_prefix("&:"));
+        if let Some(method) = method.filter(|_| of.name.as_deref().is_some_and(|name| name.starts_with("Pathname"))) {
+            return Some((format!("Pathname.{method}"), of.carried.clone()));
+        }
+        let at = arguments.iter().position(is_function)?;
+        let name = arguments.get(at)?.name.clone()?;
+        let others = arguments.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, other)| other.clone());
+        let mut values: Vec<Value> = others.flat_map(Expression::values).chain(of.carried.iter().cloned()).collect();
+        if values.is_empty() && EACH.contains(&callee.rsplit('.').next()?) {
+            values.push(super::unknown());
+        }
+        Some((name, values))
+    }
+
+    /// Calls that give a function or a module which their arguments name.
+    pub fn reflected(&mut self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
+        let last = callee.rsplit('.').next()?;
+        let before = callee.strip_suffix(last).map_or("", |before| before.trim_end_matches('.'));
+        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.clone());
+        let name = |at: usize| arguments.get(at).filter(|argument| !argument.called)?.name.clone();
+        let whole = match (self.language, last) {
+            ("python", "vars" | "globals" | "locals") => name(0).unwrap_or_else(|| last.to_owned()),
+            ("python", "getattr") | ("js", "get") if last == "getattr" || before == "Reflect" => {
+                let whole = name(0)?;
+                let Some(part) = text(1).filter(|part| !part.contains(HOLE)) else {
+                    if self.mark(0, '(') {
+                        self.calls.push(Call::new("computed".into(), vec![Value::text(whole)]));
+                    }
+                    return Some(Expression::default());
+                };
+                format!("{whole}.{part}")
+            }
+            ("python", "__getattribute__" | "__getattr__") => format!("{before}.{}", text(0)?),
+            ("python", "attrgetter") => text(0)?,
+            ("python", "resolve_name" | "locate") => text(0)?.replace(':', "."),
+            ("ruby", "method" | "instance_method" | "const_get" | "public_method") => {
+                let whole = text(0)?;
+                if before.is_empty() { whole } else { format!("{before}.{whole}") }
+            }
+            ("ruby", "unbind" | "to_proc" | "bind") => before.to_owned(),
+            ("js", "promisify" | "callbackify")
+            | ("python", "staticmethod" | "partial" | "partialmethod" | "classmethod")
+                if arguments.len() == 1 =>
+            {
+                let name = name(0)?;
+                self.taken(&name);
+                name
+            }
+            ("php", "ReflectionFunction") => text(0)?,
+            ("perl", "can") => format!("{before}.{}", text(0)?),
+            ("js" | "mongo", "createRequire") => "require".to_owned(),
+            _ => return None,
+        };
+        Some(Expression { carried: of.carried.clone(), ..Expression::of_name(plain_name(self.language, whole)) })
+    }
+}

@@ -1,0 +1,383 @@
+//! The words of PowerShell: strings, escapes, variables, brackets, and where a command ends.
+
+use super::HOLE;
+use crate::judge::analysis::code::windows::{MAX_DEPTH, variable};
+
+/// A word of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Word {
+    /// With [`HOLE`] for what is not known.
+    pub text: String,
+    /// It began as a string.
+    pub quoted: bool,
+}
+
+impl Word {
+    /// `-Name`, `-Name:value`.
+    pub fn is_parameter(&self) -> bool {
+        let mut chars = self.text.chars();
+        !self.quoted && chars.next() == Some('-') && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+    }
+}
+
+/// What stands in a script, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// `called`: behind `&`. `piped`: it reads what the command in front prints.
+    Command { words: Vec<Word>, called: bool, piped: bool },
+    /// The script inside of brackets or of a string.
+    Inside(String),
+    /// `[Type]::Method(args)`, `.Method(args)`.
+    Method { name: String, args: String },
+    /// Where output goes.
+    Output { file: Word, append: bool },
+}
+
+/// The items of a script.
+pub fn items(text: &str) -> Vec<Item> {
+    items_at(text, 0)
+}
+
+fn items_at(text: &str, depth: usize) -> Vec<Item> {
+    let mut scan = Scan { chars: text.chars().collect(), depth, ..Scan::default() };
+    scan.run();
+    scan.items
+}
+
+/// The words of a list of arguments.
+pub fn list(text: &str) -> Vec<Word> {
+    let all = items(text).into_iter().filter_map(|item| match item {
+        Item::Command { words, .. } => Some(words),
+        _ => None,
+    });
+    all.flatten().collect()
+}
+
+#[derive(Default)]
+struct Scan {
+    chars: Vec<char>,
+    at: usize,
+    items: Vec<Item>,
+    words: Vec<Word>,
+    word: Option<Word>,
+    called: bool,
+    piped: bool,
+    /// The next word is a file that output goes to.
+    output: Option<bool>,
+    /// How many brackets it stands in that are read for the text they make.
+    depth: usize,
+}
+
+impl Scan {
+    fn peek(&self, ahead: usize) -> char {
+        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().text.push(c);
+    }
+
+    fn push_text(&mut self, text: &str) {
+        self.word.get_or_insert_default().text.push_str(text);
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else { return };
+        match self.output.take() {
+            Some(append) => {
+                if !word.text.eq_ignore_ascii_case("$null")
+                    && word.text != HOLE.to_string()
+                    && !word.text.starts_with('&')
+                {
+                    self.items.push(Item::Output { file: word, append });
+                }
+            }
+            None => self.words.push(word),
+        }
+    }
+
+    fn end(&mut self, pipe: bool) {
+        self.end_word();
+        let words = std::mem::take(&mut self.words);
+        let (called, piped) = (self.called, self.piped);
+        if !words.is_empty() {
+            self.items.push(Item::Command { words, called, piped });
+        }
+        self.called = false;
+        self.piped = pipe;
+    }
+
+    fn run(&mut self) {
+        while self.at < self.chars.len() {
+            let c = self.peek(0);
+            self.at += 1;
+            match c {
+                '\'' => self.single(),
+                '"' => self.double(),
+                '@' if matches!(self.peek(0), '\'' | '"') && self.word.is_none() => self.here(),
+                '`' => {
+                    let next = self.peek(0);
+                    self.at += 1;
+                    if next != '\n' && next != '\0' {
+                        self.push(next);
+                    }
+                }
+                '#' if self.word.is_none() => {
+                    while self.at < self.chars.len() && self.peek(0) != '\n' {
+                        self.at += 1;
+                    }
+                }
+                '<' if self.peek(0) == '#' => {
+                    while self.at < self.chars.len() && !(self.peek(0) == '#' && self.peek(1) == '>') {
+                        self.at += 1;
+                    }
+                    self.at += 2;
+                }
+                '$' => self.variable(),
+                '@' if self.peek(0) == '(' || self.peek(0) == '{' => {}
+                '(' => self.bracket(),
+                '{' | '}' | ';' | '\n' | ')' => self.end(false),
+                '|' => {
+                    let or = self.peek(0) == '|';
+                    self.at += usize::from(or);
+                    self.end(!or);
+                }
+                '&' if self.peek(0) == '&' => {
+                    self.at += 1;
+                    self.end(false);
+                }
+                '&' => {
+                    if self.word.is_some() || !self.words.is_empty() {
+                        self.end(false);
+                    }
+                    self.called = true;
+                }
+                '>' => {
+                    // `2>`, `*>` name a stream.
+                    if self.word.as_ref().is_some_and(|word| word.text.len() == 1 && !word.quoted) {
+                        self.word = None;
+                    }
+                    self.end_word();
+                    let append = self.peek(0) == '>';
+                    self.at += usize::from(append);
+                    if self.peek(0) == '&' {
+                        self.at += 2;
+                    } else {
+                        self.output = Some(append);
+                    }
+                }
+                '=' if self.assigns() => {
+                    self.word = None;
+                    self.words.clear();
+                }
+                // Strings that are put together.
+                '+' if self.word.as_ref().is_some_and(|word| word.quoted) => {
+                    self.end_word();
+                    self.push('+');
+                    self.end_word();
+                }
+                ',' | ' ' | '\t' | '\r' => self.end_word(),
+                c => self.push(c),
+            }
+        }
+        self.end(false);
+    }
+
+    /// Whether what stands in front of `=` is a variable.
+    fn assigns(&self) -> bool {
+        let is = |word: &Word| word.text.starts_with(HOLE) || word.text.starts_with('[');
+        match (self.words.as_slice(), &self.word) {
+            ([], Some(word)) | ([word], None) => !word.quoted && is(word),
+            ([_, word], None) => word.text.starts_with(HOLE),
+            _ => false,
+        }
+    }
+
+    fn quoted(&mut self) {
+        if self.word.is_none() {
+            self.word = Some(Word { text: String::new(), quoted: true });
+        }
+    }
+
+    fn single(&mut self) {
+        self.quoted();
+        while self.at < self.chars.len() {
+            let c = self.peek(0);
+            self.at += 1;
+            if c == '\'' {
+                if self.peek(0) != '\'' {
+                    return;
+                }
+                self.at += 1;
+            }
+            self.push(c);
+        }
+    }
+
+    fn double(&mut self) {
+        self.quoted();
+        while self.at < self.chars.len() {
+            let c = self.peek(0);
+            self.at += 1;
+            match c {
+                '"' if self.peek(0) == '"' => {
+                    self.at += 1;
+                    self.push('"');
+                }
+                '"' => return,
+                '`' => {
+                    let next = self.peek(0);
+                    self.at += 1;
+                    self.push(match next {
+                        'n' => '\n',
+                        't' => '\t',
+                        other => other,
+                    });
+                }
+                '$' => self.variable(),
+                c => self.push(c),
+            }
+        }
+    }
+
+    fn here(&mut self) {
+        let mark = self.peek(0);
+        self.at += 1;
+        self.quoted();
+        while self.at < self.chars.len() {
+            if self.peek(0) == '\n' && self.peek(1) == mark && self.peek(2) == '@' {
+                self.at += 3;
+                return;
+            }
+            let c = self.peek(0);
+            self.at += 1;
+            self.push(c);
+        }
+    }
+
+    /// Behind `$`.
+    fn variable(&mut self) {
+        match self.peek(0) {
+            '(' => {
+                self.at += 1;
+                let inside = self.until_closed('(', ')');
+                self.items.push(Item::Inside(inside));
+                self.push(HOLE);
+            }
+            '{' => {
+                self.at += 1;
+                let name = self.until_closed('{', '}');
+                self.push_variable(&name);
+            }
+            c if c.is_ascii_alphanumeric() || c == '_' || c == '?' || c == '^' => {
+                let mut name = String::new();
+                while self.peek(0).is_ascii_alphanumeric() || matches!(self.peek(0), '_' | ':' | '?' | '^') {
+                    if self.peek(0) == ':' && self.peek(1) == ':' {
+                        break;
+                    }
+                    name.push(self.peek(0));
+                    self.at += 1;
+                }
+                self.push_variable(&name);
+            }
+            '$' => {
+                self.at += 1;
+                self.push(HOLE);
+            }
+            HOLE => {}
+            _ => self.push('$'),
+        }
+    }
+
+    fn push_variable(&mut self, name: &str) {
+        let lower = name.to_ascii_lowercase();
+        let text = match lower.strip_prefix("env:") {
+            Some(name) => variable(name),
+            None => match lower.as_str() {
+                "home" => "~".to_owned(),
+                "profile" => "~/Documents/PowerShell/profile.ps1".to_owned(),
+                "null" | "true" | "false" => format!("${lower}"),
+                _ => HOLE.to_string(),
+            },
+        };
+        self.push_text(&text);
+    }
+
+    /// Everything up to the bracket that closes this one, strings and nested brackets jumped over.
+    fn until_closed(&mut self, open: char, close: char) -> String {
+        let (mut inside, mut depth) = (String::new(), 1usize);
+        let mut quote: Option<char> = None;
+        while self.at < self.chars.len() {
+            let c = self.peek(0);
+            self.at += 1;
+            match quote {
+                Some(mark) if c == mark => quote = None,
+                Some(_) => {}
+                None if c == '\'' || c == '"' => quote = Some(c),
+                None if c == '`' => {
+                    inside.push(c);
+                    inside.push(self.peek(0));
+                    self.at += 1;
+                    continue;
+                }
+                None if c == open => depth += 1,
+                None if c == close => {
+                    depth -= 1;
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                None => {}
+            }
+            inside.push(c);
+        }
+        inside
+    }
+
+    /// Behind `(`: the arguments of a method, or a group.
+    fn bracket(&mut self) {
+        let inside = self.until_closed('(', ')');
+        let name = self.word.as_ref().filter(|word| !word.quoted).map(|word| word.text.clone()).unwrap_or_default();
+        let is_method = name.contains("::") || name.rsplit_once('.').is_some_and(|(value, _)| value.ends_with(HOLE));
+        if is_method {
+            self.word = None;
+            self.items.push(Item::Inside(inside.clone()));
+            self.items.push(Item::Method { name, args: inside });
+            self.push(HOLE);
+            return;
+        }
+        // `IEX(…)`: a command whose argument follows at once.
+        if self.word.is_some() && !name.ends_with(HOLE) {
+            self.end_word();
+        }
+        match concatenated(&inside, self.depth + 1) {
+            Some(text) => {
+                self.quoted();
+                self.push_text(&text);
+            }
+            None => {
+                self.items.push(Item::Inside(inside));
+                self.push(HOLE);
+            }
+        }
+    }
+}
+
+/// Strings that are put together with `+`.
+fn concatenated(text: &str, depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let mut all = String::new();
+    let items = items_at(text, depth);
+    let [Item::Command { words, called: false, .. }] = items.as_slice() else { return None };
+    for word in words {
+        match (word.quoted, word.text.as_str()) {
+            (_, text) if text.contains(HOLE) => return None,
+            (true, text) => all.push_str(text),
+            // `+'b'` is one word.
+            (false, text) => all.push_str(text.strip_prefix('+')?),
+        }
+    }
+    Some(all)
+}

@@ -1,0 +1,105 @@
+//! Signals that code sends to processes which it finds by itself.
+
+use super::calls::Reader;
+use super::expression::Expression;
+use super::scan::Token;
+use super::{Call, EACH};
+use crate::judge::analysis::act::{Piece, UnknownReason, Value};
+
+/// What an id that code counts or goes through is.
+pub(super) const COUNTED: &str = "each of the numbers that code goes through";
+
+/// The most names that are looked for.
+const MAX_NAMES: usize = 8;
+
+/// Whether a call sends a signal, and which of its arguments name the processes.
+fn signalled(callee: &str, arguments: usize) -> Option<std::ops::Range<usize>> {
+    match callee {
+        "os.kill" | "os.killpg" | "process.kill" | "posix_kill" => Some(0..1),
+        "Process.kill" | "kill" => Some(1..arguments),
+        _ => None,
+    }
+}
+
+/// Whether a value is one of the numbers that code goes through.
+fn is_counted(value: &Value) -> bool {
+    value
+        .pieces()
+        .iter()
+        .any(|piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UnknownReason::Other(COUNTED)))
+}
+
+impl Reader<'_> {
+    /// A signal to processes that are found by going through all of them: it is told by the names that they are chosen
+    /// by, where the code says some.
+    pub(super) fn signals(&self, callee: &str, arguments: &[Expression]) -> Vec<Call> {
+        let own = |name: &str| name.starts_with("psutil.process_iter") || name.starts_with("psutil.pids");
+        let last = callee.rsplit('.').next().unwrap_or_default();
+        let by_object = own(callee) && matches!(last, "kill" | "terminate" | "suspend" | "send_signal");
+        let by_id = signalled(callee, arguments.len().max(1)).is_some_and(|range| {
+            arguments.iter().skip(range.start).take(range.len()).any(|argument| {
+                argument.name.as_deref().is_some_and(own) || argument.clone().values().iter().any(is_counted)
+            })
+        });
+        if !by_object && !by_id {
+            return Vec::new();
+        }
+        let names = self.chosen_by();
+        if names.is_empty() {
+            return vec![Call::new("kill-many".into(), Vec::new())];
+        }
+        names.into_iter().map(|name| Call::new("kill-named".into(), vec![Value::text(name)])).collect()
+    }
+
+    /// The texts that names of processes are compared with.
+    fn chosen_by(&self) -> Vec<String> {
+        const LOOKS: [&str; 9] =
+            ["includes", "startswith", "startsWith", "start_with", "endswith", "match", "search", "include", "test"];
+        const OTHERS: [&str; 4] = ["username", "uids", "status", "create_time"];
+        let is = |token: Option<&Token>, names: &[&str]| matches!(token, Some(Token::Name(name)) if names.contains(&name.as_str()));
+        if self.tokens.iter().any(|token| is(Some(token), &OTHERS)) {
+            return Vec::new();
+        }
+        let at = |at: Option<usize>| at.and_then(|at| self.tokens.get(at));
+        let mark = |token: Option<&Token>, mark: char| token == Some(&Token::Mark(mark));
+        let texts = self.tokens.iter().enumerate().filter_map(|(index, token)| match token {
+            Token::Text(text) => Some((index, text)),
+            _ => None,
+        });
+        texts
+            .filter(|(index, text)| {
+                let before = |back: usize| at(index.checked_sub(back));
+                let compared = mark(before(1), '=') && mark(before(2), '=') && !text.is_empty();
+                let within = is(at(Some(index + 1)), &["in"]);
+                let looked = mark(before(1), '(') && is(before(2), &LOOKS);
+                compared || within || looked
+            })
+            .map(|(_, text)| text.clone())
+            .take(MAX_NAMES)
+            .collect()
+    }
+
+    /// Whether a listing gives processes, or numbers that are counted.
+    pub(super) fn counts(&self, callee: &str, of: &Expression, arguments: &[Expression]) -> Option<Expression> {
+        let text = |at: usize| arguments.get(at).and_then(|argument| argument.text.as_deref());
+        let last = callee.rsplit('.').next()?;
+        let each = || Some(Expression::of_text(EACH.to_string()));
+        match last {
+            "range" | "xrange" if self.language == "python" => each(),
+            "range" if self.language == "php" => each(),
+            "listdir" | "scandir" | "readdirSync" | "readdir" | "children" | "each_child" | "entries" | "glob"
+            | "iglob" | "globSync"
+                if text(0).is_some_and(|path| path == "/proc" || path.starts_with("/proc/")) =>
+            {
+                each()
+            }
+            "int" | "parseInt" | "Number" | "Integer" | "basename" | "str" | "intval"
+                if arguments.first().is_some_and(|first| first.clone().values().iter().any(is_counted)) =>
+            {
+                each()
+            }
+            "to_i" | "to_s" | "trim" | "strip" if of.carried.iter().any(is_counted) => each(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! sed and redis: what they run and write.
+
+use super::{Call, unknown, value};
+use crate::judge::analysis::act::Value;
+
+fn call(callee: &str, args: Vec<Value>) -> Call {
+    Call::new(callee.to_owned(), args)
+}
+
+/// sed: the `e` and `w` commands and flags.
+pub fn sed(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    // What `a`, `i` and `c` put in goes on for as long as its lines end in a backslash.
+    let mut inside = false;
+    for line in text.lines() {
+        let goes_on = || line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+        inside = if inside { goes_on() } else { sed_line(line, &mut calls) && goes_on() };
+    }
+    calls
+}
+
+/// Whether the line ends in text that is put in.
+fn sed_line(line: &str, calls: &mut Vec<Call>) -> bool {
+    let chars: Vec<char> = line.chars().collect();
+    let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
+    let rest =
+        |at: usize| -> String { chars.get(at..).unwrap_or_default().iter().collect::<String>().trim().to_owned() };
+    let mut at = 0;
+    while at < chars.len() {
+        // Addresses: numbers, `$`, `/re/`, `\cREc`, ranges, `!`.
+        loop {
+            match peek(at) {
+                c if c.is_whitespace()
+                    || c.is_ascii_digit()
+                    || matches!(c, '$' | ',' | '!' | '~' | '+' | '{' | '}' | ';') =>
+                {
+                    at += 1
+                }
+                '/' => at = past(&chars, at + 1, '/'),
+                '\\' if at + 1 < chars.len() => at = past(&chars, at + 2, peek(at + 1)),
+                'I' | 'M' if at > 0 && peek(at - 1) == '/' => at += 1,
+                _ => break,
+            }
+            if at >= chars.len() {
+                return false;
+            }
+        }
+        match peek(at) {
+            'e' => {
+                let command = rest(at + 1);
+                let argument = if command.is_empty() { unknown() } else { value(&command) };
+                calls.push(call("exec", vec![argument]));
+                return false;
+            }
+            'w' | 'W' => {
+                calls.push(call("write", vec![value(&rest(at + 1))]));
+                return false;
+            }
+            'r' | 'R' => {
+                calls.push(call("read", vec![value(&rest(at + 1))]));
+                return false;
+            }
+            's' => {
+                let mark = peek(at + 1);
+                at = past(&chars, past(&chars, at + 2, mark), mark);
+                while at < chars.len() && (peek(at).is_ascii_alphanumeric()) {
+                    match peek(at) {
+                        'e' => calls.push(call("exec", vec![unknown()])),
+                        'w' => {
+                            calls.push(call("write", vec![value(&rest(at + 1))]));
+                            return false;
+                        }
+                        _ => {}
+                    }
+                    at += 1;
+                }
+            }
+            'y' => {
+                let mark = peek(at + 1);
+                at = past(&chars, past(&chars, at + 2, mark), mark);
+            }
+            // Text and labels go on to the end of the line.
+            'a' | 'i' | 'c' => return true,
+            ':' | 'b' | 't' | 'T' | '#' => return false,
+            _ => at += 1,
+        }
+    }
+    false
+}
+
+/// The place behind the next unescaped `mark`.
+fn past(chars: &[char], mut at: usize, mark: char) -> usize {
+    let mut class = false;
+    while let Some(c) = chars.get(at) {
+        match *c {
+            '\\' => at += 1,
+            '[' => class = true,
+            ']' => class = false,
+            c if c == mark && (!class || mark != '/') => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    chars.len()
+}
+
+/// redis: one command a line; its words are the arguments.
+pub fn redis(text: &str) -> Vec<Call> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let callee = words.next()?.trim_matches('"').to_ascii_lowercase();
+            Some(Call::new(callee, words.map(|word| value(word.trim_matches('"'))).collect()))
+        })
+        .collect()
+}

@@ -1,0 +1,394 @@
+//! SQL, read as statements: the verb, what it falls on, and whether a condition narrows it.
+
+mod blocks;
+
+use super::{Call, HOLE, client, value};
+use crate::judge::analysis::act::Value;
+
+/// A word, a quoted name or a mark of SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Text(String),
+    Mark(char),
+}
+
+/// Reads all statements. The client commands of `psql`, `mysql` and `sqlite3` (`\!`, `.shell`, `system`) are read too.
+pub fn read(text: &str) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut rest = String::new();
+    for line in text.lines() {
+        let trimmed = line.trim();
+        // A statement to the client that is one to the server but for its mark.
+        if let Some(copy) = trimmed.strip_prefix("\\copy ").filter(|copy| !copy.contains('|')) {
+            rest.push_str(&format!("copy {copy};\n"));
+            continue;
+        }
+        // `… \g file`
+        if let Some((_, file)) = trimmed.split_once("\\g ").filter(|(_, file)| !file.trim_start().starts_with('|')) {
+            calls.push(copy("--to=", file.trim()));
+        }
+        match client::meta(trimmed) {
+            Some(call) => calls.push(call),
+            // A command of the client ends with its line (`.timeout 1000`, `\timing`).
+            None if trimmed.starts_with(['.', '\\']) && (rest.trim().is_empty() || rest.trim_end().ends_with(';')) => {}
+            None => {
+                rest.push_str(line);
+                rest.push('\n');
+            }
+        }
+    }
+    for statement in tokens(&rest).split(|token| *token == Token::Mark(';')) {
+        calls.extend(read_statement(statement));
+    }
+    calls
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut all = Vec::new();
+    let mut at = 0;
+    let peek = |at: usize| chars.get(at).copied().unwrap_or('\0');
+    while at < chars.len() {
+        let c = peek(at);
+        match c {
+            '-' if peek(at + 1) == '-' => {
+                while at < chars.len() && peek(at) != '\n' {
+                    at += 1;
+                }
+            }
+            '#' => {
+                while at < chars.len() && peek(at) != '\n' {
+                    at += 1;
+                }
+            }
+            // `/*! … */` of MySQL is code; other comments are left out.
+            '/' if peek(at + 1) == '*' && peek(at + 2) == '!' => {
+                at += 3;
+                while peek(at).is_ascii_digit() {
+                    at += 1;
+                }
+            }
+            '/' if peek(at + 1) == '*' => {
+                at += 2;
+                while at < chars.len() && !(peek(at) == '*' && peek(at + 1) == '/') {
+                    at += 1;
+                }
+                at += 2;
+            }
+            '\'' | '"' | '`' => {
+                let mut inner = String::new();
+                at += 1;
+                while at < chars.len() {
+                    if peek(at) == c {
+                        if peek(at + 1) != c {
+                            break;
+                        }
+                        at += 1;
+                    } else if peek(at) == '\\' && c == '\'' {
+                        at += 1;
+                    }
+                    inner.push(peek(at));
+                    at += 1;
+                }
+                at += 1;
+                all.push(if c == '\'' { Token::Text(inner) } else { Token::Word(inner) });
+            }
+            c if c.is_whitespace() => at += 1,
+            c if is_word(c) => {
+                let begin = at;
+                while at < chars.len() && (is_word(peek(at)) || peek(at) == '.') {
+                    at += 1;
+                }
+                all.push(Token::Word(chars.get(begin..at).unwrap_or_default().iter().collect()));
+            }
+            c => {
+                at += 1;
+                all.push(Token::Mark(c));
+            }
+        }
+    }
+    all
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '@') || c == HOLE
+}
+
+fn word(token: Option<&Token>) -> Option<String> {
+    match token {
+        Some(Token::Word(word)) => Some(word.to_ascii_lowercase()),
+        _ => None,
+    }
+}
+
+/// The verbs that are looked for behind `WITH …` and `EXPLAIN ANALYZE`.
+const VERBS: &[&str] = &["select", "insert", "update", "delete", "merge", "replace"];
+
+fn read_statement(statement: &[Token]) -> Vec<Call> {
+    let Some(mut verb) = word(statement.first()) else { return Vec::new() };
+    let mut rest = statement.get(1..).unwrap_or_default();
+    if verb == "with" || (verb == "explain" && is_switched_on(rest, "analyze")) {
+        // Each writing part of a common table expression counts.
+        let all: Vec<Call> = (0..rest.len())
+            .filter(|at| word(rest.get(*at)).is_some_and(|word| VERBS.contains(&word.as_str()) && word != "select"))
+            .flat_map(|at| read_statement(rest.get(at..).unwrap_or_default()))
+            .collect();
+        if !all.is_empty() {
+            return all;
+        }
+        verb = "select".into();
+    }
+    // `BEGIN` alone begins a transaction, in front of statements a block of code.
+    if verb == "begin" && blocks::first_inside(rest).is_some() {
+        return blocks::step(rest);
+    }
+    if matches!(
+        verb.as_str(),
+        "begin" | "start" | "commit" | "rollback" | "explain" | "set" | "use" | "savepoint" | "end"
+    ) {
+        // A log that the server is told to write elsewhere.
+        return match (verb.as_str(), files(rest)) {
+            ("set", files) if !files.is_empty() => vec![Call { facts: files, ..call("copy", Vec::new()) }],
+            _ => vec![call("session", Vec::new())],
+        };
+    }
+    if let Some(calls) = blocks::made_when_it_runs(&verb, rest) {
+        return calls;
+    }
+    if blocks::STEPS.contains(&verb.as_str()) {
+        return blocks::step(rest);
+    }
+    let (mut args, mut facts) = (Vec::new(), Vec::new());
+    match verb.as_str() {
+        "drop" | "create" | "alter" => {
+            let replaces = word(rest.first()).as_deref() == Some("or");
+            skip(
+                &mut rest,
+                &[
+                    "or",
+                    "replace",
+                    "temporary",
+                    "temp",
+                    "unlogged",
+                    "external",
+                    "materialized",
+                    "unique",
+                    "concurrently",
+                ],
+            );
+            let kind = word(rest.first()).unwrap_or_default();
+            rest = rest.get(1..).unwrap_or_default();
+            let asks = verb == "create" && word(rest.first()).as_deref() == Some("if");
+            skip(&mut rest, &["if", "not", "exists", "only", "concurrently"]);
+            args.push(Value::text(kind));
+            args.push(name(rest));
+            facts.extend((asks || replaces).then(|| Value::text("--replace")));
+            if verb == "alter" {
+                // ClickHouse deletes and updates rows by altering their table.
+                if let [table, Token::Word(change), ..] = rest
+                    && let change @ ("delete" | "update") = change.to_ascii_lowercase().as_str()
+                    && !matches!(table, Token::Mark(_))
+                {
+                    return vec![call(change, vec![name(rest)]).saying("--where", narrowed(rest))];
+                }
+                let drops = has(rest, "drop") || has(rest, "truncate");
+                facts.extend(drops.then(|| Value::text("--drop")));
+            }
+        }
+        "delete" => {
+            skip(&mut rest, &["low_priority", "quick", "ignore", "from", "only"]);
+            args.push(name(rest));
+            facts.extend(narrowed(rest).then(|| Value::text("--where")));
+        }
+        "update" => {
+            skip(&mut rest, &["low_priority", "ignore", "only", "or", "replace"]);
+            args.push(name(rest));
+            facts.extend(narrowed(rest).then(|| Value::text("--where")));
+        }
+        "truncate" => {
+            skip(&mut rest, &["table", "only"]);
+            args.push(name(rest));
+        }
+        "select" | "table" | "values" | "show" | "describe" | "desc" | "list" | "pragma" => {
+            let calls_out = [
+                "pg_read_file",
+                "pg_ls_dir",
+                "lo_import",
+                "load_file",
+                "dblink",
+                "pg_terminate_backend",
+                "lo_export",
+                "pg_read_binary_file",
+                "load_extension",
+                "writefile",
+                "readfile",
+                "edit",
+                "xp_cmdshell",
+                "sys_exec",
+                "sys_eval",
+                "pg_file_write",
+            ];
+            for function in calls_out {
+                if has(rest, function) {
+                    let call = call("function", vec![Value::text(function)]);
+                    return vec![Call { facts: files(rest), ..call }];
+                }
+            }
+            if has(rest, "outfile") || has(rest, "dumpfile") {
+                return vec![Call { facts: files(rest), ..call("select-into-file", Vec::new()) }];
+            }
+            // DuckDB and ClickHouse read files like tables.
+            facts.extend(files(rest));
+            facts.extend(shows_passwords(rest).then(|| Value::text("--secret")));
+            verb = "select".into();
+        }
+        "copy" => {
+            args.push(name(rest));
+            facts.extend(has(rest, "program").then(|| Value::text("--program")));
+            facts.extend(files(rest));
+        }
+        "grant" | "revoke" | "shutdown" | "kill" | "reset" | "flush" | "purge" | "attach" | "detach" | "load"
+        | "call" | "do" | "exec" | "execute" | "vacuum" | "reindex" | "optimize" | "analyze" | "analyse" | "insert"
+        | "merge" | "replace" | "rename" | "lock" | "restore" | "backup" | "undrop" | "refresh" | "cluster"
+        | "comment" | "reassign" | "import" | "export" | "unload" | "system" | "install" => {
+            skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
+            args.push(name(rest));
+            facts.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
+            facts.extend(files(rest));
+        }
+        // No SQL that is known: nothing is claimed of it.
+        _ => return Vec::new(),
+    }
+    vec![Call { facts, ..call(&verb, args) }]
+}
+
+/// Whether the passwords of accounts are asked for.
+fn shows_passwords(tokens: &[Token]) -> bool {
+    const COLUMNS: [&str; 4] = ["rolpassword", "authentication_string", "password_hash", "passwd"];
+    let all = tokens.first() == Some(&Token::Mark('*'));
+    let of = |table: &str| {
+        tokens.iter().any(|token| word(Some(token)).is_some_and(|it| it.rsplit('.').next() == Some(table)))
+    };
+    let of_accounts = of("pg_shadow") || of("pg_authid") || of("sql_logins") || has(tokens, "mysql.user");
+    of_accounts && (all || COLUMNS.iter().any(|column| has(tokens, column)))
+}
+
+/// The table that a statement makes, which was not there before.
+pub(super) fn makes(call: &Call) -> Option<String> {
+    let text = |at: usize| call.args.get(at).and_then(Value::known);
+    let new = call.callee == "create" && text(0)? == "table" && !call.says("--replace");
+    text(1).filter(|name| new && !name.is_empty()).map(|name| name.to_ascii_lowercase())
+}
+
+/// The table that a statement empties, changes or drops.
+pub(super) fn falls_on(call: &Call) -> Option<String> {
+    let text = |at: usize| call.args.get(at).and_then(Value::known);
+    let name = match call.callee.as_str() {
+        "drop" | "alter" if text(0)? == "table" => text(1),
+        "delete" | "truncate" | "update" => text(0),
+        _ => None,
+    };
+    name.map(|name| name.to_ascii_lowercase())
+}
+
+fn call(callee: &str, args: Vec<Value>) -> Call {
+    Call::new(callee.to_owned(), args)
+}
+
+/// A copy to or from a file, by the fact that names which.
+pub(super) fn copy(fact: &str, file: &str) -> Call {
+    Call { facts: vec![value(&format!("{fact}{file}"))], ..call("copy", Vec::new()) }
+}
+
+/// The files that a statement reads and writes: what stands as text behind the words that say so.
+fn files(tokens: &[Token]) -> Vec<Value> {
+    const WRITES: [&str; 10] = [
+        "outfile",
+        "dumpfile",
+        "to",
+        "into",
+        "writefile",
+        "lo_export",
+        "pg_file_write",
+        "directory",
+        "general_log_file",
+        "slow_query_log_file",
+    ];
+    const READS: [&str; 13] = [
+        "infile",
+        "from",
+        "read_text",
+        "read_blob",
+        "read_csv",
+        "read_csv_auto",
+        "read_json",
+        "read_json_auto",
+        "file",
+        "pg_read_file",
+        "pg_read_binary_file",
+        "load_file",
+        "readfile",
+    ];
+    let mut before = None;
+    let mut all = Vec::new();
+    for token in tokens {
+        match (token, before.as_deref()) {
+            (Token::Text(file), Some(word)) if file.contains(['/', '.']) => {
+                let option = if WRITES.contains(&word) { Some("--to=") } else { None };
+                let option = option.or(READS.contains(&word).then_some("--from="));
+                all.extend(option.map(|option| value(&format!("{option}{file}"))));
+            }
+            (Token::Mark('(' | ','), _) => {}
+            (Token::Mark('='), Some(word)) if word.ends_with("_file") => {}
+            _ => before = word(Some(token)),
+        }
+    }
+    all
+}
+
+fn has(tokens: &[Token], wanted: &str) -> bool {
+    tokens.iter().any(|token| word(Some(token)).is_some_and(|word| word == wanted))
+}
+
+/// Whether an option stands there, and is not followed by a value that switches it off.
+fn is_switched_on(tokens: &[Token], option: &str) -> bool {
+    const OFF: [&str; 3] = ["false", "off", "0"];
+    let is = |token: &Token| word(Some(token)).is_some_and(|word| word == option);
+    tokens
+        .iter()
+        .enumerate()
+        .any(|(at, token)| is(token) && word(tokens.get(at + 1)).is_none_or(|value| !OFF.contains(&value.as_str())))
+}
+
+fn skip(tokens: &mut &[Token], words: &[&str]) {
+    while word(tokens.first()).is_some_and(|word| words.contains(&word.as_str())) {
+        *tokens = tokens.get(1..).unwrap_or_default();
+    }
+}
+
+fn name(tokens: &[Token]) -> Value {
+    match tokens.first() {
+        Some(Token::Word(name) | Token::Text(name)) => value(name),
+        _ => Value::default(),
+    }
+}
+
+/// Whether a condition narrows it: a `WHERE` that is not always true, or a `LIMIT`.
+fn narrowed(tokens: &[Token]) -> bool {
+    if has(tokens, "limit") {
+        return true;
+    }
+    let Some(at) = tokens.iter().position(|token| word(Some(token)).as_deref() == Some("where")) else { return false };
+    let condition = tokens.get(at + 1..).unwrap_or_default();
+    let always = match condition {
+        [] => true,
+        [Token::Word(one)] => matches!(one.to_ascii_lowercase().as_str(), "true" | "1"),
+        [a, Token::Mark('='), b] => a == b,
+        _ => condition.windows(4).any(|part| match part {
+            [Token::Word(or), a, Token::Mark('='), b] => or.eq_ignore_ascii_case("or") && a == b,
+            _ => false,
+        }),
+    };
+    !always
+}

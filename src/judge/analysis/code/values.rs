@@ -1,0 +1,107 @@
+//! Functions as values: those that run programs or delete are followed where a name or a call takes them, and said to be
+//! handed on where nothing does.
+//!
+//! What may not enter: what a function does, which its description says.
+
+use super::calls::Reader;
+use super::expression::Expression;
+use super::scan::Token;
+use super::{Call, World};
+use crate::judge::analysis::act::Value;
+
+/// Functions of the C library by which foreign code runs programs or deletes.
+const LIBRARY: [&str; 12] = [
+    "execl", "execv", "execve", "execvp", "kill", "popen", "remove", "rename", "rmdir", "system", "unlink", "unlinkat",
+];
+
+/// What stands in the name of a library that is loaded as it is.
+const LOADERS: [&str; 8] = ["CDLL", "cdll", "LoadLibrary", "FFI", "ffi.C", "ffi.cdef", "Fiddle", "koffi"];
+
+/// Names by which code gets at what no import gives it.
+const INSIDES: [&str; 2] = ["__globals__", "__subclasses__"];
+
+impl Reader<'_> {
+    /// Whether an expression is a function that runs programs or deletes, and is not called.
+    pub fn is_loose(&self, of: &Expression) -> bool {
+        !of.called
+            && of.text.is_none()
+            && of.list.is_none()
+            && of.name.as_ref().is_some_and(|name| name.contains('.') && (self.world.acts)(name))
+    }
+
+    /// Notes a function that stands here without being called. Who takes it says so by [`Self::taken`].
+    pub fn note_loose(&mut self, of: &Expression) {
+        if self.is_loose(of)
+            && let Some(name) = &of.name
+            && !self.mark(0, '.')
+        {
+            self.loose.push(name.clone());
+        }
+    }
+
+    /// A function that is followed from here on.
+    pub fn taken(&mut self, name: &str) {
+        if let Some(at) = self.loose.iter().rposition(|known| known == name) {
+            self.loose.remove(at);
+        }
+    }
+
+    /// What is said of functions that nobody took, and of ways around imports.
+    pub fn handed_on_unseen(&mut self) -> Vec<Call> {
+        let mut names = std::mem::take(&mut self.loose);
+        names.sort();
+        names.dedup();
+        let inside = |token: &Token| matches!(token, Token::Name(name) if INSIDES.contains(&name.as_str()));
+        // To go through the classes of an object is to look; to take one of them by its place is on the way out.
+        let taken = |two: &[Token]| matches!(two, [Token::Name(name), Token::Mark('[')] if name == "__mro__" || name == "__bases__");
+        if self.language == "python" && (self.tokens.iter().any(inside) || self.tokens.windows(2).any(taken)) {
+            names.push("__globals__".to_owned());
+        }
+        let built = |token: &&Token| matches!(token, Token::Text(text) if text == "constructor");
+        if self.language == "js" && self.tokens.iter().filter(built).count() > 1 {
+            names.push("constructor".to_owned());
+        }
+        names.into_iter().map(|name| Call::new("function-value".into(), vec![Value::text(name)])).collect()
+    }
+
+    /// The function that a call means whose name says less: a method of an object that is not known, or an attribute.
+    pub fn meant(&self, callee: &str, arguments: &[Expression]) -> Option<String> {
+        if (self.world.knows)(callee) {
+            return None;
+        }
+        let (before, last) = callee.rsplit_once('.')?;
+        // `A.f(…)` where `f = staticmethod(os.system)`
+        if let Some(bound) = self.bound.get(last).filter(|bound| self.is_loose(bound)) {
+            return bound.name.clone();
+        }
+        if LIBRARY.contains(&last) && LOADERS.iter().any(|loader| before.contains(loader)) {
+            let known = match self.language {
+                "lua" => "os.execute".to_owned(),
+                "python" => format!("os.{last}"),
+                _ => last.to_owned(),
+            };
+            return Some(if (self.world.acts)(&known) { known } else { "function-value".to_owned() });
+        }
+        let modules: &[&str] = match self.language {
+            "js" if last.ends_with("Sync") => &["child_process", "fs"],
+            "python" if matches!(last, "rmtree" | "check_call" | "check_output" | "getoutput") => {
+                &["shutil", "subprocess"]
+            }
+            "python" if last == "system" && arguments.iter().any(|argument| argument.text.is_some()) => &["os"],
+            _ => return None,
+        };
+        modules.iter().map(|module| format!("{module}.{last}")).find(|name| (self.world.acts)(name))
+    }
+
+    /// The names that a text sets which is run as code here: `exec("f = os.system")`.
+    pub fn run_here(&mut self, callee: &str, text: Option<&str>) {
+        let Some(text) = text.filter(|text| self.language == "python" && callee == "exec" && text.contains('=')) else {
+            return;
+        };
+        if self.nesting < 4 {
+            let world: World<'_> = self.world;
+            let bound = super::calls::bound_by(self.language, text, world, self.bound.clone(), self.nesting);
+            self.bound.extend(bound);
+        }
+    }
+}

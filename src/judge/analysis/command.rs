@@ -1,0 +1,408 @@
+//! Simple commands: assignments, words, redirections, and what the first word leads to.
+
+use super::act::{Act, Disguise, OpaqueReason, Operand, Piece, Unknown, UnknownReason, Value, Verb};
+use super::disguise;
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::fuel::cost;
+use super::pattern::Pattern;
+use super::state::State;
+use super::walk::{Walker, depth};
+use crate::judge::syntax::tree::{Part, Simple, Span, Word};
+
+/// The most programs that a glob in command position is tried as.
+const MAX_CANDIDATES: usize = 8;
+
+/// How many words are looked at of a command in which the fuel ends.
+const MOST_LOOKED_AT: usize = 256;
+
+/// Builtins whose arguments may be assignments.
+pub(super) const DECLARING: &[&str] = &["declare", "typeset", "local", "export", "readonly"];
+
+/// How a command's first word is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lookup {
+    /// By a shell: functions, builtins, programs.
+    Shell,
+    /// By a shell, without functions (`command`).
+    NoFunctions,
+    /// By another program: programs alone.
+    Programs,
+}
+
+/// What a command word leads to.
+enum Resolved {
+    /// These names, each with its path when one was written and the way it was disguised.
+    Names(Vec<(String, Option<String>, Option<Disguise>)>),
+    Nothing,
+    Unknown,
+}
+
+impl Walker<'_> {
+    /// Walks a simple command, once for each way its variables may stand.
+    pub fn simple(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
+        if !self.step(frame.spans.map(simple.span)) {
+            return;
+        }
+        self.choices(state, &mut |walker, state| walker.simple_once(state, frame, simple));
+    }
+
+    fn simple_once(&mut self, state: &mut State, frame: &Frame, simple: &Simple) {
+        let outer_pipes = std::mem::take(&mut self.pipes);
+        let outer_readers = std::mem::take(&mut self.readers);
+        let span = frame.spans.map(simple.span);
+        let mut fields: Vec<Field> = Vec::new();
+        let declaring = simple.words.first().and_then(plain_text).is_some_and(|name| DECLARING.contains(&name));
+        for (index, word) in simple.words.iter().enumerate() {
+            if !self.inquiry.fuel.lasts() {
+                self.too_large(span, &mut fields);
+                break;
+            }
+            let start = fields.len();
+            if declaring && index > 0 && assignment_of(word).is_some() {
+                self.declared(state, frame, word, &mut fields);
+            } else {
+                self.fields(state, frame, word, &mut fields);
+            }
+            if start == 0
+                && let Some(first) = fields.first_mut()
+                && is_assembled(state, word)
+            {
+                first.disguise = first.disguise.or(Some(Disguise::Assembly));
+            }
+        }
+        let mut env = Vec::new();
+        for assignment in &simple.assignments {
+            let value = self.assign(state, frame, assignment, fields.is_empty());
+            env.push((assignment.name.clone(), value));
+        }
+        let outer = (!simple.redirects.is_empty()).then(|| state.streams.clone());
+        let effects = self.redirects(state, frame, &simple.redirects);
+        let act = if fields.is_empty() {
+            self.bare_redirects(state, simple);
+            None
+        } else {
+            let from = state.cwd.clone();
+            let act = self.run(state, frame, fields.clone(), env, span, Lookup::Shell);
+            // Where a file cannot be opened, nothing changes the directory.
+            if state.cwd != from && !state.doubt.is_empty() {
+                state.fails |=
+                    effects.iter().any(|(_, on)| !on.value.known().is_some_and(|to| to.starts_with("/dev/")));
+            }
+            act
+        };
+        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        self.redirect_acts(state, frame, effects, act, simple.words.is_empty());
+        if let Some(outer) = outer {
+            if keeps_streams(&fields) {
+                self.read_at_the_end(state, outer, frame, readers);
+            } else {
+                self.read_back(state, frame, readers);
+                state.streams = outer;
+            }
+        } else {
+            self.read_back(state, frame, readers);
+        }
+        state.last_argument = fields.pop().map(|field| field.value);
+        self.pipes = outer_pipes;
+    }
+
+    /// A command in which the fuel ends: what it begins with is still looked at.
+    #[inline(never)]
+    fn too_large(&mut self, span: Span, fields: &mut Vec<Field>) {
+        self.step(span);
+        self.inquiry.fuel.grace();
+        fields.truncate(MOST_LOOKED_AT);
+    }
+
+    /// `$(<file)` and `>file`: redirections without a command.
+    #[inline(never)]
+    fn bare_redirects(&mut self, state: &State, simple: &Simple) {
+        use crate::judge::syntax::tree::RedirectOp;
+        let reads = simple.assignments.is_empty()
+            && matches!(simple.redirects.as_slice(), [redirect] if redirect.op == RedirectOp::Read);
+        if reads && let Some(sink) = state.streams.stdout.sink() {
+            let (text, taint, decoded) = self.stdin_of(state);
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&text, taint, decoded);
+            }
+        }
+    }
+
+    /// Runs a command of known or unknown words; the act of the program, when one was made.
+    pub fn run(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        fields: Vec<Field>,
+        env: Vec<(String, Value)>,
+        span: Span,
+        lookup: Lookup,
+    ) -> Option<usize> {
+        if !self.spend(cost::READ * fields.len() as u64) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+            return None;
+        }
+        let act = self.run_here(state, frame, fields, env, span, lookup);
+        self.leave(depth::COMMAND);
+        act
+    }
+
+    fn run_here(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        fields: Vec<Field>,
+        env: Vec<(String, Value)>,
+        span: Span,
+        lookup: Lookup,
+    ) -> Option<usize> {
+        let (word, args) = fields.split_first()?;
+        match self.resolve(state, word) {
+            Resolved::Nothing => None,
+            Resolved::Names(names) => {
+                let mut act = None;
+                for (name, path, disguise) in names {
+                    let made = self.by_name(state, frame, (&name, path), args, &env, span, lookup, disguise);
+                    act = act.or(made);
+                }
+                act
+            }
+            Resolved::Unknown => {
+                let why = if word.value.taint().has(super::act::Taint::FETCHED) {
+                    frame.fetched_code()
+                } else {
+                    OpaqueReason::CommandWord
+                };
+                self.opaque(why, format!("which program runs is not known: {}", describe(&word.value)), word.span);
+                // An unset variable leaves the next word as the command.
+                if !args.is_empty() && word.value.pieces().iter().all(|piece| matches!(piece, Piece::Unknown(_))) {
+                    return self.run(state, &frame.perhaps(), args.to_vec(), env, span, lookup);
+                }
+                None
+            }
+        }
+    }
+
+    /// Finds what a command word leads to.
+    #[inline(never)]
+    fn resolve(&mut self, state: &State, word: &Field) -> Resolved {
+        let value = &word.value;
+        if let Some(text) = value.known() {
+            return self.plain(state, &text, word.disguise);
+        }
+        // Only the last component names the program.
+        let tail = match value.pieces().last() {
+            Some(Piece::Text(text)) => text.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty()),
+            _ => None,
+        };
+        if let Some(name) = tail {
+            let made = super::builtins::below_temporary(value).filter(|path| self.is_fetched(path));
+            let path = made.unwrap_or_else(|| value.rough().into_owned());
+            return Resolved::Names(vec![(name.to_owned(), Some(path), word.disguise)]);
+        }
+        // What the line itself wrote there, under a name with a number in it.
+        if let Some((path, name)) = self.made_here(state, value) {
+            return Resolved::Names(vec![(name, Some(path), word.disguise)]);
+        }
+        if value.is_dynamic() {
+            let is_unset =
+                |piece: &&Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Variable(_), .. }));
+            let left = Value::of(value.pieces().iter().filter(|piece| !is_unset(piece)).cloned().collect());
+            if left.pieces().is_empty() || left.pieces().len() == value.pieces().len() {
+                return Resolved::Unknown;
+            }
+            let left = Field { value: left, disguise: Some(Disguise::Assembly), ..word.clone() };
+            return self.resolve(state, &left);
+        }
+        let Some(pattern) = value.pattern() else { return Resolved::Unknown };
+        let (dir, base) = pattern.rsplit_once('/').map_or((None, pattern.as_str()), |(dir, base)| (Some(dir), base));
+        if base.contains('(') || base.chars().all(|c| c == '*') {
+            return Resolved::Unknown;
+        }
+        let pattern = Pattern::new(base);
+        let mut names: Vec<String> = Vec::new();
+        for program in self.catalog.all_programs() {
+            for name in &program.names {
+                if !name.contains(['*', '?', '[', ':']) && pattern.matches(name) == Some(true) && !names.contains(name)
+                {
+                    names.push(name.clone());
+                }
+            }
+        }
+        if names.is_empty() || names.len() > MAX_CANDIDATES {
+            return Resolved::Unknown;
+        }
+        let path = |name: &str| dir.map(|dir| format!("{dir}/{name}"));
+        Resolved::Names(names.into_iter().map(|n| (n.clone(), path(&n), Some(Disguise::Assembly))).collect())
+    }
+
+    /// The path and the name of a program that an earlier act of the line wrote.
+    #[inline(never)]
+    fn made_here(&self, state: &State, value: &Value) -> Option<(String, String)> {
+        if value.known().is_some() || !value.spelled().is_some_and(|text| text.contains('/')) {
+            return None;
+        }
+        let key = self.file_key(state, value).filter(|key| key.starts_with('/'))?;
+        let writes = |act: &Act| matches!(act.verb, Verb::Effect(effect) if effect.writes()) && act.remote.is_none();
+        let is_it = |operand: &Operand| self.file_key(state, &operand.value).as_ref() == Some(&key);
+        self.spend(self.facts.acts.len() as u64 / 2);
+        let made = self.files.contains_key(&key)
+            || self.facts.acts.iter().any(|act| writes(act) && act.operands.iter().any(is_it));
+        let name = key.rsplit('/').next().filter(|_| made)?.to_owned();
+        Some((key, name))
+    }
+
+    /// A command word that is known text.
+    #[inline(never)]
+    fn plain(&self, state: &State, text: &str, disguise: Option<Disguise>) -> Resolved {
+        if let Some(path) = state.hashed.get(text) {
+            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+            return Resolved::Names(vec![(name, Some(path.clone()), Some(Disguise::Assembly))]);
+        }
+        // Where nothing else is left of a name, that is its name.
+        let mapped = disguise::plain_characters(text).filter(|plain| !plain.is_empty() && !plain.ends_with('/'));
+        let (text, disguise) = match &mapped {
+            Some(mapped) => (mapped.as_str(), Some(Disguise::Characters)),
+            None => (text, disguise),
+        };
+        let (name, path) = match text.rsplit_once('/') {
+            Some((_, name)) => (name, Some(text.to_owned())),
+            None => (text, None),
+        };
+        if name.is_empty() {
+            return Resolved::Nothing;
+        }
+        Resolved::Names(vec![(name.to_owned(), path, disguise)])
+    }
+
+    /// Runs what a name stands for.
+    #[allow(clippy::too_many_arguments)]
+    fn by_name(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        (name, path): (&str, Option<String>),
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+        lookup: Lookup,
+        disguise: Option<Disguise>,
+    ) -> Option<usize> {
+        let by_shell = lookup != Lookup::Programs && path.is_none();
+        let mut alias = None;
+        if by_shell {
+            if lookup == Lookup::Shell
+                && let Some(text) = state.aliases.get(name).cloned()
+                && !frame.is_called(&format!("alias {name}"))
+            {
+                let mut replaced = self.fork(state);
+                self.alias(&mut replaced, frame, name, &text, args, span);
+                alias = Some(replaced);
+            }
+            if lookup == Lookup::Shell
+                && let Some(function) = state.functions.get(name).cloned()
+            {
+                let outer = Self::set_for(state, env);
+                self.call(state, frame, &function, args, span);
+                Self::put_back(state, outer);
+                alias.iter().for_each(|replaced| state.join(replaced));
+                return None;
+            }
+        }
+        let disguise = disguise.or_else(|| option_disguise(args)).or(frame.disguise);
+        let path = match path {
+            Some(path) => {
+                self.remember_path(state, frame, &path);
+                Some(path)
+            }
+            None if by_shell && super::builtins::is_builtin(name) => None,
+            None => self.planted(state, frame, name, env),
+        };
+        let by_shell = by_shell && path.is_none();
+        let act = self.program(state, frame, (name, path), args, env, span, by_shell, disguise);
+        alias.iter().for_each(|replaced| state.join(replaced));
+        act
+    }
+}
+
+/// Whether this is `exec` without a command, whose redirections stay.
+fn keeps_streams(fields: &[Field]) -> bool {
+    let mut words = fields.iter().map(|field| field.value.known()).filter(|word| word.as_deref() != Some("--"));
+    let mut word = words.next();
+    while matches!(word, Some(Some(ref name)) if matches!(name.as_ref(), "command" | "builtin")) {
+        word = words.next();
+    }
+    matches!(word, Some(Some(ref name)) if name == "exec") && words.next().is_none()
+}
+
+/// The text of a word that is one unquoted piece.
+pub(super) fn plain_text(word: &Word) -> Option<&str> {
+    match word.parts.as_slice() {
+        [Part::Literal(text)] => Some(text),
+        _ => None,
+    }
+}
+
+/// The name that a word assigns to, when it is `name=…`; with its `+` for `name+=…`.
+pub(super) fn assignment_of(word: &Word) -> Option<&str> {
+    let Some(Part::Literal(text)) = word.parts.first() else { return None };
+    let (name, _) = text.split_once('=')?;
+    let plain = name.trim_end_matches('+');
+    let valid = !plain.is_empty()
+        && !plain.starts_with(|c: char| c.is_ascii_digit())
+        && plain.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    valid.then_some(name)
+}
+
+/// Whether the name of the program comes from variables of the line, or from substitutions.
+fn is_assembled(state: &State, word: &Word) -> bool {
+    let dynamic = |part: &Part| match part {
+        Part::Parameter(parameter) => {
+            state.sets(&parameter.name)
+                || parameter.operation.is_some()
+                || word.parts.len() > 1
+                || !parameter.name.starts_with(|c: char| c.is_ascii_alphabetic())
+        }
+        Part::Command(_) | Part::Arithmetic(_) | Part::Process(_) => true,
+        _ => false,
+    };
+    let base_is_plain = match word.parts.last() {
+        Some(Part::Literal(text)) => text.rsplit_once('/').is_some_and(|(_, base)| !base.is_empty()),
+        Some(Part::Double { parts, .. }) => match parts.last() {
+            Some(Part::Literal(text)) => text.rsplit_once('/').is_some_and(|(_, base)| !base.is_empty()),
+            _ => false,
+        },
+        _ => false,
+    };
+    !base_is_plain
+        && word.parts.iter().any(|part| match part {
+            Part::Double { parts, .. } => parts.iter().any(dynamic),
+            part => dynamic(part),
+        })
+}
+
+/// The disguise of the first option that is disguised.
+fn option_disguise(args: &[Field]) -> Option<Disguise> {
+    args.iter()
+        .filter(|field| matches!(field.value.pieces().first(), Some(Piece::Text(text)) if text.starts_with('-')))
+        .find_map(|field| field.disguise.filter(|d| matches!(d, Disguise::Quoting | Disguise::Encoding)))
+}
+
+/// An unknown value in words.
+pub(super) fn describe(value: &Value) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) | Piece::Glob(text) => text.clone(),
+        Piece::Unknown(unknown) => match &unknown.why {
+            UnknownReason::Variable(name) => format!("${name}"),
+            UnknownReason::CommandOutput => "(the output of a command)".to_owned(),
+            UnknownReason::ShellCode => "(the set-up code of a program)".to_owned(),
+            UnknownReason::Input => "(read from standard input)".to_owned(),
+            UnknownReason::Number(_) => "(a number)".to_owned(),
+            UnknownReason::Temporary { .. } => "(a temporary name)".to_owned(),
+            UnknownReason::Pipe => "(a pipe)".to_owned(),
+            UnknownReason::Found(_) => "(a file that is found)".to_owned(),
+            UnknownReason::Other(what) => format!("({what})"),
+        },
+    };
+    value.pieces().iter().map(piece).collect()
+}

@@ -1,0 +1,374 @@
+//! Compound commands: every body is walked, and the ways through are joined.
+
+use std::collections::HashSet;
+
+use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::state::{Build as _, State, unknown};
+use super::walk::{Walker, depth};
+use crate::judge::syntax::tree::{CaseArm, Compound, CompoundKind, CondToken, Redirect, Script, Word};
+
+/// Rounds of one loop over known words that are walked one by one.
+const MAX_LOOP: usize = 16;
+
+impl Walker<'_> {
+    /// Walks a compound command with its redirections.
+    pub fn compound(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
+        let span = frame.spans.map(compound.span);
+        if !self.step(span) || !self.enter(depth::BODY, span) {
+            return;
+        }
+        if compound.redirects.is_empty() {
+            self.kind(state, frame, &compound.kind);
+        } else {
+            self.redirected(state, frame, compound);
+        }
+        self.leave(depth::BODY);
+    }
+
+    #[inline(never)]
+    fn redirected(&mut self, state: &mut State, frame: &Frame, compound: &Compound) {
+        let outer = state.streams.clone();
+        let outer_readers = std::mem::take(&mut self.readers);
+        let effects = self.redirects(state, frame, &compound.redirects);
+        let readers = std::mem::replace(&mut self.readers, outer_readers);
+        self.redirect_acts(state, frame, effects, None, false);
+        self.kind(state, frame, &compound.kind);
+        state.streams = outer;
+        self.read_back(state, frame, readers);
+    }
+
+    /// Evaluates redirections in order, changing the descriptors of `state`.
+    pub fn redirects(&mut self, state: &mut State, frame: &Frame, redirects: &[Redirect]) -> Vec<(Effect, Operand)> {
+        let mut effects = Vec::new();
+        for redirect in redirects {
+            self.redirect(state, frame, redirect, &mut effects);
+        }
+        effects
+    }
+
+    fn kind(&mut self, state: &mut State, frame: &Frame, kind: &CompoundKind) {
+        match kind {
+            CompoundKind::Group(script) => self.script(state, frame, script),
+            CompoundKind::Subshell(script) => {
+                let mut child = state.subshell();
+                self.script(&mut child, frame, script);
+                self.end_of_shell(&mut child);
+            }
+            CompoundKind::Arithmetic(arithmetic) => {
+                self.arithmetic(state, frame, arithmetic);
+            }
+            CompoundKind::Conditional(tokens) => self.condition(state, frame, tokens),
+            CompoundKind::If { arms, otherwise } => self.branches(state, frame, arms, otherwise.as_ref()),
+            CompoundKind::Loop { condition, body, .. } => {
+                self.repeated(state, frame, &mut |walker, state, frame| {
+                    walker.script(state, frame, condition);
+                    walker.script(state, frame, body);
+                });
+            }
+            CompoundKind::For { names, words, body } => self.for_words(state, frame, names, words.as_deref(), body),
+            CompoundKind::ForArithmetic { header: [init, test, step], body } => {
+                self.arithmetic(state, frame, init);
+                self.repeated(state, frame, &mut |walker, state, frame| {
+                    walker.arithmetic(state, frame, test);
+                    walker.script(state, frame, body);
+                    walker.arithmetic(state, frame, step);
+                });
+            }
+            CompoundKind::Select { name, words, body } => {
+                self.for_words(state, frame, std::slice::from_ref(name), words.as_deref(), body);
+            }
+            CompoundKind::Case { subject, arms } => self.case(state, frame, subject, arms),
+            CompoundKind::Repeat { count, body } => {
+                self.single(state, frame, count);
+                self.repeated(state, frame, &mut |walker, state, frame| walker.script(state, frame, body));
+            }
+            CompoundKind::Always { body, finally } => {
+                self.script(state, frame, body);
+                self.script(state, frame, finally);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn branches(&mut self, state: &mut State, frame: &Frame, arms: &[(Script, Script)], otherwise: Option<&Script>) {
+        let inner = frame.guarded();
+        let mut ends: Vec<State> = Vec::new();
+        let mut outputs = Outputs::start(self, state);
+        for (index, (condition, body)) in arms.iter().enumerate() {
+            if !self.has_fuel(frame, condition.span) {
+                break;
+            }
+            self.script(state, if index == 0 { frame } else { &inner }, condition);
+            outputs.condition(self);
+            let mut branch = self.fork(state);
+            branch.doubt.clear();
+            self.script(&mut branch, &inner, body);
+            outputs.branch(self);
+            ends.push(*branch);
+        }
+        if let Some(body) = otherwise {
+            self.script(state, &inner, body);
+            outputs.branch(self);
+        }
+        outputs.finish(self);
+        for end in &ends {
+            state.join(end);
+        }
+    }
+
+    #[inline(never)]
+    fn case(&mut self, state: &mut State, frame: &Frame, subject: &Word, arms: &[CaseArm]) {
+        self.single(state, frame, subject);
+        let inner = frame.guarded();
+        let mut ends: Vec<State> = Vec::new();
+        let mut fallen: Option<Box<State>> = None;
+        let mut outputs = Outputs::start(self, state);
+        for arm in arms {
+            if !self.has_fuel(frame, arm.span) {
+                break;
+            }
+            for pattern in &arm.patterns {
+                self.single(state, frame, pattern);
+            }
+            outputs.condition(self);
+            let mut branch = self.fork(state);
+            if let Some(fallen) = fallen.take() {
+                branch.join(&fallen);
+            }
+            self.script(&mut branch, &inner, &arm.body);
+            outputs.branch(self);
+            if arm.falls_through {
+                fallen = Some(branch.fork());
+            }
+            ends.push(*branch);
+        }
+        outputs.finish(self);
+        for end in &ends {
+            state.join(end);
+        }
+    }
+
+    /// A loop whose rounds are not known: its body is walked, and once more where a round changed what the next one
+    /// starts from.
+    #[inline(never)]
+    pub fn repeated(&mut self, state: &mut State, frame: &Frame, body: &mut dyn FnMut(&mut Self, &mut State, &Frame)) {
+        let inner = frame.perhaps();
+        let before = self.fork(state);
+        let first = self.facts.acts.len();
+        body(self, state, &inner);
+        let second = self.facts.acts.len();
+        state.join(&before);
+        let unchanged = state.has_variables_of(&before)
+            && state.cwd == before.cwd
+            && state.functions.len() == before.functions.len()
+            && state.positional == before.positional;
+        if unchanged || !self.rounds_left() {
+            return;
+        }
+        let mut again = self.fork(state);
+        body(self, &mut again, &inner);
+        state.join(&again);
+        self.forget_repetition(first, second);
+    }
+
+    /// What was walked a second time is kept only where it does something else than the first time.
+    pub fn forget_repetition(&mut self, first: usize, second: usize) {
+        let Some((old, new)) = self.facts.acts.split_at_checked(second) else { return };
+        let same = old.len().checked_sub(first) == Some(new.len())
+            && old.iter().skip(first).zip(new).all(|(a, b)| {
+                a.verb == b.verb && a.args == b.args && a.cwd == b.cwd && a.env == b.env && a.code == b.code
+            });
+        if same {
+            self.forget_acts_from(second);
+        }
+    }
+
+    fn rounds_left(&mut self) -> bool {
+        match self.rounds.checked_sub(1) {
+            Some(rounds) => {
+                self.rounds = rounds;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn forget_acts_from(&mut self, length: usize) {
+        self.facts.acts.truncate(length);
+        self.builder.take();
+        for act in &mut self.facts.acts {
+            act.feeds.retain(|id| *id < length);
+        }
+        for sink in &mut self.sinks {
+            sink.writers.retain(|id| *id < length);
+        }
+    }
+
+    #[inline(never)]
+    fn for_words(&mut self, state: &mut State, frame: &Frame, names: &[String], words: Option<&[Word]>, body: &Script) {
+        let mut values: Vec<Value> = Vec::new();
+        let mut known: HashSet<Value> = HashSet::new();
+        match words {
+            None => values.extend(state.positional.iter().cloned()),
+            Some(words) => self.choices(state, &mut |walker, state| {
+                let mut fields: Vec<Field> = Vec::new();
+                for word in words {
+                    walker.fields(state, frame, word, &mut fields);
+                }
+                for field in fields {
+                    if known.insert(field.value.clone()) {
+                        values.push(field.value);
+                    }
+                }
+            }),
+        }
+        let Some(name) = names.first() else { return };
+        let inner = frame.perhaps();
+        let many = values.len() > MAX_LOOP;
+        let mut one_by_one = names.len() == 1 && !many;
+        if one_by_one && values.len() > 1 {
+            let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+            match self.rounds.checked_sub(count) {
+                Some(rounds) => self.rounds = rounds,
+                None => one_by_one = false,
+            }
+        }
+        if one_by_one {
+            let before = self.fork(state);
+            for value in values {
+                state.set_scalar(name, found(value));
+                self.script(state, &inner, body);
+            }
+            // An empty list runs nothing; what it may come to is not known here.
+            state.join(&before);
+            return;
+        }
+        let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
+        let value = in_common(&values).unwrap_or_else(|| unknown(UnknownReason::Found(None), taint));
+        for name in names {
+            state.set_scalar(name, value.clone());
+        }
+        self.repeated(state, frame, &mut |walker, state, frame| walker.script(state, frame, body));
+    }
+
+    /// The operands of `[[ … ]]`: each is expanded, and those that are arithmetic are evaluated as such.
+    #[inline(never)]
+    fn condition(&mut self, state: &mut State, frame: &Frame, tokens: &[CondToken]) {
+        let mut numeric = false;
+        let mut before: Option<Value> = None;
+        for token in tokens {
+            match token {
+                CondToken::Operator(operator, _) => {
+                    numeric = matches!(operator.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
+                    if numeric && let Some(left) = before.take() {
+                        self.compute(state, frame, &left);
+                    }
+                    if operator == "-v" {
+                        numeric = true;
+                    }
+                }
+                CondToken::Word(word) => {
+                    let value = self.single(state, frame, word);
+                    if numeric {
+                        match value.known_text() {
+                            Some(text) if text.contains('[') => {
+                                self.embedded(state, frame, &text);
+                                let subscript = text.split_once('[').map_or("", |(_, rest)| rest.trim_end_matches(']'));
+                                self.compute(state, frame, &Value::text(subscript));
+                            }
+                            _ => {
+                                self.compute(state, frame, &value);
+                            }
+                        }
+                    }
+                    numeric = false;
+                    before = Some(value);
+                }
+            }
+        }
+    }
+}
+
+/// What a loop variable holds for a word: a word that is unknown output stands for what it lists.
+fn found(value: Value) -> Value {
+    value
+}
+
+/// What all of many values begin with, and the fact that something follows.
+fn in_common(values: &[Value]) -> Option<Value> {
+    let texts: Vec<String> = values.iter().map(Value::pattern).collect::<Option<_>>()?;
+    let first = texts.first()?;
+    let mut length = first.len();
+    for text in &texts {
+        length = first.bytes().zip(text.bytes()).take(length).take_while(|(a, b)| a == b).count();
+    }
+    while !first.is_char_boundary(length) {
+        length -= 1;
+    }
+    let prefix = first.get(..length)?;
+    let mut value = Value::default();
+    value.push_text(prefix);
+    value.push_value(&unknown(UnknownReason::Other("one of many words"), Taint::default()));
+    Some(value)
+}
+
+/// What the branches of one command write, kept apart: only one of them runs.
+struct Outputs {
+    sink: Option<usize>,
+    before: Value,
+    branches: Vec<Value>,
+}
+
+impl Outputs {
+    fn start(walker: &Walker<'_>, state: &State) -> Self {
+        let sink = state.streams.stdout.sink();
+        let before = sink.and_then(|id| walker.sinks.get(id)).map(|sink| sink.text.clone()).unwrap_or_default();
+        Self { sink, before, branches: Vec::new() }
+    }
+
+    /// What a condition wrote stays.
+    fn condition(&mut self, walker: &Walker<'_>) {
+        if let Some(sink) = self.sink.and_then(|id| walker.sinks.get(id)) {
+            self.before = sink.text.clone();
+        }
+    }
+
+    fn branch(&mut self, walker: &mut Walker<'_>) {
+        if let Some(sink) = self.sink.and_then(|id| walker.sinks.get_mut(id)) {
+            let whole = std::mem::replace(&mut sink.text, self.before.clone());
+            if whole != self.before {
+                self.branches.push(written_after(&self.before, whole));
+            }
+        }
+    }
+
+    fn finish(self, walker: &mut Walker<'_>) {
+        let Some(sink) = self.sink.and_then(|id| walker.sinks.get_mut(id)) else { return };
+        match self.branches.as_slice() {
+            [] => {}
+            [first, rest @ ..] if rest.iter().all(|other| other == first) => sink.text.push_value(first),
+            branches => {
+                let taint = branches.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
+                sink.text.push_value(&unknown(UnknownReason::CommandOutput, taint));
+            }
+        }
+    }
+}
+
+/// What `whole` has beyond `before`, with which it begins.
+fn written_after(before: &Value, whole: Value) -> Value {
+    let mut pieces = whole.into_pieces().into_iter();
+    for old in before.pieces() {
+        match (old, pieces.next()) {
+            (Piece::Text(old), Some(Piece::Text(new))) if new.len() > old.len() => {
+                let mut rest = Value::text(new.get(old.len()..).unwrap_or(""));
+                pieces.for_each(|piece| rest.push_piece(&piece));
+                return rest;
+            }
+            _ => {}
+        }
+    }
+    Value::of(pieces.collect())
+}

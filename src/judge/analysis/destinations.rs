@@ -1,0 +1,185 @@
+//! What is put into a directory: the files that come to lie there, under the names that they have where they come from.
+
+use super::act::{Effect, Operand, Piece, Taint, UnknownReason, Value};
+use super::arguments::{Derived, Reading};
+use super::class::PathClass;
+use super::enclosing::Frame;
+use super::paths::Placer;
+use super::question::PathKind;
+use super::state::{Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::Span;
+
+/// Options that name the directory.
+const INTO: [&str; 2] = ["-t", "--target-directory"];
+/// Options by which the last operand is what is made, also where a directory is there.
+const REPLACING: [&str; 5] = ["-T", "--no-target-directory", "-n", "--no-dereference", "-h"];
+/// Options by which a source keeps the directories that are written in front of its name.
+const PARENTS: [&str; 3] = ["--parents", "-R", "--relative"];
+
+/// What a place must be for a file in it to count beside its directory.
+const GRAVE: [PathClass; 6] = [
+    PathClass::Startup,
+    PathClass::Persistence,
+    PathClass::Guard,
+    PathClass::Agent,
+    PathClass::Repository,
+    PathClass::HomeUnnamed,
+];
+
+impl Walker<'_> {
+    /// Adds what a program puts into directories, where it matters more than the directory does.
+    #[inline(never)]
+    pub fn landings(&mut self, state: &State, frame: &Frame, reading: &Reading, parent: usize, span: Span) {
+        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
+        let links = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "ln");
+        let merges = self.facts.acts.get(parent).is_some_and(|act| act.verb.key() == "rsync");
+        let replaces = has(&REPLACING[..2]) || links && has(&REPLACING[2..]) || has(&["--exchange"]);
+        let keeps_parents = has(&PARENTS[..1]) || merges && has(&PARENTS[1..]);
+        let mut landed = Vec::new();
+        let mut replaced = Vec::new();
+        for Derived { on, .. } in reading.effects.iter().filter(|derived| derived.effect.writes()) {
+            let [target] = on.as_slice() else { continue };
+            let named = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&target.value));
+            let into = named.is_some_and(|flag| INTO.contains(&flag.name.as_str()));
+            let sources = match reading.operands.split_last() {
+                _ if into => reading.operands.as_slice(),
+                Some((last, init)) if last.value == target.value && named.is_none() => init,
+                _ => continue,
+            };
+            if replaces && !into {
+                let merges = has(&["-R", "-r", "--recursive", "-a", "--archive"]);
+                if !merges && !sources.is_empty() && self.placer().holds_own(&target.value, state.cwd.as_deref()) {
+                    replaced.push(target.clone());
+                }
+                // What a directory holds goes into the other one.
+                if let [source] = sources
+                    && merges
+                {
+                    let content = joined(target, source, &[unnamed()]);
+                    landed.extend(self.matters(state, &content).then_some(content));
+                }
+                continue;
+            }
+            let into = into || sources.len() > 1;
+            if !into && self.is_known_file(state, &target.value) {
+                continue;
+            }
+            for source in sources {
+                for names in names(&source.value, merges, keeps_parents) {
+                    let place = joined(target, source, &names);
+                    if self.matters(state, &place) && (into || self.is_directory(state, &target.value)) {
+                        landed.push(place);
+                    }
+                }
+            }
+        }
+        let dry_run = self.facts.acts.get(parent).is_some_and(|act| act.dry_run);
+        for (effect, on) in [(Effect::Write, landed), (Effect::Move, replaced)] {
+            if !on.is_empty() {
+                let id = self.effect(state, frame, effect, on, false, Some(parent), span, Taint::default());
+                self.facts.acts.get_mut(id).into_iter().for_each(|act| act.dry_run = dry_run);
+            }
+        }
+    }
+
+    /// Whether a file at this place counts beside the directory that it lies in.
+    fn matters(&self, state: &State, place: &Operand) -> bool {
+        let classes = self.placer().classes(&place.value, state.cwd.as_deref(), self.catalog, self.inquiry);
+        let in_home = classes.has(PathClass::InHome) && classes.has(PathClass::Secret);
+        let continuous = place.value.rough().contains(".github/");
+        (classes.has_any(&GRAVE) || in_home || continuous) && !classes.has(PathClass::Temp)
+    }
+
+    /// Whether a value names a directory: by how it is written, or by what is there.
+    fn is_directory(&self, state: &State, value: &Value) -> bool {
+        let written = value.rough();
+        if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
+            return true;
+        }
+        let Some(path) = self.placer().path(value, state.cwd.as_deref()) else { return false };
+        if path.slash || self.placer().of(&path, self.catalog, self.inquiry).has(PathClass::Home) {
+            return true;
+        }
+        let there = path.exact().and_then(|path| self.inquiry.path(&path));
+        there.is_some_and(|facts| facts.kind == PathKind::Directory)
+    }
+
+    /// Whether a value is already known to name a file.
+    fn is_known_file(&self, state: &State, value: &Value) -> bool {
+        let written = value.rough();
+        if written.ends_with('/') || [".", ".."].contains(&written.rsplit('/').next().unwrap_or_default()) {
+            return false;
+        }
+        let path = self.placer().path(value, state.cwd.as_deref()).and_then(|path| path.exact());
+        let there = path.and_then(|path| self.inquiry.known_path(&path));
+        there.is_some_and(|facts| facts.kind == PathKind::File)
+    }
+
+    fn placer(&self) -> &Placer {
+        self.placer.get_or_init(|| self.inquiry.placer(self.invocation))
+    }
+}
+
+/// A place in a directory.
+fn joined(directory: &Operand, source: &Operand, name: &[Piece]) -> Operand {
+    let mut value = directory.value.clone();
+    if !value.rough().ends_with('/') {
+        value.push_text("/");
+    }
+    name.iter().for_each(|piece| value.push_piece(piece));
+    Operand { value, span: source.span }
+}
+
+/// A name that nothing says.
+fn unnamed() -> Piece {
+    let value = unknown(UnknownReason::Other("the name of what is copied"), Taint::default());
+    value.into_pieces().into_iter().next().unwrap_or_else(|| Piece::Glob("*".to_owned()))
+}
+
+/// The names that a source has in the directory: its own, and where what it holds goes there, one that is not known.
+fn names(source: &Value, merges: bool, keeps_parents: bool) -> Vec<Vec<Piece>> {
+    let written = source.rough();
+    let whole = written.trim_end_matches('/');
+    let last = whole.rsplit('/').next().unwrap_or_default();
+    // A glob for hidden names covers every one of them.
+    if ["", ".", "..", ".*", ".?*", ".[!.]*", ".[^.]*"].contains(&last) || merges && whole.len() < written.len() {
+        return vec![vec![unnamed()]];
+    }
+    let mut name: Vec<Piece> = Vec::new();
+    let end = source.pieces().len().saturating_sub(1);
+    for (index, piece) in source.pieces().iter().enumerate() {
+        let Piece::Text(text) = piece else {
+            name.push(piece.clone());
+            continue;
+        };
+        let text = if index == end { text.trim_end_matches('/') } else { text.as_str() };
+        match text.rsplit_once('/') {
+            Some((_, rest)) if !keeps_parents => name = vec![Piece::Text(rest.to_owned())],
+            _ => name.push(Piece::Text(text.to_owned())),
+        }
+    }
+    vec![name]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_keeps_the_last_name_of_its_path() {
+        let named = |text: &str, parents| names(&Value::text(text), false, parents);
+        for text in [".bashrc", "dot/.bashrc", "/a/b/.bashrc", "dot/.bashrc/"] {
+            assert_eq!(named(text, false), [[Piece::Text(".bashrc".into())]], "{text}");
+        }
+        assert_eq!(named("dot/.bashrc", true), [[Piece::Text("dot/.bashrc".into())]]);
+    }
+
+    #[test]
+    fn what_a_directory_holds_has_names_that_are_not_known() {
+        for (text, merges) in [("dot/.", false), (".", false), ("..", false), ("dot/", true)] {
+            assert_eq!(names(&Value::text(text), merges, false), [[unnamed()]], "{text}");
+        }
+        assert_eq!(names(&Value::text("dot/"), false, false), [[Piece::Text("dot".into())]]);
+    }
+}

@@ -1,0 +1,390 @@
+//! Calls in code of other languages, walked as programs of the name `language:callee`.
+//!
+//! What may not enter: what a call does. That is data, in the pattern files; a call that nothing describes is no act.
+
+use std::rc::Rc;
+
+use super::act::{Act, Effect, OpaqueReason, Operand, Piece, Source, Taint, UnknownReason, Value, Verb};
+use super::code;
+use super::command::Lookup;
+use super::enclosing::{Frame, Spans};
+use super::expand::Field;
+use super::paths::NormalPath;
+use super::question::{FileFacts, PathKind};
+use super::redirect::absolute;
+use super::state::{Build as _, State};
+use super::streams::Stream;
+use super::value::is_hole;
+use super::walk::{Walker, depth};
+use crate::judge::ledger::Own;
+use crate::judge::rules::model::{OutputTaint, Rule};
+use crate::judge::syntax::tree::Span;
+
+/// The most files that scripts import which are read.
+const MAX_IMPORTS: u32 = 12;
+
+impl Walker<'_> {
+    /// Reads code and walks the calls in it that the catalog knows.
+    #[inline(never)]
+    pub fn foreign(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        act: Option<usize>,
+        language: &str,
+        text: &Value,
+        span: Span,
+    ) {
+        let operands = act.and_then(|id| self.facts.acts.get(id)).map(|act| &act.operands);
+        let text = match (language, operands) {
+            // A command of redis is spread over the operands.
+            ("redis", Some(operands)) if !operands.is_empty() => {
+                let mut all = Value::default();
+                for operand in operands {
+                    all.push_value(&operand.value);
+                    all.push_text(" ");
+                }
+                all
+            }
+            // Variables that are set in front of the program.
+            ("awk", _) => {
+                let flags = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.flags.as_slice());
+                let mut all = Value::default();
+                for flag in flags.unwrap_or_default().iter().filter(|flag| flag.name == "-v") {
+                    let set = flag.value.as_ref().and_then(Value::known);
+                    if let Some((name, text)) = set.as_deref().and_then(|set| set.split_once('=')) {
+                        all.push_text(&format!("{name}=\"{}\";", text.replace('"', "\\\"")));
+                    }
+                }
+                all.push_value(text);
+                all
+            }
+            _ => text.clone(),
+        };
+        // Code that code puts together is known in all its parts, or not at all.
+        let by_call = act.and_then(|id| self.facts.acts.get(id)).is_some_and(|act| act.verb.key().contains(':'));
+        let made = by_call && language != "sql" && text.pieces().iter().any(is_made);
+        let Some(source) = code::with_holes(&text).filter(|_| !made) else {
+            // A statement that a program puts together is its own affair.
+            let own = language == "sql" && matches!(frame.source, Source::Code(_));
+            if !text.pieces().is_empty() && !own {
+                self.opaque(OpaqueReason::Code, format!("the {language} code that is run is not known"), span);
+            }
+            return;
+        };
+        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let fetches = |callee: &str| {
+            let described = self.catalog.program(&format!("{language}:{callee}"));
+            described.is_some_and(|program| program.output == OutputTaint::Fetched)
+        };
+        let knows = |callee: &str| self.knows(language, callee);
+        let acts = |callee: &str| self.acts(language, callee);
+        let read =
+            code::read(language, &source, code::World { home: &home, fetches: &fetches, knows: &knows, acts: &acts });
+        if read.cut {
+            self.opaque(OpaqueReason::Limit, format!("more calls in the {language} code than are analysed"), span);
+        }
+        let mut calls = read.calls;
+        let given = act.and_then(|id| self.facts.acts.get(id)).map(|act| act.args.as_slice()).unwrap_or_default();
+        let leaves = leaves_scratch(&source) || given.iter().any(|arg| leaves_scratch(&arg.rough()) || arg.is("-init"));
+        if language == "sql" && !leaves && self.is_scratch(state, act, &home) {
+            calls.iter_mut().for_each(|call| call.facts.push(Value::text("--scratch")));
+        } else if language == "sql" && by_call {
+            let act = act.and_then(|id| self.facts.acts.get(id));
+            let flag = act.and_then(|act| act.flags.iter().find(|flag| flag.name == "--made"));
+            let names = flag.and_then(|flag| flag.value.as_ref()?.known().map(std::borrow::Cow::into_owned));
+            let names = names.as_deref().map(|names| names.split(',').map(str::to_owned).collect());
+            code::spare_own_tables(&mut calls, names.unwrap_or_default(), flag.is_some());
+        }
+        self.calls(state, frame, language, calls, span);
+    }
+
+    /// Whether a client of databases in files is given one in memory, or one below the temp directory.
+    fn is_scratch(&self, state: &State, act: Option<usize>, home: &str) -> bool {
+        let Some(act) = act.and_then(|id| self.facts.acts.get(id)).filter(|act| act.remote.is_none()) else {
+            return false;
+        };
+        let named = act.flags.iter().find(|flag| flag.name == "--database" && act.verb.key().contains(':'));
+        let first = act.operands.first().filter(|_| matches!(act.verb.key(), "sqlite3" | "duckdb"));
+        let database = named.and_then(|flag| flag.value.as_ref()).or(first.map(|first| &first.value));
+        let Some(value) = database else { return false };
+        if value.is(":memory:") || super::builtins::below_temporary(value).is_some() {
+            return true;
+        }
+        // Work that lies there is work, and a home is a home.
+        let is_work = |path: &str| {
+            let below = |dir: &str| !dir.is_empty() && dir != "/tmp" && path.starts_with(dir);
+            state.cwd.as_deref().is_some_and(below) || below(home)
+        };
+        let own = |path: String| self.is_deleted(&path) || self.is_own_file(&path);
+        if value.known().and_then(|path| absolute(state, &path)).is_some_and(own) {
+            return true;
+        }
+        let path = value.spelled().filter(|path| path.starts_with("/tmp/")).and_then(|path| absolute(state, &path));
+        path.filter(|path| path.starts_with("/tmp/") && !is_work(path) && self.behind(state, value).is_none())
+            .is_some_and(|path| {
+                // Under a name that is made up nothing was before.
+                if path.contains(is_hole) {
+                    return true;
+                }
+                let there = self.inquiry.path(&path);
+                there.is_some_and(|facts| facts.kind == PathKind::Missing || facts.canonical.ends_with(&path))
+            })
+    }
+
+    /// Whether the line took away what was there before: what is there then is its own.
+    fn is_deleted(&self, path: &str) -> bool {
+        let names = |cwd: &Option<String>, operand: &Operand| {
+            let named = operand.value.known()?;
+            let whole = if named.starts_with('/') { named.into_owned() } else { format!("{}/{named}", cwd.as_ref()?) };
+            Some(NormalPath::absolute(&whole)?.text() == path)
+        };
+        let deletes = |act: &&Act| act.verb == Verb::Effect(Effect::Delete) && act.remote.is_none() && !act.dry_run;
+        self.facts
+            .acts
+            .iter()
+            .filter(deletes)
+            .any(|act| act.operands.iter().any(|operand| names(&act.cwd, operand).unwrap_or_default()))
+    }
+
+    /// Whether the session made the file, and it is still what the session made of it.
+    fn is_own_file(&self, path: &str) -> bool {
+        let look = || Some((self.inquiry.path(path)?, self.inquiry.look(path)?, self.inquiry.ledger()?));
+        look().is_some_and(|(facts, look, ledger)| !facts.symlink && ledger.owns(path, look) == Some(Own::Made))
+    }
+
+    /// A script of the world in another language: the calls in it whose arguments are written out. What a script works
+    /// out for itself is not known and says nothing.
+    #[inline(never)]
+    pub fn foreign_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+        const READ: [&str; 16] = [
+            "awk", "ex", "gdb", "ipython", "js", "lua", "mongo", "other", "perl", "php", "python", "redis", "ruby",
+            "sed", "sql", "tcl",
+        ];
+        let Some(path) = file.value.known().and_then(|path| absolute(state, &path)) else { return };
+        if !READ.contains(&language) {
+            return;
+        }
+        let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) else { return };
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        let home = self.home(state).and_then(|home| home.known().map(std::borrow::Cow::into_owned)).unwrap_or_default();
+        let mut read = code::read(
+            language,
+            text,
+            code::World {
+                home: &home,
+                fetches: &|_| false,
+                knows: &|callee: &str| self.knows(language, callee),
+                acts: &|callee: &str| self.acts(language, callee),
+            },
+        );
+        let imported: Vec<String> = read
+            .calls
+            .iter()
+            .filter(|call| is_import(&call.callee))
+            .filter_map(|call| call.args.first()?.known_text())
+            .collect();
+        // What a script hands on is the project's own.
+        let own = |callee: &str| matches!(callee, "computed" | "function-value" | "import-module" | "run-file");
+        read.calls.retain(|call| !own(&call.callee) && !call.args.iter().any(is_worked_out));
+        let mut frame = self.script_frame(frame, &path, span);
+        frame.called(&format!("file {path}"));
+        self.calls(state, &frame, language, read.calls, span);
+        for module in imported {
+            self.imported_file(state, &frame, language, &path, &module, span);
+        }
+    }
+
+    /// A module that a script of the world imports: beside the script, and where git does not have it as it is.
+    fn imported_file(&mut self, state: &State, frame: &Frame, language: &str, script: &str, module: &str, span: Span) {
+        let callee = if language == "js" { "js:run-file".to_owned() } else { format!("{language}:import-module") };
+        let loads = self.catalog.program(&callee).map(|program| program.loads.clone()).unwrap_or_default();
+        let Some((dir, _)) = script.rsplit_once('/') else { return };
+        let module = if language == "js" { module.to_owned() } else { module.replace('.', "/") };
+        let ends = loads.iter().flat_map(|load| &load.endings).map(String::as_str);
+        for end in std::iter::once("").filter(|_| language == "js").chain(ends) {
+            let Some(path) = absolute(state, &format!("{dir}/{module}{end}")) else { continue };
+            if frame.is_called(&format!("file {path}"))
+                || !matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. }))
+            {
+                continue;
+            }
+            if self.is_changed(&path) && self.includes < MAX_IMPORTS {
+                self.includes += 1;
+                self.foreign_file(state, frame, language, &Operand { value: Value::text(path), span }, span);
+            }
+            return;
+        }
+    }
+
+    /// Whether a call runs programs or code, or deletes.
+    fn acts(&self, language: &str, callee: &str) -> bool {
+        self.catalog.program(&format!("{language}:{callee}")).is_some_and(|program| {
+            let deletes = program.effects.iter().any(|effect| effect.does == Effect::Delete);
+            deletes || !program.wraps.is_empty() || program.runs.is_some()
+        })
+    }
+
+    /// Whether a call is described, or a rule names it.
+    fn knows(&self, language: &str, callee: &str) -> bool {
+        let name = format!("{language}:{callee}");
+        // A rule for all of a language's programs is none for its calls.
+        let of_calls = |rule: &Rule| rule.when.verbs.iter().any(|verb| verb.contains(':'));
+        self.catalog.program(&name).is_some() || self.catalog.rules(&name).any(of_calls)
+    }
+
+    fn calls(&mut self, state: &State, frame: &Frame, language: &str, calls: Vec<code::Call>, span: Span) {
+        if !self.enter(depth::TEXT, span) {
+            return;
+        }
+        let mut here = state.child(&[]);
+        for call in calls {
+            // What comes after a change of the directory is relative to it.
+            if call.callee.rsplit('.').next() == Some("chdir") {
+                call.args.first().into_iter().for_each(|dir| here.enter(dir));
+                continue;
+            }
+            if !self.knows(language, &call.callee) {
+                continue;
+            }
+            let name = format!("{language}:{}", call.callee);
+            if !self.step(span) {
+                break;
+            }
+            let inside = Frame { source: Source::Code(language.to_owned()), spans: Spans::At(span), ..frame.clone() };
+            // A call that stands for a command is that command.
+            let command = self.catalog.program(&name).filter(|program| !program.command.is_empty());
+            if let Some(words) = command.map(|program| code::words_of(&program.command, &call)) {
+                let field = |word: code::Word| Field { operand: word.operand, ..Field::word(word.value, span) };
+                let fields = words.into_iter().map(field).collect();
+                self.run(&mut here.child(&[]), &inside, fields, Vec::new(), span, Lookup::Programs);
+                continue;
+            }
+            let fed = fed(language, &call);
+            let args = arguments(language, call, span);
+            let mut child = here.child(&[]);
+            if let Some(fed) = fed {
+                child.streams.stdin = Stream::Text(Rc::new(fed));
+            }
+            self.program(&mut child, &inside, (&name, None), &args, &[], span, false, None);
+        }
+        self.leave(depth::TEXT);
+    }
+}
+
+/// Whether statements turn to another database than the one that the client was given.
+fn leaves_scratch(source: &str) -> bool {
+    let source = source.to_ascii_lowercase();
+    ["attach", ".open", ".restore", ".read", "include"].iter().any(|word| source.contains(word))
+}
+
+/// Whether a piece is worked out by code.
+fn is_made(piece: &Piece) -> bool {
+    matches!(piece, Piece::Unknown(unknown) if matches!(unknown.why, UnknownReason::Other(_)) && unknown.taint == Taint::default())
+}
+
+/// Whether a value stands for all that a walk over a directory finds, of whatever name.
+fn is_everything(value: &Value) -> bool {
+    let Some((Piece::Unknown(first), rest)) = value.pieces().split_first() else { return false };
+    let says = |piece: &Piece| match piece {
+        Piece::Text(text) => text.chars().any(|c| c != '/'),
+        Piece::Glob(glob) => glob != "*",
+        Piece::Unknown(_) => false,
+    };
+    matches!(first.why, UnknownReason::Found(_)) && !rest.iter().any(says)
+}
+
+/// Whether a call brings in a module.
+fn is_import(callee: &str) -> bool {
+    matches!(callee, "import-module" | "run-file")
+}
+
+/// Whether a value is more than text and what a search finds.
+fn is_worked_out(value: &Value) -> bool {
+    value.pieces().iter().any(|piece| match piece {
+        Piece::Unknown(unknown) => {
+            !matches!(unknown.why, UnknownReason::Found(Some(_)) | UnknownReason::Temporary { .. })
+        }
+        Piece::Text(_) | Piece::Glob(_) => false,
+    })
+}
+
+/// Calls whose first argument alone is the command, or the code.
+const LINES: [&str; 7] = ["exec", "execSync", "eval", "shell_exec", "passthru", "popen", "system"];
+
+/// What a call hands to the program that it runs, where it says so.
+fn fed(language: &str, call: &code::Call) -> Option<Value> {
+    let written = call
+        .args
+        .iter()
+        .filter(|arg| arg.is_option())
+        .filter_map(Value::known)
+        .find_map(|text| text.strip_prefix("--input=").filter(|text| !text.is_empty()).map(str::to_owned));
+    let none = |text: &str| text.ends_with("DEVNULL") || matches!(text, "None" | "sys.stdin" | "0" | "");
+    let piped =
+        |text: &str| text.strip_prefix("--stdin=").is_some_and(|stdin| !none(stdin)) || text.starts_with("--input=");
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    // A process that is started beside the code is written to by it.
+    let inherits = |text: &str| text.contains("inherit") || text.contains("ignore");
+    let beside = language == "js"
+        && matches!(last, "spawn" | "exec" | "execFile")
+        && !call.args.iter().filter_map(Value::known).any(|text| inherits(&text));
+    let pipes = language == "perl" && call.callee == "pipe" || last.contains("popen") || beside;
+    let unknown = || super::state::unknown(UnknownReason::Other("what a program hands on"), Taint::default());
+    match written {
+        Some(text) => Some(Value::text(text)),
+        None => {
+            let mut settings = call.args.iter().filter(|arg| arg.is_option()).filter_map(Value::known);
+            (pipes || settings.any(|text| piped(&text))).then(unknown)
+        }
+    }
+}
+
+/// A call's arguments as a program reads them: what the reader of the code says, what is named (`recursive: true`,
+/// `shell=True`) and `--line` when the rest is one string for a shell or stands for a whole command, as options in front;
+/// what the call is given by place is an operand, whatever it looks like.
+fn arguments(language: &str, call: code::Call, span: Span) -> Vec<Field> {
+    let field = |value: Value| Field { operand: !value.is_option(), ..Field::word(value, span) };
+    let said = call.facts.into_iter().map(Value::into_option);
+    if language == "sql" {
+        let mut words: Vec<Value> = said.collect();
+        let said = words.iter().filter(|fact| !fact.leading().contains('=')).count();
+        if said + call.args.len() == 1 {
+            words.push(Value::text("--line").into_option());
+        }
+        return words.into_iter().chain(call.args).map(field).collect();
+    }
+    let is_named = |value: &Value| value.is_option() && value.known().is_some_and(|text| text.contains('='));
+    let (mut options, mut rest): (Vec<Value>, Vec<Value>) = call.args.into_iter().partition(is_named);
+    // What the reader alone may say.
+    options.retain(|option| {
+        let leading = option.leading();
+        !["--line=", "--made=", "--scratch="].iter().any(|fact| leading.starts_with(fact))
+    });
+    // What follows a command line says what to do with its output.
+    let last = call.callee.rsplit('.').next().unwrap_or_default();
+    if matches!(language, "js" | "php" | "python") && LINES.contains(&last) {
+        rest.truncate(1);
+    }
+    // `os.spawnl(mode, path, name, …)`: the way to start it, and the name that it is given, are none of its arguments.
+    if language == "python"
+        && call.callee.starts_with("os.")
+        && (last.len() > 4 && last.starts_with("exec") || last.contains("spawn"))
+    {
+        let skip = usize::from(last.starts_with("spawn")).min(rest.len());
+        rest.drain(..skip);
+        rest.drain(1.min(rest.len())..2.min(rest.len()));
+    }
+    let shell = options.iter().any(|option| {
+        option.known().is_some_and(|text| matches!(&*text.to_ascii_lowercase(), "--shell=true" | "--shell=/bin/bash"))
+    });
+    // A number alone is no line.
+    let number = rest.first().and_then(Value::known).is_some_and(|text| text.parse::<i64>().is_ok());
+    if shell || rest.len() == 1 && !number {
+        options.push(Value::text("--line").into_option());
+    }
+    if rest.iter().any(is_everything) {
+        options.push(Value::text("--recursive=true").into_option());
+    }
+    said.chain(options).chain(rest).map(field).collect()
+}

@@ -1,0 +1,434 @@
+//! Expansion: from a word of the tree to the arguments it becomes, as far as they are known.
+//!
+//! The order is the shell's own: braces, tilde, parameters, substitutions, arithmetic, splitting, globs, quote
+//! removal. What a substitution runs is walked on the way.
+
+use std::borrow::Cow;
+
+use super::act::{Disguise, NumberId, Piece, Taint, Unknown, UnknownReason, Value};
+use super::arguments::Arg;
+use super::arithmetic;
+use super::braces::{self, Braces};
+use super::disguise;
+use super::enclosing::Frame;
+use super::fuel::cost;
+use super::pattern::Pattern;
+use super::split::{Atom, Quote, split};
+use super::state::{Bound, Build as _, State, unknown};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Arithmetic, ArrayElement, Part, Span, Word};
+
+/// An argument after expansion.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub value: Value,
+    pub span: Span,
+    /// How the word that it came from was made hard to read.
+    pub disguise: Option<Disguise>,
+    /// It reaches the program as an operand, whatever it looks like: a call in code names it.
+    pub operand: bool,
+}
+
+impl Field {
+    /// A known argument.
+    pub fn text(text: impl Into<String>, span: Span) -> Self {
+        Self::word(Value::text(text), span)
+    }
+
+    /// As the program reads it.
+    pub fn arg(&self) -> Arg {
+        Arg { value: self.value.clone(), span: self.span, operand: self.operand }
+    }
+
+    /// An argument that the program reads for itself.
+    pub fn word(value: Value, span: Span) -> Self {
+        Self { value, span, disguise: None, operand: false }
+    }
+}
+
+/// So many words are followed that one becomes (`"$@"`, `${list[@]}`).
+const MAX_FIELDS: usize = 1024;
+
+impl Walker<'_> {
+    /// Expands a word to arguments and appends them.
+    pub fn fields(&mut self, state: &mut State, frame: &Frame, word: &Word, out: &mut Vec<Field>) {
+        let span = frame.spans.map(word.span);
+        if let [Part::Literal(text)] = word.parts.as_slice()
+            && !text.contains(['*', '?', '[', '{', '~', '='])
+        {
+            self.spend(cost::FIELD);
+            out.push(Field::text(text.as_str(), span));
+            return;
+        }
+        let disguise = disguise::of_word(word);
+        match braces::expand(&word.parts) {
+            Braces::None => {
+                let parts: Vec<Cow<'_, Part>> = word.parts.iter().map(Cow::Borrowed).collect();
+                self.fields_of(state, frame, &parts, span, disguise, out);
+            }
+            Braces::Words(words) => {
+                for parts in words {
+                    if !self.spend(cost::FIELD) {
+                        break;
+                    }
+                    self.fields_of(state, frame, &parts, span, disguise.or(Some(Disguise::Assembly)), out);
+                }
+            }
+            Braces::TooMany => {
+                let why = UnknownReason::Other("a brace expansion of many words");
+                out.push(Field { disguise, ..Field::word(unknown(why, Taint::default()), span) });
+            }
+        }
+    }
+
+    fn fields_of(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parts: &[Cow<'_, Part>],
+        span: Span,
+        disguise: Option<Disguise>,
+        out: &mut Vec<Field>,
+    ) {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, parts.iter().map(Cow::as_ref), false, Tilde::Start, &mut atoms);
+        let ifs = self.separators(state);
+        let mut values = split(atoms, &ifs, !state.noglob);
+        if values.len() > MAX_FIELDS {
+            self.limit(span, "too many words to analyse");
+            values.truncate(MAX_FIELDS);
+        }
+        self.spend(cost::FIELD * values.len() as u64);
+        out.extend(values.into_iter().map(|value| Field { disguise, ..Field::word(value, span) }));
+    }
+
+    /// Expands a word that stays one: the right side of an assignment, a redirection's target, a `case` subject.
+    pub fn single(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        self.joined(state, frame, &word.parts, Tilde::Start)
+    }
+
+    /// As [`Self::single`], with its globs live: the target of a redirection, which a shell expands where one name fits.
+    pub fn target(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        // No separators: it stays one word.
+        split(atoms, "", !state.noglob).into_iter().next().unwrap_or_default()
+    }
+
+    /// As [`Self::single`], with a tilde also after each colon.
+    pub fn assigned_value(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Value {
+        self.joined(state, frame, &word.parts, Tilde::Colons)
+    }
+
+    /// The body of a heredoc: as if in double quotes.
+    #[inline(never)]
+    pub fn heredoc(&mut self, state: &mut State, frame: &Frame, body: &Word) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, body.parts.iter(), true, Tilde::Never, &mut atoms);
+        join(atoms)
+    }
+
+    fn joined(&mut self, state: &mut State, frame: &Frame, parts: &[Part], tilde: Tilde) -> Value {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, parts.iter(), false, tilde, &mut atoms);
+        join(atoms)
+    }
+
+    /// Expands a word to the pattern it is, quoted parts matching only themselves. `None` when a part is unknown.
+    pub fn pattern(&mut self, state: &mut State, frame: &Frame, word: &Word) -> Option<String> {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, word.parts.iter(), false, Tilde::Start, &mut atoms);
+        let mut pattern = String::new();
+        for atom in atoms {
+            match atom {
+                Atom::Text(text, Quote::Quoted) => pattern.push_str(&Pattern::quote(&text)),
+                Atom::Text(text, _) => pattern.push_str(&text),
+                Atom::Glob(text) if !text.contains('(') => pattern.push_str(&text),
+                Atom::Break => pattern.push(' '),
+                Atom::Glob(_) | Atom::Unknown(_) => return None,
+            }
+        }
+        Some(pattern)
+    }
+
+    /// Expands adjacent parts to atoms.
+    pub fn atoms<'p>(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parts: impl Iterator<Item = &'p Part>,
+        quoted: bool,
+        tilde: Tilde,
+        out: &mut Vec<Atom>,
+    ) {
+        let mut parts = parts.peekable();
+        let mut first = true;
+        while let Some(part) = parts.next() {
+            let last = parts.peek().is_none();
+            match part {
+                Part::Literal(text) if quoted => out.push(Atom::Text(text.clone(), Quote::Quoted)),
+                Part::Literal(text) => self.literal(state, text, first, last, tilde, out),
+                Part::Escaped(text) | Part::Single(text) | Part::AnsiC(text) => {
+                    out.push(Atom::Text(text.clone(), Quote::Quoted));
+                }
+                Part::Double { parts, .. } => {
+                    // `""` alone is an argument; `"$@"` without arguments is none.
+                    let before = out.len();
+                    self.atoms(state, frame, parts.iter(), true, Tilde::Never, out);
+                    if out.len() == before && !disguise::is_only_arguments(parts) {
+                        out.push(Atom::Text(String::new(), Quote::Quoted));
+                    }
+                }
+                Part::Parameter(parameter) => self.parameter(state, frame, parameter, quoted, out),
+                Part::Command(substitution) => {
+                    let value = self.capture(state, frame, substitution);
+                    push_expanded(&value, quoted, out);
+                }
+                Part::Process(substitution) => {
+                    let value = self.process(state, frame, substitution);
+                    push_expanded(&value, true, out);
+                }
+                Part::Arithmetic(arithmetic) => {
+                    let value = match self.arithmetic(state, frame, arithmetic) {
+                        Some(number) => Value::text(number.to_string()),
+                        None => unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+                    };
+                    push_expanded(&value, quoted, out);
+                }
+                Part::ExtGlob { operator, alternatives } => {
+                    let text = self.extended(state, frame, *operator, alternatives);
+                    out.push(if quoted { Atom::Text(text, Quote::Quoted) } else { Atom::Glob(text) });
+                }
+                Part::Array(elements) => self.array(state, frame, elements, out),
+                Part::Hole(hole) => out.push(match self.holes.get(hole.0 as usize) {
+                    Some(Piece::Glob(glob)) => Atom::Glob(glob.clone()),
+                    Some(Piece::Unknown(unknown)) => Atom::Unknown(unknown.clone()),
+                    _ => unknown_atom(UnknownReason::Other("a part that is not known"), Taint::default()),
+                }),
+            }
+            first = false;
+        }
+    }
+
+    #[inline(never)]
+    fn extended(&mut self, state: &mut State, frame: &Frame, operator: char, alternatives: &[Word]) -> String {
+        let mut text = format!("{operator}(");
+        for (index, word) in alternatives.iter().enumerate() {
+            if index > 0 {
+                text.push('|');
+            }
+            text.push_str(self.single(state, frame, word).pattern().as_deref().unwrap_or("*"));
+        }
+        text.push(')');
+        text
+    }
+
+    /// `(…)` in a word: only declaring builtins know what to do with it; anywhere else it is walked and is text.
+    #[inline(never)]
+    fn array(&mut self, state: &mut State, frame: &Frame, elements: &[ArrayElement], out: &mut Vec<Atom>) {
+        out.push(Atom::Text("(".to_owned(), Quote::Quoted));
+        for (index, element) in elements.iter().enumerate() {
+            if index > 0 {
+                out.push(Atom::Text(" ".to_owned(), Quote::Quoted));
+            }
+            if let Some(subscript) = &element.subscript {
+                self.single(state, frame, subscript);
+            }
+            let value = self.single(state, frame, &element.value);
+            push_expanded(&value, true, out);
+        }
+        out.push(Atom::Text(")".to_owned(), Quote::Quoted));
+    }
+
+    #[inline(never)]
+    fn literal(&mut self, state: &mut State, text: &str, first: bool, last: bool, tilde: Tilde, out: &mut Vec<Atom>) {
+        let mut rest = text;
+        let mut at_start = first && tilde != Tilde::Never;
+        loop {
+            // The prefix must be whole: `~"x"` is no tilde.
+            if at_start && let Some(after) = rest.strip_prefix('~') {
+                let end = after.find(['/', ':']).unwrap_or(after.len());
+                let (user, tail) = after.split_at(end);
+                if (!tail.is_empty() || last)
+                    && let Some(home) = self.tilde(state, user)
+                {
+                    push_expanded(&home, true, out);
+                    rest = tail;
+                }
+            }
+            match rest.find(':').filter(|_| tilde == Tilde::Colons) {
+                Some(colon) => {
+                    let (head, tail) = rest.split_at(colon + 1);
+                    out.push(Atom::Text(head.to_owned(), Quote::Bare));
+                    rest = tail;
+                    at_start = true;
+                }
+                None => {
+                    if !rest.is_empty() {
+                        out.push(Atom::Text(rest.to_owned(), Quote::Bare));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What `~user` stands for; `None` leaves it as it is.
+    #[inline(never)]
+    fn tilde(&mut self, state: &State, user: &str) -> Option<Value> {
+        match user {
+            "" => self.home(state),
+            "+" => state.cwd.as_deref().map(Value::of_spelled),
+            "-" => state.previous.as_deref().map(Value::of_spelled),
+            _ if user == self.invocation.user && !state.foreign => {
+                self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text)
+            }
+            _ => None,
+        }
+    }
+
+    /// The home directory, as `HOME` says, else as the account does.
+    #[inline(never)]
+    pub fn home(&mut self, state: &State) -> Option<Value> {
+        match self.lookup(state, "HOME") {
+            Bound::Scalar(value) if !super::parameter::is_unset_marker(&value) => Some(value),
+            _ if state.foreign => None,
+            _ => self.invocation.home.as_ref().and_then(|home| home.to_str()).map(Value::text),
+        }
+    }
+
+    /// What unquoted expansions are split at.
+    #[inline(never)]
+    pub fn separators(&mut self, state: &State) -> String {
+        const DEFAULT: &str = " \t\n";
+        match state.variable("IFS") {
+            None => DEFAULT.to_owned(),
+            Some(_) => match self.lookup(state, "IFS") {
+                Bound::Scalar(value) => value.known_text().unwrap_or_else(|| DEFAULT.to_owned()),
+                Bound::Unset => DEFAULT.to_owned(),
+                _ => DEFAULT.to_owned(),
+            },
+        }
+    }
+
+    /// Walks what an arithmetic expression expands, makes its assignments, and computes it when it is constant.
+    pub fn arithmetic(&mut self, state: &mut State, frame: &Frame, arithmetic: &Arithmetic) -> Option<i64> {
+        let mut atoms = Vec::new();
+        self.atoms(state, frame, arithmetic.parts.iter(), true, Tilde::Never, &mut atoms);
+        let text = join(atoms);
+        self.compute(state, frame, &text)
+    }
+
+    /// As [`Self::arithmetic`], on expanded text.
+    #[inline(never)]
+    pub fn compute(&mut self, state: &mut State, frame: &Frame, text: &Value) -> Option<i64> {
+        let Some(text) = text.known() else {
+            let names: Vec<String> = text
+                .pieces()
+                .iter()
+                .filter_map(|piece| match piece {
+                    Piece::Text(text) => Some(text),
+                    _ => None,
+                })
+                .flat_map(|text| arithmetic::assigned(text).into_iter().map(str::to_owned))
+                .collect();
+            for name in names {
+                state.set_scalar(&name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
+            }
+            return None;
+        };
+        // A shell evaluates subscripts in it once more, and what a named variable holds.
+        self.embedded(state, frame, &text);
+        let mut numbers: Vec<(String, i64)> = Vec::new();
+        let name_char = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for name in text.split(|c| !name_char(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit())) {
+            if numbers.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            match self.lookup(state, name) {
+                Bound::Scalar(value) => {
+                    if super::parameter::is_unset_marker(&value) {
+                        numbers.push((name.to_owned(), 0));
+                    } else if let Some(held) = value.known() {
+                        match arithmetic::number(held.trim()) {
+                            Some(number) => numbers.push((name.to_owned(), number)),
+                            None => self.embedded(state, frame, &held),
+                        }
+                    }
+                }
+                Bound::Unset => numbers.push((name.to_owned(), 0)),
+                Bound::Array(_) | Bound::Inherited => {}
+            }
+        }
+        let lookup = |name: &str| numbers.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
+        let assigned = arithmetic::assigned(&text);
+        if let ([name], Some((left, right))) = (assigned.as_slice(), text.split_once('='))
+            && left.trim() == *name
+        {
+            let number = arithmetic::evaluate(right, &lookup);
+            let value = number.map_or_else(
+                || unknown(UnknownReason::Number(NumberId::default()), Taint::default()),
+                |n| Value::text(n.to_string()),
+            );
+            state.set_scalar(name, value);
+            return number;
+        }
+        let number = arithmetic::evaluate(&text, &lookup);
+        for name in assigned {
+            state.set_scalar(name, unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
+        }
+        number
+    }
+
+    /// Walks the substitutions that stand in text which a shell expands once more.
+    #[inline(never)]
+    pub fn embedded(&mut self, state: &mut State, frame: &Frame, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            let line = format!(": \"{}\"", text.replace('"', "\\\""));
+            self.text(state, frame, &line);
+        }
+    }
+}
+
+/// Where a tilde is expanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tilde {
+    Never,
+    Start,
+    /// At the start and after each colon, as in assignments.
+    Colons,
+}
+
+/// Adds the result of an expansion.
+pub(super) fn push_expanded(value: &Value, quoted: bool, out: &mut Vec<Atom>) {
+    let quote = if quoted { Quote::Quoted } else { Quote::Split };
+    if value.pieces().is_empty() {
+        out.push(Atom::Text(String::new(), quote));
+    }
+    for piece in value.pieces() {
+        out.push(match piece {
+            Piece::Text(text) => Atom::Text(text.clone(), quote),
+            Piece::Glob(glob) => Atom::Glob(glob.clone()),
+            Piece::Unknown(unknown) => Atom::Unknown(unknown.clone()),
+        });
+    }
+}
+
+/// Atoms as one value, nothing split; globs that are not expanded here are text.
+fn join(atoms: Vec<Atom>) -> Value {
+    let mut value = Value::default();
+    for atom in atoms {
+        match atom {
+            Atom::Text(text, _) => value.push_text(&text),
+            Atom::Glob(text) => value.push_piece(&Piece::Glob(text)),
+            Atom::Unknown(unknown) => value.push_piece(&Piece::Unknown(unknown)),
+            Atom::Break => value.push_text(" "),
+        }
+    }
+    value
+}
+
+/// An unknown of this reason and taint as an atom.
+pub(super) fn unknown_atom(why: UnknownReason, taint: Taint) -> Atom {
+    Atom::Unknown(Unknown { why, taint })
+}

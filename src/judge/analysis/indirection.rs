@@ -1,0 +1,327 @@
+//! What a command leads to that is written elsewhere: git aliases, package scripts, targets of recipe files, variables
+//! that hold commands.
+//!
+//! What may not enter: I/O. Definitions come as answers to questions; nothing is run to find them.
+
+mod configured;
+mod directory;
+mod entrypoint;
+pub(super) mod fetched;
+mod floor;
+mod git;
+mod given;
+mod loaded;
+mod names;
+mod packages;
+mod patch;
+mod targets;
+pub(super) mod unpacked;
+
+use super::act::{OpaqueReason, Source, Taint, Value};
+use super::arguments::{Arg, InnerCommand, InnerText, Reading};
+use super::builtins::within;
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::question::FileFacts;
+use super::recipes::Kind;
+use super::redirect::absolute;
+use super::state::{Build as _, State};
+use super::walk::Walker;
+use crate::judge::rules::model::{Added, Program};
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// Variables whose value some program runs as a command.
+const COMMANDS: &[&str] = &[
+    "BROWSER",
+    "CVS_RSH",
+    "EDITOR",
+    "FZF_CTRL_R_COMMAND",
+    "FZF_CTRL_T_COMMAND",
+    "FZF_DEFAULT_COMMAND",
+    "GIT_ASKPASS",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "KUBECTL_EXTERNAL_DIFF",
+    "KUBE_EDITOR",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "MANPAGER",
+    "NULLCMD",
+    "PAGER",
+    "PROMPT_COMMAND",
+    "READNULLCMD",
+    "RSYNC_RSH",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "SUDO_EDITOR",
+    "SYSTEMD_EDITOR",
+    "SYSTEMD_PAGER",
+    "VISUAL",
+];
+
+/// Variables that a shell expands, substitutions included, before it prints them.
+const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
+
+/// Tools of go that compile nothing that then runs.
+const GO_TOOLS: [&str; 19] = [
+    "addr2line",
+    "asm",
+    "buildid",
+    "cgo",
+    "compile",
+    "covdata",
+    "cover",
+    "dist",
+    "doc",
+    "fix",
+    "link",
+    "nm",
+    "objdump",
+    "pack",
+    "pprof",
+    "preprofile",
+    "test2json",
+    "trace",
+    "vet",
+];
+
+/// A program that is run, with what was read of its arguments.
+#[derive(Clone, Copy)]
+struct Ran<'a> {
+    name: &'a str,
+    reading: &'a Reading,
+    args: &'a [Field],
+    span: Span,
+}
+
+/// Whether a name is one of several that blanks part.
+fn is_among(names: &str, name: &str) -> bool {
+    names.as_bytes().split(|byte| *byte == b' ').any(|known| known == name.as_bytes())
+}
+
+/// Whether a word is one of these, or an option.
+fn names_any(word: Option<&Field>, names: &[&str]) -> bool {
+    word.and_then(|field| field.value.known()).is_some_and(|word| word.starts_with('-') || names.contains(&&*word))
+}
+
+impl Walker<'_> {
+    /// Walks what a program leads to, where something says so.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn leads(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        for (variable, value) in env {
+            self.command_variable(state, frame, variable, value, span);
+        }
+        if frame.remote.is_some() || reading.dry_run {
+            return;
+        }
+        let ran = Ran { name, reading, args, span };
+        self.project_code(state, frame, ran);
+        self.fetches(state, frame, name, args);
+        self.unpacks(state, frame, name, reading);
+        self.loads(state, frame, ran);
+        if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
+            self.given(state, frame, &program.loads, ran, env);
+        }
+        self.operands_in_files(state, frame, ran);
+        if !self.files.is_empty() && (reading.compiles || fetched::builds(name)) {
+            self.built(state);
+        }
+        self.tasks_of_the_line(state, frame, ran);
+        match name {
+            "git" => {
+                self.git_settings(state, frame, args, env, span);
+                self.git_push(state, frame, reading, args, span);
+                self.git_alias(state, frame, program, reading, args, env, span);
+            }
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                let state = &self.with_bins(state, name, env);
+                self.package_set(state, frame, args, reading);
+                self.package_script(state, frame, name, program, reading, span);
+                self.package_program(state, frame, name, program, reading, args, span);
+            }
+            "docker" | "podman" | "nerdctl" | "finch" | "docker-compose" | "podman-compose" => {
+                self.entrypoint(state, frame, ran);
+            }
+            "make" | "gmake" => self.recipe(&state.child(env), frame, name, Kind::Make, reading, span),
+            "just" => self.recipe(&state.child(env), frame, name, Kind::Just, reading, span),
+            // A tool of go's own looks at what it is given, and runs none of it.
+            "go" if args.first().is_some_and(|field| field.value.is("tool")) && names_any(args.get(1), &GO_TOOLS) => {}
+            "mail" | "mailx" | "Mail" | "s-nail" | "nail" => self.tilde_commands(state, frame, name, span),
+            _ if reading.compiles => self.source_of_the_line(state, frame, args, span),
+            _ => {}
+        }
+    }
+
+    /// What a compiler reads of what the line itself wrote. What lies in files is the project's own code.
+    #[inline(never)]
+    fn source_of_the_line(&mut self, state: &State, frame: &Frame, args: &[Field], span: Span) {
+        // What is only preprocessed is printed.
+        if args.iter().any(|field| field.value.is("-E")) {
+            return;
+        }
+        // What it is told to write is no source.
+        let read: Vec<&Field> =
+            (0..args.len()).filter(|&at| at == 0 || !args[at - 1].value.is("-o")).map(|at| &args[at]).collect();
+        let mut sources: Vec<Value> = read.iter().filter_map(|field| self.content_of(state, &field.value)).collect();
+        if read.iter().any(|field| field.value.is("-")) {
+            sources.push(self.stdin_of(state).0);
+        }
+        for text in sources.iter().filter(|text| !text.is_empty()) {
+            self.foreign(state, &frame.perhaps(), None, "other", text, span);
+        }
+    }
+
+    /// Lines of a letter by which the program that takes it in runs a command: `~! command`, `~| command`.
+    #[inline(never)]
+    fn tilde_commands(&mut self, state: &State, frame: &Frame, name: &str, span: Span) {
+        let Some(letter) = self.stdin_of(state).0.known_text() else { return };
+        let commands = letter.lines().filter_map(|line| {
+            let rest = line.strip_prefix('~')?;
+            rest.strip_prefix(['!', '|']).or_else(|| rest.trim_start_matches([' ', '<', 'r']).strip_prefix('!'))
+        });
+        let inner = within(&frame.perhaps(), name).elsewhere(span);
+        for command in commands {
+            self.text(&mut state.child(&[]), &inner, command);
+        }
+    }
+
+    /// A variable that is set to a command.
+    #[inline(never)]
+    pub fn command_variable(&mut self, state: &State, frame: &Frame, name: &str, value: &Value, span: Span) {
+        if PROMPTS.contains(&name) {
+            if let Some(text) = value.known_text() {
+                let mut child = self.fork(state);
+                self.embedded(&mut child, &within(&frame.perhaps(), name).elsewhere(span), &text);
+            }
+            return;
+        }
+        if !COMMANDS.contains(&name) || value.is_empty() {
+            return;
+        }
+        let Some(text) = value.known_text() else {
+            if value.taint().has(Taint::FETCHED) {
+                self.opaque(frame.fetched_code(), "a command that is fetched in this line is set to be run", span);
+            }
+            return;
+        };
+        let text = if name.starts_with("LESS") { text.trim_start_matches(['|', '-']) } else { text.as_str() };
+        let mut child = state.child(&[]);
+        self.text(&mut child, &within(&frame.perhaps(), name).elsewhere(span), text);
+    }
+
+    /// The frame of a definition that a command leads to; `None` when it is being walked already.
+    fn definition(&self, frame: &Frame, wrapper: &str, what: String, span: Span) -> Option<Frame> {
+        if frame.is_called(&what) {
+            return None;
+        }
+        let mut inner = within(frame, wrapper).elsewhere(span);
+        inner.called(&what);
+        inner.source = Source::Definition(what);
+        inner.dialect = Dialect::Sh;
+        Some(inner)
+    }
+
+    /// The directory that one of these options names, else the one where the shell stands.
+    fn named_directory(state: &State, reading: &Reading, options: &[&str]) -> Option<String> {
+        // The shell stands there already.
+        if !reading.chdir.is_empty() {
+            return state.cwd.clone();
+        }
+        let flag = reading.flags.iter().find(|flag| options.contains(&flag.name.as_str()));
+        match flag.and_then(|flag| flag.value.as_ref()) {
+            Some(value) => match value.known() {
+                Some(path) => absolute(state, &path),
+                None => super::builtins::named_in_part(state, value),
+            },
+            None => state.cwd.clone(),
+        }
+    }
+
+    /// What a file says that tells a program what to run: what the line wrote there, else what lies there.
+    #[inline(never)]
+    fn told(&mut self, state: &State, file: &Value, span: Span) -> Option<Value> {
+        if let Some((behind, _)) = self.behind(state, file) {
+            return self.told(state, &behind, span);
+        }
+        let copies = self.file_key(state, file).and_then(|key| self.files.get(&key));
+        if let Some(copies) = copies.map(|written| written.copies.clone()).filter(|copies| !copies.is_empty()) {
+            let text = |path: &String| match self.inquiry.file(path) {
+                Some(FileFacts::Text { bytes, .. }) => Some(String::from_utf8_lossy(bytes).into_owned()),
+                _ => None,
+            };
+            return Some(Value::text(copies.iter().filter_map(text).collect::<Vec<_>>().join("\n")));
+        }
+        if let Some(written) = self.content_of(state, file) {
+            let taint = written.taint();
+            if written.is_dynamic() && (taint.has(Taint::FETCHED) || taint.has(Taint::DECODED)) {
+                self.opaque(OpaqueReason::FetchedCode, "what is run is fetched or decoded in this line", span);
+                return None;
+            }
+            if !self.goes_on(state, file) {
+                return Some(written);
+            }
+            // After what was there before, or somewhere in it.
+            let path = file.known().and_then(|path| absolute(state, &path))?;
+            if let Some(FileFacts::Text { bytes, .. }) = self.inquiry.file(&path) {
+                let before = Value::text(String::from_utf8_lossy(bytes));
+                return Some(Value::join([&before, &written], "\n"));
+            }
+            return Some(written);
+        }
+        let path = file.known().and_then(|path| absolute(state, &path))?;
+        if self.is_fetched(&path) {
+            self.opaque(OpaqueReason::FetchedCode, "what is run is fetched from the network in this line", span);
+            return None;
+        }
+        match self.inquiry.file(&path) {
+            Some(FileFacts::Text { bytes, .. }) => Some(Value::text(String::from_utf8_lossy(bytes))),
+            _ => None,
+        }
+    }
+
+    /// What a package manager or an interpreter starts by the name of a program that is described: its arguments are
+    /// that program's (`yarn prisma migrate reset`, `python manage.py flush`).
+    #[inline(never)]
+    pub fn stands_for(&mut self, state: &State, frame: &Frame, wrapper: &str, program: &str, args: &[Arg], span: Span) {
+        if self.catalog.program(program).is_none() {
+            return;
+        }
+        let word = Arg::word(Value::text(program), span);
+        let inner = InnerCommand {
+            what: InnerText::Argv(std::iter::once(word).chain(args.iter().cloned()).collect()),
+            words: Vec::new(),
+            positional: Vec::new(),
+            env: Vec::new(),
+            root: false,
+            remote: None,
+            adds: Added::Nothing,
+            replace: None,
+        };
+        let reading = Reading { inner: vec![inner], ..Reading::default() };
+        self.inner(state, frame, wrapper, &reading, &[], span);
+    }
+}
+
+/// Whether a program's description knows this subcommand.
+fn describes(program: Option<&Program>, sub: &str) -> bool {
+    program.is_some_and(|program| program.subs.paths().any(|(path, _)| path.split(' ').next() == Some(sub)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Commands in the settings of task runners and hooks: what a file says that the line itself wrote, or that git does not
+//! have as it is.
+//!
+//! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
+//! what is a word of another kind names no program, or one that does nothing.
+
+use super::{Ran, is_among};
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+
+/// Programs, the files that tell them what to run, and whether that is a task among others that is asked for by name. `*`
+/// ends a name.
+const RUNNERS: [(&str, &str, bool); 15] = [
+    ("task go-task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml", true),
+    ("composer", "composer.json", true),
+    ("deno", "deno.json deno.jsonc", true),
+    ("mise", "mise.toml .mise.toml", true),
+    ("poe taskipy pdm hatch rye uv poetry", "pyproject.toml", true),
+    ("foreman honcho overmind hivemind goreman", "Procfile", true),
+    ("lefthook", "lefthook.yml lefthook.yaml .lefthook.yml", true),
+    ("turbo nx lerna wireit", "package.json", true),
+    ("tox", "tox.ini setup.cfg pyproject.toml", false),
+    ("pre-commit prek", ".pre-commit-config.yaml", false),
+    ("cmake", "CMakeLists.txt", false),
+    ("ninja", "build.ninja", false),
+    ("docker-compose podman-compose", "docker-compose.yml docker-compose.yaml compose.yml compose.yaml", false),
+    ("act", ".github/workflows/*", false),
+    ("earthly", "Earthfile", true),
+];
+
+/// Keys of sentences for people.
+const SAID: [&str; 9] = ["desc", "description", "summary", "name", "help", "message", "msg", "title", "id"];
+
+/// The most lines of one file that are taken for commands.
+const MAX_LINES: usize = 200;
+
+impl Walker<'_> {
+    /// Walks the commands in what was written for a runner to run.
+    #[inline(never)]
+    pub(super) fn tasks_of_the_line(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+        let Ran { name, reading, span, .. } = ran;
+        if !RUNNERS.iter().any(|(names, ..)| is_among(names, name)) {
+            return;
+        }
+        let words = || reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
+        let Some(dir) = Self::named_directory(state, reading, &["-C", "-d", "--dir", "--directory", "-r", "--cwd"])
+        else {
+            return;
+        };
+        for (_, files, by_name) in RUNNERS.iter().filter(|(names, ..)| is_among(names, name)) {
+            for file in files.split(' ') {
+                for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
+                    let Some(text) =
+                        self.told(state, &Value::text(path.as_str()), span).and_then(|text| text.known_text())
+                    else {
+                        continue;
+                    };
+                    let tasks: Vec<String> = if *by_name { words().collect() } else { Vec::new() };
+                    let called = format!("{name} {} in {path}", tasks.join(" "));
+                    let Some(inner) = self.definition(frame, name, called, span) else { continue };
+                    let mut there = state.child(&[]);
+                    if there.cwd.as_deref() != Some(&dir) {
+                        there.move_to(Some(dir.clone()));
+                    }
+                    self.tasks(&there, &inner, &commands(&text, &tasks));
+                }
+            }
+        }
+    }
+
+    /// The files of this path that the line wrote, or that git does not have as they are.
+    fn written_at(&self, path: &str) -> Vec<String> {
+        let there =
+            |path: &str| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. })) && self.is_changed(path);
+        match path.strip_suffix('*') {
+            Some(above) => self.files.keys().filter(|file| file.starts_with(above)).cloned().collect(),
+            None => (self.files.contains_key(path) || there(path)).then(|| path.to_owned()).into_iter().collect(),
+        }
+    }
+}
+
+/// What may be a command in such a file: of these tasks, where it has them, else of all.
+pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut blocks: Vec<&[&str]> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let named = task_of(line).is_some_and(|task| tasks.contains(&task));
+        if named {
+            let rest = lines.get(at..).unwrap_or_default();
+            blocks.push(rest.get(..block(rest)).unwrap_or(rest));
+        }
+    }
+    // What another task is needed for is not looked for by its name.
+    let needs = |block: &&[&str]| block.iter().any(|line| line.contains("deps") || line.contains("depend"));
+    if blocks.is_empty() || blocks.iter().any(needs) {
+        blocks = vec![&lines];
+    }
+    let lines = blocks.into_iter().flatten().take(MAX_LINES);
+    lines.flat_map(|line| parts(line)).filter(|part| !part.is_empty()).collect()
+}
+
+/// The task that a line begins: `name:`, `"name": …`, `name = …`, `[section.name]`.
+fn task_of(line: &str) -> Option<String> {
+    let line = line.trim();
+    if let Some(section) = line.strip_prefix('[') {
+        let name = section.trim_start_matches('[').split(']').next()?;
+        return Some(name.rsplit('.').next()?.trim_matches(['"', '\'']).to_owned());
+    }
+    // One object may stand on one line.
+    let line = line.trim_start_matches(['{', ' ']);
+    let (name, _) = line.split_once([':', '='])?;
+    Some(name.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+/// How many lines belong to what the first of them begins.
+fn block(lines: &[&str]) -> usize {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some(first) = lines.first() else { return 0 };
+    let section = first.trim_start().starts_with('[');
+    let ends = |line: &&str| match section {
+        true => line.starts_with('['),
+        false => !line.trim().is_empty() && indent(line) <= indent(first),
+    };
+    lines.iter().skip(1).position(ends).map_or(lines.len(), |at| at + 1)
+}
+
+/// What a line says behind its keys, each string of a list on its own.
+fn parts(line: &str) -> Vec<String> {
+    let mut line = line.trim();
+    if line.starts_with(['#', '[']) && !line.contains('"') || line.starts_with("//") {
+        return Vec::new();
+    }
+    line = line.strip_prefix("- ").unwrap_or(line).trim_start();
+    // `execute_process(COMMAND …)`
+    if let Some((_, command)) = line.split_once("COMMAND ") {
+        return vec![command.trim_end_matches(')').to_owned()];
+    }
+    let mut all = Vec::new();
+    if line.starts_with(['{', '"', '[']) || line.contains("= [") {
+        // Every string of JSON, and of a list.
+        let said = SAID.iter().any(|key| line.starts_with(&format!("\"{key}\"")));
+        let strings = line.split('"').skip(1).step_by(2).filter(|_| !said);
+        all.extend(strings.map(str::to_owned));
+        return all;
+    }
+    let key = line.split_once([':', '=']).filter(|(key, _)| {
+        let key = key.trim();
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.\"'".contains(c))
+    });
+    match key {
+        Some((key, _)) if SAID.contains(&key.trim().trim_matches(['"', '\''])) => {}
+        Some((_, value)) => {
+            let value = value.trim().trim_end_matches(',');
+            // Lists and objects of one line.
+            if value.starts_with(['{', '[']) || value.contains("[\"") {
+                all.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
+            }
+            let value = value.strip_prefix('{').map_or(value, |inner| {
+                let inner = inner.trim_end_matches('}');
+                inner.split_once('=').map_or(inner, |(_, value)| value).trim()
+            });
+            let inside = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+            all.push(inside.unwrap_or(value).to_owned());
+        }
+        None => all.push(line.trim_start_matches("RUN ").trim_matches(['"', '\'']).to_owned()),
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands;
+
+    fn of(text: &str, tasks: &[&str]) -> Vec<String> {
+        commands(text, &tasks.iter().map(|task| (*task).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_task_is_read_and_no_other() {
+        let text = "tasks:\n  x:\n    desc: rm all\n    cmds:\n      - rm x\n  y:\n    cmds: [rm y]\n";
+        assert!(of(text, &["x"]).contains(&"rm x".to_owned()));
+        assert!(!of(text, &["x"]).iter().any(|line| line.contains("rm y") || line.contains("rm all")));
+        assert!(of(text, &[]).contains(&"rm x".to_owned()));
+        let text = "[tasks.x]\nrun = \"rm x\"\n[tasks.y]\nrun = 'rm y'\n";
+        assert_eq!(of(text, &["y"]), ["rm y"]);
+        assert!(of("{\"scripts\": {\"x\": \"rm x\"}}", &["x"]).contains(&"rm x".to_owned()));
+        assert_eq!(of("web: rm x\nworker: rm y\n", &["web"]), ["rm x"]);
+    }
+
+    #[test]
+    fn lists_and_calls_hold_commands() {
+        assert!(of("commands = rm x\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("commands =\n    rm x\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("execute_process(COMMAND rm x)\n", &[]).contains(&"rm x".to_owned()));
+        assert!(of("    entry: rm x\n", &[]).contains(&"rm x".to_owned()));
+    }
+}

@@ -1,0 +1,116 @@
+//! Where a shell stands that changed to a glob: in the one place of those that every machine has that it can mean.
+
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::pattern::Pattern;
+use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+
+/// Directories in a home.
+const IN_HOME: [&str; 18] = [
+    ".aws",
+    ".azure",
+    ".cargo",
+    ".claude",
+    ".codex",
+    ".config",
+    ".config/gcloud",
+    ".config/guard",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".password-store",
+    ".ssh",
+    "Desktop",
+    "Documents",
+    "Library",
+];
+
+/// Directories of the system.
+const OF_SYSTEM: [&str; 20] = [
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/etc/cron.d",
+    "/etc/ssh",
+    "/etc/systemd",
+    "/home",
+    "/lib",
+    "/opt",
+    "/proc",
+    "/root",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/local/bin",
+    "/var",
+    "/var/lib",
+];
+
+impl Walker<'_> {
+    /// The directory that a glob means, where it can mean one of these alone.
+    #[inline(never)]
+    pub fn likely_directory(&mut self, state: &State, value: &Value) -> Option<String> {
+        let pattern = absolute(state, &value.pattern()?)?;
+        // What lies among temporary files does so whatever it is called; work that lies there is work.
+        if pattern.strip_prefix("/tmp/").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+            && self.is_temporary(&Value::text(pattern.as_str()))
+        {
+            return Some(pattern);
+        }
+        let home = self.home(state).and_then(|home| home.known_text()).unwrap_or_default();
+        let own = IN_HOME.iter().filter(|_| home.starts_with('/')).map(|name| format!("{home}/{name}"));
+        let mut meant = OF_SYSTEM.iter().map(|&name| name.to_owned()).chain(own).filter(|path| names(&pattern, path));
+        let first = meant.next()?;
+        meant.next().is_none().then_some(first)
+    }
+}
+
+/// Whether a glob matches a path, part by part; what begins with a dot is meant only where the glob says so.
+fn names(pattern: &str, path: &str) -> bool {
+    let (pattern, path): (Vec<&str>, Vec<&str>) =
+        (pattern.trim_end_matches('/').split('/').collect(), path.split('/').collect());
+    let fits = |(pattern, name): (&&str, &&str)| {
+        let says = pattern.chars().any(|c| c.is_ascii_alphanumeric());
+        pattern == name
+            || says
+                && pattern.starts_with('.') == name.starts_with('.')
+                && Pattern::new(pattern).matches(name) == Some(true)
+    };
+    pattern.len() == path.len() && pattern.iter().zip(&path).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+    use crate::judge::analysis::testing::{dump, facts};
+
+    #[test]
+    fn a_glob_means_the_place_that_it_spells() {
+        for (line, at) in [
+            ("cd ~/.ss*; rm x", "/home/dev/.ssh"),
+            ("cd /e?c && rm x", "/etc"),
+            ("pushd ~/.g[n]upg; rm x", "/home/dev/.gnupg"),
+            ("cd /us*/local/bi* && rm x", "/usr/local/bin"),
+            ("cd /tmp/build* && rm x", "/tmp/build*"),
+        ] {
+            let facts = facts(line);
+            assert!(facts.acts.iter().any(|act| act.cwd.as_deref() == Some(at)), "{line}\n{}", dump(&facts));
+        }
+    }
+
+    #[test]
+    fn a_glob_that_may_mean_many_means_none() {
+        for line in ["cd ~/.*; rm x", "cd ~/*; rm x", "cd */; rm x", "cd src/x*; rm x", "cd /b*; rm x"] {
+            let facts = facts(line);
+            let rm = facts.acts.iter().find(|act| act.verb.key() == "rm").expect("rm runs");
+            assert_eq!(rm.cwd, None, "{line}");
+        }
+        assert!(!names("/home/*/.ssh/x", "/home/dev/.ssh"));
+    }
+}

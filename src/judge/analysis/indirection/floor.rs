@@ -1,0 +1,295 @@
+//! The floor of paths: what a program is given that has weight wherever it stands, and that nothing said of the program
+//! speaks of.
+//!
+//! A described program is never judged more loosely than one that nothing is known of. What belongs here: which arguments
+//! name such a place, and which of the program's effects speak of them already. What may not enter: what any one program
+//! does with its files, which is `files` and `effects` of its description.
+
+use super::Walker;
+use crate::judge::analysis::act::{Effect, Operand, Taint, Value};
+use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Reading};
+use crate::judge::analysis::class::{PathClass, PathClasses};
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::paths::is_remote;
+use crate::judge::analysis::state::State;
+use crate::judge::analysis::streams::Stream;
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{Files, Place, Program};
+use crate::judge::syntax::tree::Span;
+
+/// What runs when something starts, and what is guard's own.
+const LATER: [PathClass; 3] = [PathClass::Guard, PathClass::Startup, PathClass::Persistence];
+/// What nobody writes without being asked.
+const OWNED: [PathClass; 6] = [
+    PathClass::Guard,
+    PathClass::Startup,
+    PathClass::Persistence,
+    PathClass::System,
+    PathClass::Device,
+    PathClass::Secret,
+];
+/// Words of options whose value is a secret that is meant to be used, not a file that is shown.
+const USES: [&str; 26] = [
+    "env",
+    "envfile",
+    "key",
+    "keyfile",
+    "identity",
+    "cert",
+    "certfile",
+    "cacert",
+    "ca",
+    "tls",
+    "ssl",
+    "cred",
+    "credential",
+    "credentials",
+    "token",
+    "pass",
+    "password",
+    "passphrase",
+    "secret",
+    "secrets",
+    "kubeconfig",
+    "netrc",
+    "keystore",
+    "keyring",
+    "auth",
+    "pem",
+];
+/// Words of options whose value is a file that is written.
+const WRITES: [&str; 23] = [
+    "o",
+    "out",
+    "output",
+    "outfile",
+    "outdir",
+    "dump",
+    "dumpfile",
+    "log",
+    "logfile",
+    "report",
+    "junit",
+    "junitxml",
+    "save",
+    "write",
+    "export",
+    "dest",
+    "destination",
+    "keyout",
+    "target",
+    "record",
+    "trace",
+    "pidfile",
+    "pid",
+];
+
+/// An argument, or a part of one, that may name a file.
+struct Named {
+    value: Value,
+    span: Span,
+    /// The option in front of it or before its `=`, without dashes; empty when there is none.
+    option: String,
+}
+
+impl Walker<'_> {
+    /// A program that a wrapper raised to root, and that nothing describes or that lies where this session writes.
+    #[inline(never)]
+    pub fn raised(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        (name, path): (&str, Option<&str>),
+        described: bool,
+        span: Span,
+    ) {
+        const OURS: [PathClass; 3] = [PathClass::Project, PathClass::Temp, PathClass::InHome];
+        let ours = path.is_some_and(|path| self.place_of(state, &Value::text(path)).has_any(&OURS));
+        let program = match (ours, described) {
+            (true, _) => "unknown:root-own",
+            (false, false) => "unknown:root",
+            (false, true) => return,
+        };
+        let what = Operand { value: Value::text(path.unwrap_or(name)), span };
+        self.stands_for(state, frame, name, program, &[Arg::of(&what)], span);
+    }
+
+    /// What a program is given that no effect of it speaks of: a secret, a file that runs when something starts, one of
+    /// guard's own, and by the name of an option what is written.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn touches(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        (name, described): (&str, Option<&Program>),
+        reading: &Reading,
+        args: &[Arg],
+        id: usize,
+        span: Span,
+    ) {
+        // Calls of code have a floor of their own, and a stand-in has none.
+        // A command that is run with help asked for, or only checked, does nothing with them.
+        if reading.dry_run || name.contains(':') {
+            return;
+        }
+        let (mut read, mut used, mut written, mut touched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let reader = described.is_some() && reading.tier == Tier::Safe;
+        let told = described.is_some_and(|program| tells_of_operands(program, reading));
+        for named in named_files(described, reading, args) {
+            if named.option.is_empty() && (reading.files == Files::Named || told) {
+                continue;
+            }
+            let classes = self.place_of(state, &named.value);
+            let operand = Operand { value: named.value, span: named.span };
+            let has = |word: &str| named.option.split(['-', '_']).any(|part| part == word);
+            let writes = !named.option.is_empty() && WRITES.into_iter().any(has);
+            if writes && classes.has_any(&OWNED) && !is_own_work(classes) {
+                written.push(operand);
+                continue;
+            }
+            if classes.has(PathClass::Secret) {
+                let rightly = reading.files == Files::Used || USES.into_iter().any(has);
+                if !rightly {
+                    read.push(operand.clone());
+                } else if classes.has(PathClass::System) {
+                    used.push(operand.clone());
+                }
+            }
+            let operand_of_reader = reader && named.option.is_empty();
+            // Settings that an option names to a program which uses them are read.
+            let used_setting = reading.files == Files::Used && !named.option.is_empty();
+            // A script is read, and judged by what it says.
+            let script =
+                |source: &CodeSource| matches!(&source.from, CodeFrom::Script(script) if script.value == operand.value);
+            let is_script = reading.code.iter().any(script);
+            if classes.has_any(&LATER) && !is_own_work(classes) && !operand_of_reader && !used_setting && !is_script {
+                touched.push(operand);
+            }
+        }
+        // What a program that nobody knows reads from standard input it may show as well.
+        if described.is_none()
+            && let Stream::File(from, _) = &state.streams.stdin
+            && self.place_of(state, &from.value).has(PathClass::Secret)
+        {
+            read.push((**from).clone());
+        }
+        if !read.is_empty()
+            && let Some(act) = self.facts.acts.get_mut(id)
+        {
+            act.taint = act.taint.and(Taint::SECRET);
+        }
+        for (program, operands) in [("unknown:read", read), ("known:read", used), ("unknown:touch", touched)] {
+            if !operands.is_empty() {
+                let args: Vec<Arg> = operands.iter().map(Arg::of).collect();
+                self.stands_for(state, frame, name, program, &args, span);
+            }
+        }
+        if described.is_none() {
+            for arg in args {
+                let text = arg.value.leading();
+                let (from, rest) = match text.split_once('=') {
+                    Some((option, rest)) if text.starts_with('-') => (option.len() + 1, rest),
+                    _ => (0, text.as_ref()),
+                };
+                let address = rest.split_once("://").is_some_and(|(scheme, _)| {
+                    scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                });
+                let place = is_remote(rest) && rest.split_once(':').is_some_and(|(host, _)| host.contains('@'));
+                if address || place {
+                    let on = vec![Operand { value: arg.value.without_leading(from), span: arg.span }];
+                    self.effect(state, frame, Effect::Fetch, on, false, Some(id), span, Taint::default());
+                }
+            }
+        }
+        for operand in written {
+            self.effect(state, frame, Effect::Write, vec![operand], false, Some(id), span, Taint::default());
+        }
+    }
+}
+
+/// The arguments, or parts of them, that may name files and that no effect of the program speaks of. Those of a command
+/// inside are that command's. Of a described program it is known which option an argument is the value of.
+fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> Vec<Named> {
+    let wraps = !reading.inner.is_empty();
+    let spoken = |value: &Value| reading.effects.iter().any(|derived| derived.on.iter().any(|on| on.value == *value));
+    let script = reading.code.iter().find_map(|source| match &source.from {
+        CodeFrom::Script(operand) => Some(operand.span),
+        CodeFrom::Inline(..) | CodeFrom::Stdin => None,
+    });
+    let mut named = Vec::new();
+    let mut before = String::new();
+    for arg in args {
+        let text = arg.value.leading();
+        let mut option = std::mem::take(&mut before);
+        let flag = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&arg.value));
+        // A short option may be one that takes nothing (`ls -l FILE`); a long one is where it is described so.
+        if let Some(program) = described {
+            let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.options.as_slice()).unwrap_or_default();
+            let known =
+                |name: &str| program.options.iter().chain(of_sub).any(|spec| spec.names.iter().any(|is| is == name));
+            let long = Some(option).filter(|option| option.starts_with("--") && !known(option));
+            option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
+        }
+        let part = |from: usize, option: &str| Named {
+            value: arg.value.without_leading(from),
+            span: arg.span,
+            option: option.trim_start_matches('-').to_ascii_lowercase(),
+        };
+        let found = if text.starts_with('-') && text.len() > 1 {
+            match text.find('=') {
+                Some(at) => part(at + 1, &text[..at]),
+                // `-xPATH`
+                None if text.get(2..).is_some_and(|rest| rest.starts_with(['/', '~', '@'])) => part(2, &text[..2]),
+                None => {
+                    before = text.to_string();
+                    continue;
+                }
+            }
+        } else {
+            // What a wrapper runs, and what a script is given, is theirs.
+            let theirs = wraps || !reading.code.is_empty() && script != Some(arg.span);
+            if theirs && flag.is_none() {
+                continue;
+            }
+            let is_key = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            match text.find('=').filter(|at| is_key(&text[..*at])) {
+                Some(at) => part(at + 1, &text[..at]),
+                None => part(0, &option),
+            }
+        };
+        let text = found.value.leading();
+        // A command in one word is no path.
+        let words = text.contains(' ') && !text.starts_with(['/', '~']);
+        if words || !text.contains(['/', '.', '~', '_']) || spoken(&found.value) || spoken(&arg.value) {
+            continue;
+        }
+        // `@FILE`, `file:/…`, `text/plain:/…`
+        let skip = match text.find(":/") {
+            _ if text.starts_with('@') => 1,
+            Some(at) if at > 0 && !text[at..].starts_with("://") && !text[..at].contains(['.', '@']) => at + 1,
+            _ => 0,
+        };
+        let option = if skip == 1 && found.option.is_empty() { "@".to_owned() } else { found.option };
+        named.push(Named { value: found.value.without_leading(skip), option, ..found });
+    }
+    named
+}
+
+/// Whether some effect of the program falls on its operands: then its description says what becomes of them.
+fn tells_of_operands(program: &Program, reading: &Reading) -> bool {
+    fn on_operands(place: &Place) -> bool {
+        match place {
+            Place::Operands | Place::First | Place::Last | Place::Init | Place::Rest => true,
+            Place::All(places) => places.iter().any(on_operands),
+            Place::Flag(_) | Place::Data(_) | Place::Names | Place::Here | Place::Stdin => false,
+        }
+    }
+    let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.effects.as_slice()).unwrap_or_default();
+    program.effects.iter().chain(of_sub).any(|spec| on_operands(&spec.to))
+}
+
+/// Whether a place is the project's or a temporary one.
+fn is_own_work(classes: PathClasses) -> bool {
+    classes.has_any(&[PathClass::Project, PathClass::Temp])
+}

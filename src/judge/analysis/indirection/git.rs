@@ -1,0 +1,210 @@
+//! git: aliases, of the repository's configuration and of the command's own.
+
+use std::rc::Rc;
+
+use crate::judge::analysis::act::{Value, Verb};
+use crate::judge::analysis::arguments::Reading;
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::command::Lookup;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::indirection::describes;
+use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::state::{Bound, Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::wrappers::quoted_words;
+use crate::judge::rules::model::Program;
+use crate::judge::syntax::tree::Span;
+
+impl Walker<'_> {
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn git_alias(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        let Some(alias) = reading.sub.first() else { return };
+        if describes(program, alias) {
+            return;
+        }
+        let Some(at) = args.iter().position(|field| field.value.is(alias)) else { return };
+        let rest = args.get(at + 1..).unwrap_or_default();
+        let mut dir = state.cwd.clone();
+        for value in reading.flags.iter().filter(|flag| flag.name == "-C").filter_map(|flag| flag.value.as_ref()) {
+            let from = State::at(dir);
+            dir = value.known().and_then(|path| absolute(&from, &path));
+        }
+        let (text, root) = match self.given_alias(state, reading, env, alias) {
+            Some(text) => (text, None),
+            None => {
+                let Some(repository) = dir.as_deref().and_then(|dir| self.inquiry.repository(dir)) else { return };
+                let key = |name: &str| name.trim_start_matches("alias.").eq_ignore_ascii_case(alias);
+                let Some((_, text)) = repository.aliases.iter().find(|(name, _)| key(name)) else { return };
+                (text.clone(), Some(repository.root.clone()))
+            }
+        };
+        let Some(inner) = self.definition(frame, "git", format!("git alias {alias}"), span) else { return };
+        let mut child = state.child(env);
+        if dir != child.cwd {
+            child.move_to(dir);
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            if let Some(root) = root {
+                child.move_to(Some(root));
+            }
+            child.zero = Value::text(line);
+            child.positional = Rc::new(rest.iter().map(|field| field.value.clone()).collect());
+            self.text(&mut child, &inner, &format!("{line} \"$@\""));
+            return;
+        }
+        let mut fields = vec![Field::text("git", span)];
+        fields.extend(quoted_words(&text).into_iter().map(|word| Field::text(word, span)));
+        fields.extend(rest.iter().cloned());
+        self.run(&mut child, &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// An alias that the command itself brings (`-c alias.x=…`, `--config-env`, `GIT_CONFIG_*`) or the line before it.
+    fn given_alias(
+        &mut self,
+        state: &State,
+        reading: &Reading,
+        env: &[(String, Value)],
+        alias: &str,
+    ) -> Option<String> {
+        let key = format!("alias.{alias}");
+        let is_key = |name: &str| name.eq_ignore_ascii_case(&key);
+        for flag in reading.flags.iter().rev() {
+            let Some(text) = flag.value.as_ref().and_then(|value| value.known_text()) else { continue };
+            let Some((name, value)) = text.split_once('=') else { continue };
+            match flag.name.as_str() {
+                "-c" if is_key(name) => return Some(value.to_owned()),
+                "--config-env" if is_key(name) => return self.variable_of(state, env, value),
+                _ => {}
+            }
+        }
+        let brought = self.configured(state, env).into_iter().find(|(name, _)| is_key(name)).map(|(_, value)| value);
+        brought.or_else(|| self.set_before(&is_key))
+    }
+
+    /// What a `git config` earlier in the line sets a key to.
+    fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.facts.acts.iter().rev().find_map(|act| {
+            let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
+                && act.sub.first().is_some_and(|sub| sub == "config");
+            let [key, value] = act.operands.as_slice() else { return None };
+            (configures && key.value.known().is_some_and(|key| is_key(&key))).then(|| value.value.pattern())?
+        })
+    }
+
+    /// The settings that `GIT_CONFIG_*` variables bring.
+    fn configured(&mut self, state: &State, env: &[(String, Value)]) -> Vec<(String, String)> {
+        let mut variable = |name: &str| self.variable_of(state, env, name);
+        let mut all = Vec::new();
+        let count: usize = variable("GIT_CONFIG_COUNT").and_then(|count| count.parse().ok()).unwrap_or(0);
+        for index in 0..count.min(64) {
+            let key = variable(&format!("GIT_CONFIG_KEY_{index}"));
+            all.extend(key.zip(variable(&format!("GIT_CONFIG_VALUE_{index}"))));
+        }
+        let parameters = variable("GIT_CONFIG_PARAMETERS").unwrap_or_default();
+        for word in quoted_words(&parameters) {
+            if let Some((name, value)) = word.split_once('=') {
+                all.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        all
+    }
+
+    fn variable_of(&mut self, state: &State, env: &[(String, Value)], name: &str) -> Option<String> {
+        match env.iter().rev().find(|(own, _)| own == name) {
+            Some((_, value)) => value.known_text(),
+            None => match self.lookup(state, name) {
+                Bound::Scalar(value) => value.known_text(),
+                _ => None,
+            },
+        }
+    }
+
+    /// The same command with the settings that variables bring written out.
+    #[inline(never)]
+    pub(super) fn git_settings(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        const CALL: &str = "git settings of variables";
+        if frame.is_called(CALL) {
+            return;
+        }
+        let settings = self.configured(state, env);
+        if settings.is_empty() {
+            return;
+        }
+        let mut inner = within(frame, "git").elsewhere(span);
+        inner.called(CALL);
+        let mut fields = vec![Field::text("git", span)];
+        for (name, value) in settings {
+            fields.extend([Field::text("-c", span), Field::text(format!("{name}={value}"), span)]);
+        }
+        fields.extend(args.iter().cloned());
+        self.run(&mut state.child(env), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+
+    /// A push to a remote that the line itself names the address of, or what goes there: judged by that.
+    #[inline(never)]
+    pub(super) fn git_push(&mut self, state: &State, frame: &Frame, reading: &Reading, args: &[Field], span: Span) {
+        const CALL: &str = "git push by address";
+        if !reading.sub.iter().any(|sub| sub == "push") || frame.is_called(CALL) {
+            return;
+        }
+        let named = reading.operands.first().and_then(|operand| operand.value.known_text());
+        let remote = named.clone().unwrap_or_else(|| "origin".to_owned());
+        let given = |wanted: &dyn Fn(&str) -> bool| {
+            let texts = reading.flags.iter().filter(|flag| flag.name == "-c").filter_map(|flag| flag.value.as_ref());
+            texts.filter_map(Value::known_text).find_map(|text| {
+                let (name, value) = text.split_once('=')?;
+                wanted(name).then(|| (name.to_owned(), value.to_owned()))
+            })
+        };
+        let set = |key: &str| {
+            let is_key = |name: &str| name.eq_ignore_ascii_case(&format!("remote.{remote}.{key}"));
+            given(&is_key).map(|(_, value)| value).or_else(|| self.set_before(&is_key))
+        };
+        // `url.BASE.insteadOf=PREFIX`: what is written with the prefix goes to the base.
+        let stands = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
+        };
+        let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
+        let added = self.facts.acts.iter().rev().find_map(|act| {
+            let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
+            let [name, url] = act.operands.as_slice() else { return None };
+            (is_it && name.value.is(&remote)).then(|| url.value.clone())
+        });
+        let url = set("pushurl").or_else(|| set("url")).or(base).map(Value::text).or(added);
+        let refs = set("push").or_else(|| set("mirror").filter(|on| on == "true").map(|_| "--mirror".to_owned()));
+        if url.is_none() && refs.is_none() {
+            return;
+        }
+        let mut inner = within(frame, "git").elsewhere(span);
+        inner.called(CALL);
+        let mut fields = vec![Field::text("git", span)];
+        fields.extend(args.iter().cloned());
+        let at = fields.iter().position(|field| named.as_ref().is_some_and(|name| field.value.is(name)));
+        let place = Field::word(url.unwrap_or_else(|| Value::text(remote.as_str())), span);
+        match at.and_then(|at| fields.get_mut(at)) {
+            Some(field) => *field = place,
+            None => fields.push(place),
+        }
+        fields.extend(refs.map(|refs| Field::text(refs, span)));
+        self.run(&mut state.child(&[]), &inner, fields, Vec::new(), span, Lookup::Programs);
+    }
+}

@@ -1,0 +1,260 @@
+//! Files of code that a program is given: by an option, as an operand, by a variable, or by the name that it looks for.
+//!
+//! What belongs here: finding the file and handing its text to a reader. What may not enter: which programs load what,
+//! which is said by their descriptions.
+
+use super::Ran;
+use super::configured::commands;
+use super::fetched::language_of;
+use super::targets::shell_functions;
+use crate::judge::analysis::act::{Operand, Value};
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::program::variable;
+use crate::judge::analysis::question::FileFacts;
+use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::shells::dialect;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::glob;
+use crate::judge::rules::model::Load;
+use crate::judge::syntax;
+use crate::judge::syntax::tree::Dialect;
+
+/// The most files that one description leads to.
+const MAX_FILES: usize = 16;
+
+impl Walker<'_> {
+    /// Walks what a program loads, by its description.
+    #[inline(never)]
+    pub(super) fn given(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        loads: &[Load],
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
+        // A program of several versions is described by a glob.
+        let is_of = |load: &&Load| load.programs.iter().any(|name| name == ran.name || glob::text(name, ran.name));
+        for load in loads.iter().filter(is_of) {
+            let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
+            if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
+                continue;
+            }
+            let mut files: Vec<Value> = option_values(ran.args, &load.options);
+            if load.operands {
+                files.extend(self.operand_files(state, load, ran.args));
+            }
+            for name in &load.variables {
+                let text = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+                let parts = text.split([':', ',', ' ', '=']).filter(|part| !part.is_empty() && !part.starts_with('-'));
+                files.extend(parts.map(Value::text));
+            }
+            for name in &load.under {
+                let dirs = variable(state, env, name).and_then(|value| value.known_text()).unwrap_or_default();
+                for dir in dirs.split(':').filter(|dir| !dir.is_empty()) {
+                    let file = |file: &String| Value::text(format!("{}/{file}", dir.trim_end_matches('/')));
+                    files.extend(load.files.iter().map(file));
+                }
+            }
+            if load.under.is_empty() {
+                files.extend(self.written_by_name(state, &load.files));
+                files.extend(self.found_by_name(state, &load.files));
+            }
+            for file in files.into_iter().take(MAX_FILES) {
+                self.load(state, frame, load, &file, ran, env);
+            }
+        }
+    }
+
+    /// The operands that may name a file which is loaded.
+    fn operand_files(&self, state: &State, load: &Load, args: &[Field]) -> Vec<Value> {
+        let may_be = |field: &&Field| {
+            let text = field.value.rough();
+            let plain = !text.starts_with('-') && !text.contains("://") && !load.words.iter().any(|word| *word == text);
+            // A name with its ending leaves nothing out.
+            let whole = language_of(text.split("::").next().unwrap_or_default()).is_some();
+            plain && if load.endings.is_empty() { whole } else { !whole }
+        };
+        // What an option in front of a package takes is another place.
+        let taken =
+            |at: usize| at > 0 && args.get(at - 1).is_some_and(|before| before.value.leading().starts_with('-'));
+        let is_package = !load.words.is_empty() && !load.endings.is_empty();
+        let operands = args.iter().enumerate().filter(|(at, _)| !is_package || !taken(*at)).map(|(_, field)| field);
+        let named = operands.filter(may_be).map(|field| field.value.clone());
+        // What follows a script is its own; a subcommand is followed by several.
+        let named = named.take(if load.endings.is_empty() || !load.words.is_empty() { MAX_FILES } else { 1 });
+        // `test_a.py::test_b`
+        let part = |value: Value| match value.known_text().as_deref().and_then(|text| text.split_once("::")) {
+            Some((file, _)) => Value::text(file),
+            None => value,
+        };
+        let is_new = |value: &Value| {
+            let path = value.known().and_then(|path| absolute(state, &path));
+            !load.changed || path.is_none_or(|path| self.is_changed(&path))
+        };
+        named.map(part).filter(is_new).collect()
+    }
+
+    /// Whether git does not have a file as it is, so that nobody need have looked at it.
+    pub(in crate::judge::analysis) fn is_changed(&self, path: &str) -> bool {
+        !self.inquiry.git(path).is_some_and(|git| git.clean)
+    }
+
+    /// The files that lie under these names where the program stands, and that git does not have as they are.
+    fn found_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let Some(dir) = state.cwd.as_deref() else { return Vec::new() };
+        let paths = names.iter().filter(|name| !name.contains('*')).filter_map(|name| absolute(state, name));
+        let written = |path: &String| self.files.contains_key(path) || self.links.contains_key(path);
+        let there = |path: &String| matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }));
+        let loaded = |path: &String| path.starts_with(dir) && !written(path) && there(path) && self.is_changed(path);
+        paths.filter(loaded).map(Value::text).collect()
+    }
+
+    /// The files that the line wrote under one of these names, where the program stands.
+    fn written_by_name(&self, state: &State, names: &[String]) -> Vec<Value> {
+        let Some(dir) = state.cwd.as_deref().filter(|_| !names.is_empty()) else { return Vec::new() };
+        let is_named = |path: &&String| {
+            let Some(below) = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')) else { return false };
+            let last = below.rsplit('/').next().unwrap_or(below);
+            names.iter().any(|name| glob::text(name, below) || !name.contains('/') && glob::text(name, last))
+        };
+        let written = self.files.keys().chain(self.links.keys());
+        written.filter(is_named).map(|path| Value::text(path.as_str())).collect()
+    }
+
+    fn load(&mut self, state: &State, frame: &Frame, load: &Load, file: &Value, ran: Ran<'_>, env: &[(String, Value)]) {
+        // A module by its name.
+        let module = file.known_text().filter(|name| load.language == "python" && !name.contains('/'));
+        let module = module.filter(|name| !name.ends_with(".py") && !load.endings.is_empty());
+        let file = module.map_or_else(|| file.clone(), |name| Value::text(name.replace('.', "/")));
+        let mut dirs = vec![String::new()];
+        if load.language == "python" && !file.leading().starts_with('/') {
+            let path = variable(state, env, "PYTHONPATH").and_then(|path| path.known_text()).unwrap_or_default();
+            dirs.extend(path.split(':').filter(|dir| !dir.is_empty()).map(|dir| format!("{dir}/")));
+        }
+        let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
+        for dir in &dirs {
+            for end in ends {
+                let mut path = Value::text(dir.as_str());
+                path.push_value(&file);
+                path.push_text(end);
+                if self.is_there(state, &path) {
+                    self.loaded_file(state, frame, &load.language, &path, ran, env);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether the line wrote a file, or it lies there.
+    fn is_there(&self, state: &State, file: &Value) -> bool {
+        let written = self.file_key(state, file).is_some_and(|key| self.files.contains_key(&key));
+        if written || self.behind(state, file).is_some() {
+            return true;
+        }
+        let Some(path) = file.known().and_then(|path| absolute(state, &path)) else { return false };
+        let there = || matches!(self.inquiry.file(&path), Some(FileFacts::Text { .. } | FileFacts::TooLarge));
+        self.is_fetched(&path) || self.is_unpacked(&path) || there()
+    }
+
+    /// Reads a file that is loaded as what it is.
+    fn loaded_file(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        language: &str,
+        file: &Value,
+        ran: Ran<'_>,
+        env: &[(String, Value)],
+    ) {
+        let Ran { name, span, .. } = ran;
+        let rough = file.rough().into_owned();
+        let language = if language.is_empty() { language_of(&rough).unwrap_or("other") } else { language };
+        let behind = self.behind(state, file).map(|(value, _)| value);
+        let file = behind.as_ref().unwrap_or(file);
+        let Some(inner) = self.definition(frame, name, format!("{name} loads {rough}"), span) else { return };
+        match language {
+            "shell" => {
+                let mut child = state.child(env);
+                let inside = Frame { dialect: dialect(name, name), ..inner };
+                self.script_file(&mut child, &inside, &Operand { value: file.clone(), span }, span, None);
+            }
+            "tasks" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                self.tasks(state, &inner, &commands(&text, &[]));
+            }
+            // A keyword, blanks, and what may be a command.
+            "keyed" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                let behind = |line: &str| Some(line.trim().split_once(char::is_whitespace)?.1.trim().to_owned());
+                self.tasks(state, &inner, &text.lines().filter_map(behind).collect::<Vec<_>>());
+            }
+            "make" => {
+                let Some(text) = self.told(state, file, span).and_then(|text| text.known_text()) else { return };
+                let recipes = text.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned);
+                let shells = shell_functions(&text).into_iter().map(str::to_owned);
+                self.tasks(state, &inner, &recipes.chain(shells).collect::<Vec<_>>());
+            }
+            _ => self.code_named(state, &within(frame, name), language, file, &[""], span),
+        }
+    }
+
+    /// Walks the lines of settings that are commands.
+    pub(super) fn tasks(&mut self, state: &State, frame: &Frame, lines: &[String]) {
+        for line in lines {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            let program = first.rsplit('/').next().unwrap_or_default();
+            let is_program = self.catalog.program(program).is_some() || first.starts_with("./");
+            if is_program && syntax::parse(line.as_bytes(), Dialect::Sh).is_ok() {
+                self.text(&mut state.child(&[]), &frame.perhaps(), line);
+            }
+        }
+    }
+
+    /// The state in which a program runs others: what lies in the directories of its own is found first.
+    pub(in crate::judge::analysis) fn with_bins(
+        &mut self,
+        state: &State,
+        name: &str,
+        env: &[(String, Value)],
+    ) -> Box<State> {
+        let mut child = state.child(env);
+        let bins = self.catalog.program(name).map(|program| program.bins.clone()).unwrap_or_default();
+        let Some(dir) = state.cwd.clone().filter(|_| !bins.is_empty()) else { return child };
+        let mut path: String = bins.iter().map(|bin| format!("{}/{bin}:", dir.trim_end_matches('/'))).collect();
+        let outer = variable(state, env, "PATH").and_then(|value| value.known_text());
+        path.push_str(outer.as_deref().or_else(|| self.invocation.env.get("PATH")).unwrap_or_default());
+        child.set_scalar("PATH", Value::text(path));
+        child.export("PATH");
+        child
+    }
+}
+
+/// The values of options of these names, in each way that they are written.
+fn option_values(args: &[Field], options: &[String]) -> Vec<Value> {
+    let mut values = Vec::new();
+    for (at, field) in args.iter().enumerate() {
+        let text = field.value.leading();
+        for option in options {
+            let Some(rest) = text.strip_prefix(option.as_str()) else { continue };
+            let whole = rest.is_empty() && field.value.known().is_some();
+            let value = match rest.strip_prefix('=') {
+                _ if whole => args.get(at + 1).map(|next| next.value.clone()),
+                Some(_) => Some(field.value.without_leading(option.len() + 1)),
+                // `-Cdir`, `-javaagent:file`
+                None if option.len() == 2 && !option.starts_with("--") || option.ends_with(':') => {
+                    Some(field.value.without_leading(option.len()))
+                }
+                None => None,
+            };
+            values.extend(value);
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests;

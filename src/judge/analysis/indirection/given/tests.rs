@@ -1,0 +1,80 @@
+//! Promises of reading what programs load by name, as operands and beside a script.
+
+use crate::judge::analysis::question::{Answer, Answers, FileFacts, GitFacts, Inquiry, Question};
+use crate::judge::analysis::testing::{line, programs};
+use crate::judge::analysis::work_out;
+use crate::judge::rules::catalog::Catalog;
+
+const HARM: &str = "import os\nos.system('rm harm')\n";
+
+/// Whether a command comes to run `rm harm` where these files lie in the project. Git has those whose names begin with `kept`, or
+/// lie below such a directory, as they are.
+fn harms(command: &str, files: &[(&str, &str)]) -> bool {
+    let catalog = Catalog::builtin();
+    let mut answers = Answers::none();
+    for _ in 0..6 {
+        let inquiry = Inquiry::new(&answers);
+        let facts = work_out(&line(command), &catalog, &inquiry);
+        let open = inquiry.open();
+        if open.is_empty() {
+            return programs(&facts).iter().any(|program| program == "rm harm");
+        }
+        for question in open {
+            let answer = match &question {
+                Question::File(path) => {
+                    let found = files.iter().find(|(name, _)| format!("/home/dev/project/{name}") == *path);
+                    Answer::File(found.map_or(FileFacts::Missing, |(_, text)| FileFacts::Text {
+                        bytes: text.as_bytes().to_vec(),
+                        digest: [0; 32],
+                    }))
+                }
+                Question::Git(path) => Answer::Git(GitFacts { clean: path.contains("/kept"), ..GitFacts::default() }),
+                _ => Answer::Unavailable,
+            };
+            answers.insert(question, answer);
+        }
+    }
+    panic!("{command} goes on asking");
+}
+
+#[test]
+fn what_a_program_loads_by_its_name_is_read_where_it_lies() {
+    assert!(harms("pytest", &[("conftest.py", HARM)]));
+    assert!(harms("python3 -m pytest", &[("tests/conftest.py", HARM)]));
+    assert!(harms("nox", &[("noxfile.py", HARM)]));
+    assert!(harms("npx jest", &[("jest.config.js", "require('child_process').execSync('rm harm')")]));
+    assert!(harms("cargo build", &[("build.rs", "fn main() { Command::new(\"rm\").arg(\"harm\").status(); }")]));
+    assert!(harms("tox", &[("tox.ini", "[testenv]\ncommands = rm harm\n")]));
+    assert!(!harms("pytest", &[("other.py", HARM)]));
+    assert!(!harms("python3 -c 1", &[("conftest.py", HARM)]));
+}
+
+#[test]
+fn what_git_has_as_it_is_is_not_read_again() {
+    assert!(harms("pytest tests/test_a.py", &[("tests/test_a.py", HARM)]));
+    assert!(harms("pytest tests/test_a.py::test_b", &[("tests/test_a.py", HARM)]));
+    assert!(!harms("pytest kept/test_a.py", &[("kept/test_a.py", HARM)]));
+    assert!(!harms("cd kept && pytest", &[("kept/conftest.py", HARM)]));
+    assert!(harms("cd sub && pytest", &[("sub/conftest.py", HARM)]));
+}
+
+#[test]
+fn what_a_script_imports_is_read_beside_it() {
+    assert!(harms("python3 n.py", &[("n.py", "import m\n"), ("m.py", HARM)]));
+    assert!(harms("python3 a/n.py", &[("a/n.py", "import m\n"), ("a/m.py", HARM)]));
+    assert!(harms(
+        "node t.js",
+        &[("t.js", "require('./lib')"), ("lib.js", "require('child_process').execSync('rm harm')")]
+    ));
+    assert!(!harms("python3 a/n.py", &[("a/n.py", "import m\n"), ("m.py", HARM)]));
+    assert!(!harms("python3 n.py", &[("n.py", "import kept\n"), ("kept.py", HARM)]));
+    // Modules that import each other end.
+    assert!(!harms("python3 n.py", &[("n.py", "import m\n"), ("m.py", "import n\n")]));
+}
+
+#[test]
+fn packages_that_lie_here_are_read_and_what_options_take_is_none() {
+    assert!(harms("pip install ./here", &[("here/setup.py", HARM)]));
+    assert!(harms("pip install -e here", &[("here/setup.py", HARM)]));
+    assert!(!harms("pip install --find-links here x", &[("here/setup.py", HARM)]));
+}

@@ -1,0 +1,165 @@
+//! Scripts and programs of a package: `npm run X`, `yarn X`, what installing runs.
+
+use crate::judge::analysis::act::{Taint, Value};
+use crate::judge::analysis::arguments::Reading;
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::expand::Field;
+use crate::judge::analysis::indirection::describes;
+use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::Program;
+use crate::judge::syntax::tree::Span;
+
+/// Scripts of a package that installing it runs.
+const ON_INSTALL: &[&str] = &["preinstall", "install", "postinstall", "prepublish", "prepare"];
+
+/// So many texts of one manifest are read.
+const MAX_MANIFESTS: usize = 16;
+
+/// What projects call their scripts, though programs are called so too.
+const SCRIPTS: &[&str] = &[
+    "build", "check", "clean", "deploy", "dev", "down", "find", "format", "info", "install", "kill", "link", "lint",
+    "make", "migrate", "move", "publish", "release", "render", "reset", "run", "seed", "serve", "setup", "sort",
+    "start", "stop", "task", "test", "type", "up", "watch",
+];
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub(super) fn package_script(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        span: Span,
+    ) {
+        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+        let sub = reading.sub.first().cloned();
+        let described = sub.as_deref().is_some_and(|sub| describes(program, sub));
+        let first = sub.clone().or_else(|| operand(0));
+        let skip = usize::from(sub.is_none());
+        let (scripts, rest): (Vec<String>, usize) = match first.as_deref() {
+            Some("run" | "run-script" | "rum" | "urn") => match operand(skip) {
+                Some(script) => (vec![script], skip + 1),
+                None => return,
+            },
+            Some("test" | "t" | "tst") => (vec!["test".to_owned()], skip),
+            Some(script @ ("start" | "stop" | "restart")) => (vec![script.to_owned()], skip),
+            Some("install" | "i" | "ci" | "clean-install") | None if name != "bun" || first.is_some() => {
+                (ON_INSTALL.iter().map(|script| (*script).to_owned()).collect(), usize::MAX)
+            }
+            // npm knows no scripts without `run`.
+            Some(script) if name != "npm" && !described => (vec![script.to_owned()], skip),
+            _ => return,
+        };
+        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let path = format!("{}/package.json", dir.trim_end_matches('/'));
+        // What installing a package runs is judged where it is installed.
+        if rest == usize::MAX && self.is_fetched(&path) {
+            return;
+        }
+        let path = Value::text(path);
+        let Some(told) = self.told(state, &path, span) else { return };
+        let told = Marked::new(&told);
+        // What an edit of the line puts in stands behind it.
+        let values = serde_json::Deserializer::from_str(told.text()).into_iter::<serde_json::Value>();
+        let manifests: Vec<serde_json::Value> = values.map_while(Result::ok).take(MAX_MANIFESTS).collect();
+        // A line that an edit puts in may be one of any script.
+        if self.goes_on(state, &path)
+            && let Some(put_in) = self.content_of(state, &path)
+        {
+            let inner = within(&frame.perhaps(), name).elsewhere(span);
+            self.read_value(&mut state.child(&[]), &inner, &put_in, span);
+        }
+        for script in scripts {
+            for name_of in [format!("pre{script}"), script.clone(), format!("post{script}")] {
+                // What was said last holds.
+                let said =
+                    |manifest: &serde_json::Value| Some(manifest.get("scripts")?.get(&name_of)?.as_str()?.to_owned());
+                let put_in = manifests.is_empty() || self.goes_on(state, &path);
+                let set = || put_in.then(|| scripts_in(told.text(), &name_of)).flatten();
+                let Some(text) = set().or_else(|| manifests.iter().rev().find_map(said)) else { continue };
+                let Some(inner) = self.definition(frame, name, format!("{name} script {name_of} in {dir}"), span)
+                else {
+                    continue;
+                };
+                let mut child = state.child(&[]);
+                if child.cwd.as_deref() != Some(&dir) {
+                    child.move_to(Some(dir.clone()));
+                }
+                let mut child = self.with_bins(&child, name, &[]);
+                let mut line = told.value(&text);
+                if name_of == script {
+                    for operand in reading.operands.iter().skip(rest) {
+                        line.push_text(" ");
+                        line.push_quoted(&operand.value);
+                    }
+                }
+                self.read_value(&mut child, &inner, &line, span);
+            }
+        }
+    }
+
+    /// `npm pkg set scripts.X=COMMAND`: what the manifest says from here on.
+    #[inline(never)]
+    pub(super) fn package_set(&mut self, state: &State, frame: &Frame, args: &[Field], reading: &Reading) {
+        let words: Vec<String> = args.iter().filter_map(|field| field.value.known_text()).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+        let set: Vec<(&str, &str)> = match words.as_slice() {
+            ["pkg", "set", set @ ..] | ["pm", "pkg", "set", set @ ..] => {
+                set.iter().filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')).collect()
+            }
+            ["set-script", name, line] => vec![(name, line)],
+            _ => return,
+        };
+        let Some(dir) = Self::named_directory(state, reading, &["--prefix", "--dir", "--cwd", "-C"]) else { return };
+        let path = Value::text(format!("{}/package.json", dir.trim_end_matches('/')));
+        let Some(key) = self.file_key(state, &path).filter(|_| !set.is_empty()) else { return };
+        let sink = self.file_sink(frame, key, true);
+        for (name, line) in set {
+            let manifest = serde_json::json!({ "scripts": { name: line } });
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&Value::text(manifest.to_string()), Taint::default(), false);
+            }
+        }
+    }
+
+    /// `yarn prisma migrate reset`: what is neither a subcommand nor a script is a program of the project.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn package_program(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        program: Option<&Program>,
+        reading: &Reading,
+        args: &[Field],
+        span: Span,
+    ) {
+        let operand = |at: usize| reading.operands.get(at).and_then(|operand| operand.value.known_text());
+        let word = match reading.sub.first() {
+            Some(sub) if sub == "run" => operand(0),
+            Some(sub) if !describes(program, sub) => Some(sub.clone()),
+            Some(_) => None,
+            None => operand(0),
+        };
+        let is_program = |word: &String| name != "npm" && !SCRIPTS.contains(&word.as_str());
+        let Some(word) = word.filter(is_program) else { return };
+        let Some(at) = args.iter().position(|field| field.value.is(&word)) else { return };
+        let rest = args.iter().skip(at + 1).map(Field::arg);
+        self.stands_for(state, frame, name, &word, &rest.collect::<Vec<_>>(), span);
+    }
+}
+
+/// What a text that is no whole manifest sets a script to: the last `"NAME": "COMMAND"` in it.
+fn scripts_in(text: &str, name: &str) -> Option<String> {
+    let key = serde_json::Value::from(name).to_string();
+    let (_, after) = text.rsplit_once(&key)?;
+    let value = after.trim_start().strip_prefix(':')?;
+    let mut values = serde_json::Deserializer::from_str(value).into_iter::<serde_json::Value>();
+    values.next()?.ok()?.as_str().map(str::to_owned)
+}

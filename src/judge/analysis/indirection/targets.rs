@@ -1,0 +1,124 @@
+//! Targets of recipe files: `make X`, `just X`.
+
+use crate::judge::analysis::act::Value;
+use crate::judge::analysis::arguments::Reading;
+use crate::judge::analysis::builtins::within;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::marked::Marked;
+use crate::judge::analysis::recipes::{Kind, Recipes};
+use crate::judge::analysis::state::{Build as _, State};
+use crate::judge::analysis::walk::Walker;
+use crate::judge::syntax::tree::Span;
+
+/// The most calls of make's `shell` that are followed.
+const MAX_SHELLS: usize = 64;
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub(super) fn recipe(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        kind: Kind,
+        reading: &Reading,
+        span: Span,
+    ) {
+        let value = |names: &[&str]| {
+            reading.flags.iter().find(|flag| names.contains(&flag.name.as_str())).and_then(|flag| flag.value.as_ref())
+        };
+        let dir = Self::named_directory(state, reading, &["-C", "--directory", "--working-directory", "-d"]);
+        let mut there = self.fork(state);
+        there.cwd.clone_from(&dir);
+        let files: Vec<Value> = match value(&["-f", "--file", "--makefile", "--justfile"]) {
+            Some(file) if file.is("-") => vec![Value::text("/dev/stdin")],
+            Some(file) => vec![file.clone()],
+            None if kind == Kind::Make => ["GNUmakefile", "makefile", "Makefile"].map(Value::text).to_vec(),
+            None => ["justfile", "Justfile", ".justfile"].map(Value::text).to_vec(),
+        };
+        let mut text: Option<Value> = None;
+        for file in &files {
+            // All of them are asked for at once.
+            let told = self.told(&there, file, span);
+            text = text.or(told);
+            // A line that an edit puts in may be one of any recipe.
+            if self.goes_on(&there, file)
+                && let Some(put_in) = self.content_of(&there, file)
+            {
+                let inner = within(&frame.perhaps(), name).elsewhere(span);
+                self.read_value(&mut there.child(&[]), &inner, &put_in, span);
+            }
+        }
+        for more in
+            reading.flags.iter().filter(|flag| kind == Kind::Make && ["--eval", "-E"].contains(&flag.name.as_str()))
+        {
+            let more = more.value.clone().unwrap_or_default();
+            text = Some(Value::join([&more, &text.unwrap_or_default()], "\n"));
+        }
+        let read = text.as_ref().filter(|_| kind == Kind::Make).map(Marked::new);
+        for file in read.iter().flat_map(|read| Recipes::included(read.text())) {
+            let more = self.told(&there, &read.as_ref().map(|read| read.value(&file)).unwrap_or_default(), span);
+            text = text.map(|text| Value::join([&text, &more.unwrap_or_default()], "\n"));
+        }
+        let (mut targets, mut given) = (Vec::new(), Vec::new());
+        for word in reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text())) {
+            match word.split_once('=') {
+                Some((name, value)) => given.push((name.to_owned(), value.to_owned())),
+                None => targets.push(word),
+            }
+        }
+        if let Some((_, shell)) = given.iter().find(|(name, _)| kind == Kind::Make && name == "SHELL") {
+            let program = shell.rsplit('/').next().unwrap_or_default();
+            if !self.is_shell_name(program) {
+                let inner = within(frame, name).elsewhere(span);
+                self.text(&mut state.child(&[]), &inner, shell);
+            }
+        }
+        let Some(text) = text else { return };
+        if let Some(home) = self.home(state).and_then(|home| home.known_text()) {
+            given.push(("HOME".to_owned(), home));
+        }
+        let others: Vec<&str> = given.iter().map(|(_, value)| value.as_str()).collect();
+        let text = Marked::beside(&text, &others);
+        if kind == Kind::Just {
+            // What follows the first recipe may be its arguments.
+            targets.truncate(1);
+        }
+        let called = format!("{name} {} in {}", targets.join(" "), dir.as_deref().unwrap_or("?"));
+        let Some(inner) = self.definition(frame, name, called, span) else { return };
+        if kind == Kind::Make {
+            for command in shell_functions(text.text()) {
+                self.read_value(&mut there.child(&[]), &inner, &text.value(command), span);
+            }
+        }
+        for (_, line) in Recipes::read(kind, text.text()).commands(&targets, &given) {
+            let mut child = state.child(&[]);
+            if child.cwd != dir {
+                child.move_to(dir.clone());
+            }
+            self.read_value(&mut child, &inner, &text.filled(&line), span);
+        }
+    }
+}
+
+/// The commands in make's `$(shell …)`, and those whose output is assigned by `!=`.
+pub(super) fn shell_functions(text: &str) -> Vec<&str> {
+    let assigned = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once("!="));
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    let assigned = assigned.filter(|(name, _)| is_name(name.trim())).map(|(_, command)| command.trim());
+    const OPEN: &str = "$(shell ";
+    let inside = |at: usize| {
+        let rest = text.get(at + OPEN.len()..)?;
+        let mut depth = 1;
+        let end = rest.find(|c| {
+            depth += match c {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            depth == 0 || c == '\n'
+        })?;
+        rest.get(..end)
+    };
+    text.match_indices(OPEN).filter_map(|(at, _)| inside(at)).chain(assigned).take(MAX_SHELLS).collect()
+}

@@ -1,0 +1,280 @@
+//! What comes out of archives and patches, and what lies below a directory that is a copy of another one.
+//!
+//! What an archive holds is not read: a file that only it can have brought is code that nobody can judge. A patch says
+//! what it makes, where its text is known.
+
+use crate::judge::analysis::act::{Act, Effect, Piece, Taint, UnknownReason, Value};
+use crate::judge::analysis::arguments::Reading;
+use crate::judge::analysis::enclosing::Frame;
+use crate::judge::analysis::question::{FileFacts, PathKind};
+use crate::judge::analysis::redirect::absolute;
+use crate::judge::analysis::state::{Build as _, State, unknown};
+use crate::judge::analysis::walk::Walker;
+
+use super::fetched::UNNAMED;
+use super::patch;
+
+/// Stands for the content of a file that came out of an archive.
+const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
+
+/// Programs whose recursive writes are the files of an archive.
+const UNPACKERS: [&str; 34] = [
+    "7z",
+    "7za",
+    "7zr",
+    "7zz",
+    "ar",
+    "arj",
+    "asar",
+    "aunpack",
+    "bsdcpio",
+    "bsdtar",
+    "cabextract",
+    "cpio",
+    "dpkg-deb",
+    "dtrx",
+    "gar",
+    "gtar",
+    "innoextract",
+    "jar",
+    "lha",
+    "llvm-ar",
+    "ouch",
+    "p7zip",
+    "pax",
+    "rar",
+    "star",
+    "tar",
+    "tarfile",
+    "unace",
+    "unar",
+    "unrar",
+    "unsquashfs",
+    "unzip",
+    "unzip.exe",
+    "zipfile",
+];
+
+/// Programs that put a file in place of the compressed one: always, or when they are told to.
+const DECOMPRESSORS: [&str; 11] = [
+    "bunzip2",
+    "gunzip",
+    "lunzip",
+    "pbunzip2",
+    "unbrotli",
+    "uncompress",
+    "unlz4",
+    "unlzma",
+    "unpigz",
+    "unxz",
+    "unzstd",
+];
+const COMPRESSORS: [&str; 14] = [
+    "brotli", "bzip2", "compress", "gzip", "lz4", "lzip", "lzma", "lzop", "pbzip2", "pigz", "pixz", "pzstd", "xz",
+    "zstd",
+];
+
+/// What is taken off the name of a file that is decompressed.
+const PACKED: [&str; 11] = [".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".lz", ".lzo", ".br", ".Z", ".z"];
+
+/// Whether all that is known of a text is that it came out of an archive.
+pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
+    let unread = |piece: &Piece| matches!(piece, Piece::Unknown(unknown) if unknown.why == UNREAD);
+    !text.pieces().is_empty() && text.pieces().iter().all(unread)
+}
+
+impl Walker<'_> {
+    /// Remembers what a program takes out of archives, or makes by a patch.
+    #[inline(never)]
+    pub(super) fn unpacks(&mut self, state: &State, frame: &Frame, name: &str, reading: &Reading) {
+        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
+        let patches = match name {
+            "patch" => true,
+            "git" => reading.sub.first().is_some_and(|sub| sub == "apply" || sub == "am"),
+            _ => false,
+        };
+        if patches {
+            self.patched(state, frame, name, reading);
+            return;
+        }
+        let unpacks = DECOMPRESSORS.contains(&name) || COMPRESSORS.contains(&name) && has(&["-d"]);
+        if unpacks && !has(&["-c", "-t", "-l"]) {
+            for operand in &reading.operands {
+                let Some(path) = operand.value.known_text() else { continue };
+                let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
+                let key = self.file_key(state, &operand.value);
+                let fetched = key.is_some_and(|key| self.is_fetched(&key));
+                let taint = if fetched { Taint::FETCHED } else { Taint::default() };
+                self.unread(state, frame, &Value::text(plain), taint);
+            }
+        }
+        if !UNPACKERS.contains(&name) || self.packs_itself(state, reading) {
+            return;
+        }
+        let trees = reading.effects.iter().filter(|derived| derived.effect == Effect::Write && derived.recursive);
+        for on in trees.flat_map(|derived| &derived.on) {
+            let mut inside = on.value.clone();
+            inside.push_text(UNNAMED);
+            self.unread(state, frame, &inside, Taint::default());
+        }
+    }
+
+    /// Whether the archive is one that the line packed of what lies here, or built.
+    fn packs_itself(&self, state: &State, reading: &Reading) -> bool {
+        let named = reading.flags.iter().find(|flag| flag.name == "-f").and_then(|flag| flag.value.as_ref());
+        let Some(archive) = named.or_else(|| reading.operands.first().map(|operand| &operand.value)) else {
+            return false;
+        };
+        let key = self.file_key(state, archive);
+        if key.as_deref().is_some_and(|key| self.is_fetched(key)) {
+            return false;
+        }
+        if key.as_deref().is_some_and(|key| self.files.contains_key(key)) {
+            let packs = |act: &&Act| act.verb.key() == "zip" || act.flags.iter().any(|flag| flag.name == "-c");
+            self.spend(self.facts.acts.len() as u64);
+            return self.facts.acts.iter().filter(packs).any(|act| act.args.contains(archive));
+        }
+        let missing = |path: String| self.inquiry.path(&path).is_some_and(|facts| facts.kind == PathKind::Missing);
+        key.is_some_and(|path| self.has_built() && missing(path))
+    }
+
+    /// Whether an act so far builds a project. Each is looked at once.
+    fn has_built(&self) -> bool {
+        let acts = &self.facts.acts;
+        let builds = |act: &Act| act.remote.is_none() && super::fetched::builds(act.verb.key());
+        let (looked, found) = self.builder.get();
+        if let Some(at) = found.filter(|at| acts.get(*at).is_some_and(builds)) {
+            self.builder.set((at, Some(at)));
+            return true;
+        }
+        let looked = looked.min(acts.len());
+        let found = acts.iter().skip(looked).position(builds).map(|at| looked + at);
+        self.builder.set((acts.len(), found));
+        found.is_some()
+    }
+
+    /// Remembers that what lies at a place came out of an archive.
+    fn unread(&mut self, state: &State, frame: &Frame, place: &Value, taint: Taint) {
+        let Some(key) = self.file_key(state, place) else { return };
+        // What is fetched stays so.
+        let beside = Frame { conditional: frame.conditional || key.ends_with(UNNAMED), ..frame.clone() };
+        let sink = self.file_sink(&beside, key, false);
+        if let Some(sink) = self.sinks.get_mut(sink) {
+            sink.write(&unknown(UNREAD, taint), taint, false);
+        }
+    }
+
+    /// Whether nothing but an archive that the line unpacks can have brought what a path names.
+    pub fn is_unpacked(&self, path: &str) -> bool {
+        let mut dir = path;
+        while let Some((parent, _)) = dir.rsplit_once('/') {
+            let held = self.files.get(&format!("{parent}{UNNAMED}")).into_iter().flat_map(|written| &written.contents);
+            if held.filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text)) {
+                return self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
+            }
+            dir = parent;
+        }
+        false
+    }
+
+    /// What is built in a directory may be new there for that reason.
+    #[inline(never)]
+    pub(super) fn built(&mut self, state: &State) {
+        let Some(dir) = state.cwd.as_deref().filter(|_| !self.files.is_empty()) else { return };
+        let sinks = &self.sinks;
+        if let Some(written) = self.files.get_mut(&format!("{dir}{UNNAMED}")) {
+            written.contents.retain(|id| sinks.get(*id).is_none_or(|sink| !is_unread(&sink.text)));
+        }
+    }
+
+    /// The files of the world that a path below a copied directory is a copy of.
+    #[inline(never)]
+    pub fn origins(&self, path: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut dir = path;
+        while let Some((parent, _)) = dir.rsplit_once('/').filter(|_| !self.files.is_empty()) {
+            let rest = path.get(parent.len()..).unwrap_or_default();
+            for source in self.files.get(parent).into_iter().flat_map(|written| &written.copies) {
+                let name = source.rsplit('/').next().unwrap_or_default();
+                // As the directory itself, or into it.
+                let into = rest.strip_prefix('/').and_then(|rest| rest.strip_prefix(name));
+                let into = into.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+                found.extend([Some(rest), into].into_iter().flatten().map(|rest| format!("{source}{rest}")));
+            }
+            dir = parent;
+        }
+        found.retain(|path| !matches!(self.inquiry.file(path), Some(FileFacts::Missing)));
+        found
+    }
+
+    /// What a patch makes of the files that it names.
+    #[inline(never)]
+    fn patched(&mut self, state: &State, frame: &Frame, name: &str, reading: &Reading) {
+        let value = |names: &[&str]| {
+            let flag = reading.flags.iter().rev().find(|flag| names.contains(&flag.name.as_str()));
+            flag.and_then(|flag| flag.value.clone())
+        };
+        let mut there = self.fork(state);
+        if let Some(dir) = value(&["-d", "--directory"]) {
+            there.enter(&dir);
+        }
+        let of_git = name == "git";
+        let given = match value(&["-i"]).filter(|_| !of_git) {
+            Some(file) => vec![file],
+            None => reading.operands.iter().skip(usize::from(!of_git)).map(|on| on.value.clone()).collect(),
+        };
+        let mut texts = Vec::new();
+        for file in given.iter().filter(|file| !file.is("-")) {
+            let key = self.file_key(state, file);
+            if key.as_deref().is_some_and(|key| self.is_fetched(key)) {
+                texts.push(unknown(UNREAD, Taint::FETCHED));
+            } else if let Some(text) = self.content_of(state, file) {
+                texts.push(text);
+            } else if let Some(FileFacts::Text { bytes, .. }) = key.and_then(|path| self.inquiry.file(&path)) {
+                texts.push(Value::text(String::from_utf8_lossy(bytes)));
+            } else {
+                texts.push(unknown(UNREAD, Taint::default()));
+            }
+        }
+        if texts.is_empty() {
+            texts.push(self.stdin_of(state).0);
+        }
+        let strip = value(&["-p"]).and_then(|count| count.known_text()).and_then(|count| count.parse().ok());
+        let strip = strip.or(of_git.then_some(1));
+        for text in texts {
+            let Some(known) = text.known() else {
+                let fetched = text.taint().has(Taint::FETCHED);
+                let place = if fetched { "." } else { "./*" };
+                self.unread(&there, frame, &Value::text(place), text.taint());
+                continue;
+            };
+            if reading.flags.iter().any(|flag| flag.name == "-R") {
+                continue;
+            }
+            for change in patch::changes(&known, strip) {
+                self.change(&there, frame, &change);
+            }
+        }
+    }
+
+    /// What a file says after a change by a patch. Source code that is changed is the project's own.
+    fn change(&mut self, state: &State, frame: &Frame, change: &patch::Change) {
+        let place = Value::text(change.path.as_str());
+        let Some(path) = absolute(state, &change.path) else { return };
+        let old = match self.content_of(state, &place).and_then(|text| text.known_text()) {
+            _ if change.creates => String::new(),
+            Some(text) => text,
+            None => match self.inquiry.file(&path) {
+                Some(FileFacts::Text { bytes, .. }) if patch::is_plain(&path) => {
+                    String::from_utf8_lossy(bytes).into_owned()
+                }
+                _ => return,
+            },
+        };
+        let text = Value::text(change.apply(&old));
+        let sink = self.file_sink(frame, path, false);
+        if let Some(sink) = self.sinks.get_mut(sink) {
+            sink.write(&text, Taint::default(), false);
+        }
+    }
+}

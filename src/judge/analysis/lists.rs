@@ -1,0 +1,181 @@
+//! Lists and pipelines: statements in order, `&&` and `||`, pipes, coprocesses, definitions of functions.
+
+use std::rc::Rc;
+
+use super::act::{Output, Taint, UnknownReason, Value};
+use super::enclosing::Frame;
+use super::state::{Bound, Defined, State, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Waiting};
+use super::walk::{Walker, depth};
+use crate::judge::syntax::tree::{Command, Coprocess, Dialect, Function, Item, Join, Pipeline, Script, Span};
+
+impl Walker<'_> {
+    /// Walks statements in order.
+    pub fn script(&mut self, state: &mut State, frame: &Frame, script: &Script) {
+        if !self.enter(depth::BODY, frame.spans.map(script.span)) {
+            return;
+        }
+        for item in &script.items {
+            if !self.has_fuel(frame, script.span) {
+                break;
+            }
+            if item.background {
+                let mut child = state.subshell();
+                self.chain(&mut child, &frame.forked(), item);
+                self.end_of_shell(&mut child);
+            } else {
+                self.chain(state, frame, item);
+            }
+        }
+        self.leave(depth::BODY);
+    }
+
+    /// Whether there is fuel to go on with the next of many parts. Where there is none, that is put on record.
+    pub fn has_fuel(&mut self, frame: &Frame, span: Span) -> bool {
+        self.inquiry.fuel.lasts() || self.step(frame.spans.map(span))
+    }
+
+    /// Pipelines joined by `&&` and `||`.
+    fn chain(&mut self, state: &mut State, frame: &Frame, item: &Item) {
+        self.pipeline(state, frame, &item.first);
+        if item.rest.is_empty() {
+            return;
+        }
+        let inner = frame.guarded();
+        // The states in which the list may end before its last pipeline.
+        let mut ends: Vec<State> = Vec::new();
+        for (join, pipeline) in &item.rest {
+            if !self.has_fuel(frame, pipeline.span) {
+                break;
+            }
+            let before = self.fork(state);
+            match join {
+                Join::And => {
+                    // What stood before succeeded: a `cd` in it went where it said.
+                    state.doubt.clear();
+                    self.pipeline(state, &inner, pipeline);
+                    ends.push(*before);
+                }
+                Join::Or => {
+                    state.stay();
+                    for mut end in ends.drain(..) {
+                        end.stay();
+                        state.join(&end);
+                    }
+                    self.pipeline(state, &inner, pipeline);
+                    if leaves(pipeline) {
+                        *state = *before;
+                        state.doubt.clear();
+                    } else {
+                        let after = std::mem::replace(state, *before);
+                        state.join(&after);
+                    }
+                }
+            }
+        }
+        for end in &ends {
+            state.join(end);
+        }
+    }
+
+    fn pipeline(&mut self, state: &mut State, frame: &Frame, pipeline: &Pipeline) {
+        if let [command] = pipeline.commands.as_slice() {
+            self.command(state, frame, command);
+            return;
+        }
+        let last = pipeline.commands.len().saturating_sub(1);
+        let forked = frame.forked();
+        let mut stdin = state.streams.stdin.clone();
+        for (index, command) in pipeline.commands.iter().enumerate() {
+            if !self.has_fuel(frame, pipeline.span) {
+                break;
+            }
+            if index == last && (state.lastpipe || frame.dialect == Dialect::Zsh) {
+                let outer = std::mem::replace(&mut state.streams.stdin, stdin);
+                self.command(state, &forked, command);
+                state.streams.stdin = outer;
+                return;
+            }
+            let mut child = state.subshell();
+            child.streams.stdin = stdin;
+            let sink = self.new_sink();
+            if index < last {
+                child.streams.stdout = Stream::Sink(sink, Output::Pipe);
+            }
+            self.command(&mut child, &forked, command);
+            self.end_of_shell(&mut child);
+            stdin = Stream::Sink(sink, Output::Pipe);
+        }
+    }
+
+    pub fn command(&mut self, state: &mut State, frame: &Frame, command: &Command) {
+        match command {
+            Command::Simple(simple) => self.simple(state, frame, simple),
+            Command::Compound(compound) => self.compound(state, frame, compound),
+            Command::Function(function) => self.define(state, frame, function),
+            Command::Coprocess(coprocess) => self.coprocess(state, frame, coprocess),
+        }
+    }
+
+    #[inline(never)]
+    fn coprocess(&mut self, state: &mut State, frame: &Frame, coprocess: &Coprocess) {
+        let mut child = state.subshell();
+        let (into, out) = (self.new_sink(), self.new_sink());
+        child.streams.stdin = Stream::Sink(into, Output::Pipe);
+        child.streams.stdout = Stream::Sink(out, Output::Pipe);
+        let reads = Reads::Coprocess(coprocess.body.clone());
+        self.waiting.push(Waiting { state: child.fork(), frame: frame.perhaps(), reads, sink: into });
+        if self.enter(depth::BODY, frame.spans.map(coprocess.span)) {
+            self.command(&mut child, frame, &coprocess.body);
+            self.end_of_shell(&mut child);
+            self.leave(depth::BODY);
+        }
+        let name = coprocess.name.as_deref().unwrap_or("COPROC");
+        // What it prints depends on what it will be given.
+        if let Some(out) = self.sinks.get_mut(out) {
+            out.write(&unknown(UnknownReason::CommandOutput, Taint::default()), Taint::default(), false);
+        }
+        state.streams.set(COPROCESS_OUT, Stream::Sink(out, Output::Pipe));
+        state.streams.set(COPROCESS_IN, Stream::Sink(into, Output::Pipe));
+        let number = |at: u32, fd: u32| (at.to_string(), Value::text(fd.to_string()));
+        state.set(name, Bound::Array(Rc::new(vec![number(0, COPROCESS_OUT), number(1, COPROCESS_IN)])));
+    }
+
+    #[inline(never)]
+    fn define(&mut self, state: &mut State, frame: &Frame, function: &Function) {
+        for name in &function.names {
+            let defined = Defined { name: name.clone(), body: (*function.body).clone(), frame: frame.clone() };
+            state.functions.insert(name, Rc::new(defined));
+        }
+        if function.names.is_empty() {
+            // zsh's anonymous function runs at once.
+            let mut fields = Vec::new();
+            for word in &function.arguments {
+                self.fields(state, frame, word, &mut fields);
+            }
+            let values = Rc::new(fields.into_iter().map(|field| field.value).collect());
+            let outer = std::mem::replace(&mut state.positional, values);
+            self.compound(state, frame, &function.body);
+            state.positional = outer;
+        }
+    }
+}
+
+/// Whether nothing after this pipeline runs: `exit`, `return` and their kin.
+fn leaves(pipeline: &Pipeline) -> bool {
+    let [command] = pipeline.commands.as_slice() else { return false };
+    match command {
+        Command::Simple(simple) => simple.words.first().is_some_and(|word| {
+            use crate::judge::syntax::tree::Part;
+            matches!(word.parts.as_slice(),
+                [Part::Literal(name)] if matches!(name.as_str(), "exit" | "return" | "break" | "continue" | "exec"))
+        }),
+        Command::Compound(compound) => match &compound.kind {
+            crate::judge::syntax::tree::CompoundKind::Group(script) => {
+                script.items.last().is_some_and(|item| item.rest.is_empty() && !item.background && leaves(&item.first))
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

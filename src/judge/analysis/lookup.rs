@@ -1,0 +1,154 @@
+//! Where a command's name leads: the directories of `PATH` as it is at this point of the line, before those of the system.
+//!
+//! What belongs here: telling a planted program from the one that the name stands for. What may not enter: what a program
+//! does. A name that is looked up in directories of the system alone costs no question.
+
+use std::rc::Rc;
+
+use super::act::{Piece, Value};
+use super::class::PathClass;
+use super::enclosing::Frame;
+use super::question::ProgramFacts;
+use super::redirect::absolute;
+use super::state::{Bound, State};
+use super::walk::Walker;
+
+/// The most directories of a `PATH` that are looked in.
+const MAX_DIRECTORIES: usize = 64;
+
+/// The most names of one line whose program an answer is bound to.
+const MAX_PROGRAMS: usize = 64;
+
+/// Directories whose programs only the system's administrator puts there.
+const SYSTEM: [&str; 8] = ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/", "/Applications/", "/System/"];
+
+/// A name with the directories in which a shell looks for it, in order; a name that is a path has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub name: String,
+    pub dirs: Rc<[String]>,
+}
+
+/// The directories of a `PATH`.
+#[derive(Clone, Debug)]
+pub(super) struct SearchPath {
+    /// All that are known, in order.
+    dirs: Rc<[String]>,
+    /// How many stand before the first of the system.
+    before: usize,
+    /// The line set it, or a program did for what it runs.
+    changed: bool,
+}
+
+impl Walker<'_> {
+    /// The file that a name without a slash leads to, where that is not the program which it stands for: a script or a
+    /// program that was put into a directory in front of the system's.
+    #[inline(never)]
+    pub fn planted(&mut self, state: &State, frame: &Frame, name: &str, env: &[(String, Value)]) -> Option<String> {
+        if frame.remote.is_some() || state.foreign || name.contains(':') {
+            return None;
+        }
+        let search = self.search_path(state, env);
+        self.remember(name, &search.dirs);
+        if search.before == 0 {
+            return None;
+        }
+        let dirs = &search.dirs[..search.before];
+        // What the line itself put there.
+        let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
+        if let Some(path) = dirs.iter().map(made).find(|path| self.is_made_here(state, path)) {
+            self.planted.insert(path.clone());
+            return Some(path);
+        }
+        let found: ProgramFacts = self.inquiry.resolve(name, dirs)?.clone();
+        let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
+        if is_of_system(&found.canonical) || installed {
+            return None;
+        }
+        // A link to guard under the name of what it stands in for.
+        if self.place_of(state, &Value::text(found.canonical.as_str())).has(PathClass::Guard) {
+            return None;
+        }
+        let ours = || self.is_ours(&Value::text(found.canonical.as_str()));
+        if !(search.changed || found.since_session || ours()) {
+            return None;
+        }
+        self.planted.insert(found.path.clone());
+        Some(found.path)
+    }
+
+    /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
+    pub fn remember(&mut self, name: &str, dirs: &Rc<[String]>) {
+        let known = |named: &Named| named.name == name && named.dirs == *dirs;
+        if self.facts.programs.len() < MAX_PROGRAMS && !self.facts.programs.iter().any(known) {
+            self.facts.programs.push(Named { name: name.to_owned(), dirs: Rc::clone(dirs) });
+        }
+    }
+
+    /// As [`Self::remember`], of a program by its path.
+    pub fn remember_path(&mut self, state: &State, frame: &Frame, path: &str) {
+        if frame.remote.is_none()
+            && let Some(path) = absolute(state, path)
+        {
+            self.remember(&path, &Rc::from([]));
+        }
+    }
+
+    /// `PATH` for a command: as set in front of it, else as the shell has it.
+    fn search_path(&mut self, state: &State, env: &[(String, Value)]) -> SearchPath {
+        const PATH: &str = "PATH";
+        let given = env.iter().rev().find(|(name, _)| name == PATH);
+        let set = given.map(|(_, value)| value).or_else(|| match state.variable(PATH)?.values.first()? {
+            Bound::Scalar(value) => Some(value),
+            _ => None,
+        });
+        if let Some(value) = set {
+            let inherited = self.invocation.env.get(PATH).is_some_and(|path| value.is(path));
+            return directories(value, state, !inherited);
+        }
+        if let Some(known) = &self.inherited_path {
+            return known.clone();
+        }
+        let value = self.invocation.env.get(PATH).map(Value::text).unwrap_or_default();
+        let path = directories(&value, state, false);
+        // Where a directory is relative, the next command may stand elsewhere.
+        if self.invocation.env.get(PATH).is_none_or(|path| path.split(':').all(|dir| dir.starts_with('/'))) {
+            self.inherited_path = Some(path.clone());
+        }
+        path
+    }
+}
+
+/// The directories that a value of `PATH` names; one that is not known is left out.
+fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
+    let mut parts: Vec<Option<String>> = vec![Some(String::new())];
+    for piece in value.pieces() {
+        match piece {
+            Piece::Text(text) | Piece::Glob(text) => {
+                for (at, part) in text.split(':').enumerate() {
+                    if at > 0 {
+                        parts.push(Some(String::new()));
+                    }
+                    parts.last_mut().into_iter().flatten().for_each(|last| last.push_str(part));
+                }
+            }
+            Piece::Unknown(_) => parts.last_mut().into_iter().for_each(|last| *last = None),
+        }
+    }
+    let dir = |part: &String| match part.as_str() {
+        "" => state.cwd.clone(),
+        part => absolute(state, part),
+    };
+    let known = parts.iter().take(MAX_DIRECTORIES).flatten();
+    let dirs: Vec<String> = if value.pieces().is_empty() { Vec::new() } else { known.filter_map(dir).collect() };
+    let before = dirs.iter().position(|dir| is_of_system(&format!("{dir}/"))).unwrap_or(dirs.len());
+    SearchPath { dirs: dirs.into(), before, changed }
+}
+
+/// Whether a path lies where only the system's administrator writes.
+fn is_of_system(path: &str) -> bool {
+    SYSTEM.iter().any(|place| path.starts_with(place))
+}
+
+#[cfg(test)]
+mod tests;

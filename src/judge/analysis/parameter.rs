@@ -1,0 +1,418 @@
+//! Parameter expansion: `$x`, `${x:-y}` and all the other forms, as far as the values are known.
+
+use super::act::{NumberId, Piece, Taint, Unknown, UnknownReason, Value};
+use super::enclosing::Frame;
+use super::expand::{Tilde, push_expanded, unknown_atom};
+use super::fuel::of_bytes;
+use super::secret_names::is_secret_name;
+use super::split::{Atom, Quote};
+use super::state::{Attribute, Bound, Build as _, State, unknown};
+use super::value::MAX_NUMBERS;
+use super::walk::Walker;
+use crate::judge::reserved;
+use crate::judge::syntax::tree::{Dialect, Parameter, ParameterOp, Part, Word};
+
+/// Variables that a shell sets by itself: never empty, and not known here.
+const SET_BY_SHELLS: [&str; 29] = [
+    "BASHOPTS",
+    "BASH_COMMAND",
+    "BASH_EXECUTION_STRING",
+    "BASH_LOADABLES_PATH",
+    "BASH_MONOSECONDS",
+    "BASH_VERSINFO",
+    "BASH_VERSION",
+    "CPUTYPE",
+    "DIRSTACK",
+    "EGID",
+    "FPATH",
+    "GID",
+    "GROUPS",
+    "HISTCMD",
+    "HOST",
+    "HOSTNAME",
+    "HOSTTYPE",
+    "MACHTYPE",
+    "OPTERR",
+    "OSTYPE",
+    "PIPESTATUS",
+    "SHELLOPTS",
+    "TTYIDLE",
+    "USERNAME",
+    "VENDOR",
+    "ZSH_ARGZERO",
+    "ZSH_EXECUTION_STRING",
+    "ZSH_NAME",
+    "ZSH_VERSION",
+];
+
+/// A variable that neither the line nor the environment sets: its only piece says so. What is named like a secret is taken
+/// for set.
+pub(super) fn is_unset_marker(value: &Value) -> bool {
+    matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Variable(_), taint })]
+        if !taint.has(Taint::NAMED))
+}
+
+/// Whether it is what `TMPDIR` says, where it is not set here.
+pub(super) fn is_unset_temporary(value: &Value) -> bool {
+    matches!(value.pieces(), [Piece::Unknown(Unknown { why: UnknownReason::Temporary { variable: true }, .. })])
+}
+
+/// What a parameter holds.
+enum Held {
+    /// Surely nothing.
+    Unset,
+    One(Value),
+    /// All arguments, or all elements. Joined to one inside quotes for `*`.
+    Many(Vec<Value>, bool),
+}
+
+impl Walker<'_> {
+    /// What a variable holds, by the line, else by the environment. A variable that neither sets is unknown by its
+    /// name: a shell's start-up files, or the caller, may set it.
+    #[inline(never)]
+    pub fn lookup(&mut self, state: &State, name: &str) -> Bound {
+        let mut name = name;
+        for _ in 0..8 {
+            let Some(variable) = state.variable(name) else { return self.inherited(state, name) };
+            let bound = if variable.values.len() > 1 {
+                let index = state.chosen.get(name).copied().unwrap_or(0);
+                self.seen.insert(name, ());
+                variable.values.get(index)
+            } else {
+                variable.values.first()
+            };
+            match bound {
+                None | Some(Bound::Inherited) => return self.inherited(state, name),
+                Some(Bound::Scalar(value)) if variable.attribute == Attribute::Reference => match value.pieces() {
+                    [Piece::Text(target)] if target != name => name = target,
+                    _ => return Bound::Scalar(value.clone()),
+                },
+                Some(bound) => {
+                    if let Bound::Scalar(value) = bound {
+                        self.spend(of_bytes(value.size()));
+                    }
+                    return bound.clone();
+                }
+            }
+        }
+        Bound::Scalar(unknown(UnknownReason::Other("a chain of references"), Taint::default()))
+    }
+
+    /// A number that is read here, told apart from all others.
+    pub fn number(&mut self, plain: bool) -> Value {
+        // The first one is the shell's own.
+        let id = self.readings.saturating_add(2);
+        let id = if id <= MAX_NUMBERS { id } else { 0 };
+        self.readings = self.readings.saturating_add(1).min(MAX_NUMBERS);
+        unknown(UnknownReason::Number(NumberId { id, plain }), Taint::default())
+    }
+
+    /// What the environment, or the shell itself, gives a variable.
+    #[inline(never)]
+    fn inherited(&mut self, state: &State, name: &str) -> Bound {
+        let known = |text: String| Bound::Scalar(Value::text(text));
+        match name {
+            "PWD" => {
+                return Bound::Scalar(state.cwd.as_deref().map_or_else(|| marker(name), Value::of_spelled));
+            }
+            "OLDPWD" => {
+                if let Some(dir) = &state.previous {
+                    return Bound::Scalar(Value::of_spelled(dir));
+                }
+            }
+            "IFS" => return known(" \t\n".to_owned()),
+            "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "LINENO" | "BASHPID" | "PPID"
+            | "BASH_SUBSHELL" | "SHLVL" | "OPTIND" => {
+                return Bound::Scalar(self.number(name != "EPOCHREALTIME"));
+            }
+            "UID" | "EUID" if !state.foreign => return known(self.invocation.uid.to_string()),
+            "REPLY" => return Bound::Scalar(unknown(UnknownReason::Input, Taint::default())),
+            "BASH" if !state.foreign => {
+                if let Some(shell) = self.shell_path() {
+                    return known(shell);
+                }
+            }
+            _ => {}
+        }
+        if state.foreign {
+            return Bound::Scalar(marker(name));
+        }
+        if SET_BY_SHELLS.contains(&name) && self.invocation.env.get(name).is_none() {
+            return Bound::Scalar(unknown(UnknownReason::Other("what the shell sets"), Taint::default()));
+        }
+        if is_secret_name(name) {
+            // What it is, is nobody's business, and no judgment hangs on it.
+            return Bound::Scalar(unknown(UnknownReason::Variable(name.to_owned()), Taint::NAMED));
+        }
+        match self.invocation.env.get(name) {
+            Some(value) => {
+                self.facts.expanded.insert(name.to_owned());
+                known(reserved::taken_in(value).into_owned())
+            }
+            None if name == "TMPDIR" => {
+                Bound::Scalar(unknown(UnknownReason::Temporary { variable: true }, Taint::default()))
+            }
+            None => Bound::Scalar(marker(name)),
+        }
+    }
+
+    /// Expands a parameter.
+    #[inline(never)]
+    pub fn parameter(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parameter: &Parameter,
+        quoted: bool,
+        out: &mut Vec<Atom>,
+    ) {
+        if let Some(ParameterOp::NamesWithPrefix(_)) = parameter.operation {
+            out.push(unknown_atom(UnknownReason::Other("names of variables"), Taint::default()));
+            return;
+        }
+        let held = self.held(state, frame, parameter);
+        if parameter.length {
+            out.push(length(&held));
+            return;
+        }
+        match &parameter.operation {
+            None => push_held(held, quoted, &self.joiner(state), out),
+            Some(ParameterOp::Default { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    self.operand(state, frame, word, quoted, out);
+                } else {
+                    self.perhaps_operand(state, frame, &held, word);
+                    push_held(held, quoted, &self.joiner(state), out);
+                }
+            }
+            Some(ParameterOp::AssignDefault { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    let value = self.single(state, frame, word);
+                    state.set_scalar(&parameter.name, value.clone());
+                    push_expanded(&value, quoted, out);
+                } else {
+                    self.perhaps_operand(state, frame, &held, word);
+                    push_held(held, quoted, &self.joiner(state), out);
+                }
+            }
+            Some(ParameterOp::Error { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    self.single(state, &frame.perhaps(), word);
+                }
+                push_held(held, quoted, &self.joiner(state), out);
+            }
+            Some(ParameterOp::Alternative { colon, word }) => {
+                if is_missing(&held, *colon) {
+                    out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
+                } else {
+                    self.operand(state, frame, word, quoted, out);
+                }
+            }
+            Some(operation) => {
+                let held = match held {
+                    Held::Unset => Held::Unset,
+                    Held::One(value) => Held::One(self.transform(state, frame, &value, operation)),
+                    Held::Many(values, star) => {
+                        if let ParameterOp::Substring { offset, length } = operation {
+                            Held::Many(self.slice(state, frame, parameter, values, offset, length.as_ref()), star)
+                        } else {
+                            let values =
+                                values.iter().map(|value| self.transform(state, frame, value, operation)).collect();
+                            Held::Many(values, star)
+                        }
+                    }
+                };
+                push_held(held, quoted, &self.joiner(state), out);
+            }
+        }
+    }
+
+    /// What stands between the arguments in `"$*"`: the first separator.
+    fn joiner(&mut self, state: &State) -> String {
+        self.separators(state).chars().take(1).collect()
+    }
+
+    #[inline(never)]
+    fn held(&mut self, state: &mut State, frame: &Frame, parameter: &Parameter) -> Held {
+        let held = self.named(state, frame, &parameter.name, parameter.subscript.as_ref(), parameter.indirect);
+        if !parameter.indirect || matches!(held, Held::Many(..)) {
+            return held;
+        }
+        let Held::One(value) = held else { return Held::Unset };
+        match value.known_text() {
+            Some(name) => match name.split_once('[') {
+                Some((array, subscript)) => {
+                    self.embedded(state, frame, subscript);
+                    let word = Word {
+                        parts: vec![Part::Literal(subscript.trim_end_matches(']').to_owned())],
+                        span: parameter.span,
+                    };
+                    self.named(state, frame, array, Some(&word), false)
+                }
+                None => self.named(state, frame, &name, None, false),
+            },
+            None => Held::One(unknown(UnknownReason::Other("an indirect variable"), value.taint())),
+        }
+    }
+
+    #[inline(never)]
+    fn named(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        name: &str,
+        subscript: Option<&Word>,
+        indirect: bool,
+    ) -> Held {
+        let number = || Held::One(unknown(UnknownReason::Number(NumberId::default()), Taint::default()));
+        match name {
+            "@" => return Held::Many(state.positional.to_vec(), false),
+            "*" => return Held::Many(state.positional.to_vec(), true),
+            "#" => {
+                let exact = state.positional.iter().all(|value| !value.is_dynamic());
+                return if exact { Held::One(Value::text(state.positional.len().to_string())) } else { number() };
+            }
+            // The line's own shell has one number throughout.
+            "$" if !state.inner => {
+                let own = NumberId { id: 1, plain: true };
+                return Held::One(unknown(UnknownReason::Number(own), Taint::default()));
+            }
+            "$" | "!" => return Held::One(self.number(true)),
+            "?" => return number(),
+            "-" => return Held::One(unknown(UnknownReason::Other("shell options"), Taint::default())),
+            "0" => return Held::One(state.zero.clone()),
+            "_" => {
+                return Held::One(state.last_argument.clone().unwrap_or_else(|| marker("_")));
+            }
+            _ => {}
+        }
+        if name.starts_with(|c: char| c.is_ascii_digit()) {
+            let index: usize = name.parse().unwrap_or(usize::MAX);
+            return match state.positional.get(index.saturating_sub(1)) {
+                Some(value) => Held::One(value.clone()),
+                None if state.positional.iter().any(Value::is_dynamic) => Held::One(marker(name)),
+                None => Held::Unset,
+            };
+        }
+        let subscript = subscript.map(|word| self.single(state, frame, word));
+        if let Some(at) = subscript.as_ref().filter(|at| !at.is("@") && !at.is("*")) {
+            // A name in it stands for what it holds, which is evaluated in turn.
+            self.compute(state, frame, at);
+        }
+        match (self.lookup(state, name), subscript) {
+            (Bound::Unset | Bound::Inherited, _) => Held::Unset,
+            (Bound::Scalar(value), None) => Held::One(value),
+            (Bound::Scalar(value), Some(at)) => match at.known().as_deref() {
+                Some("@" | "*") if indirect => Held::Many(vec![Value::text("0")], false),
+                Some("@") => Held::Many(vec![value], false),
+                Some("*") => Held::Many(vec![value], true),
+                Some("0") => Held::One(value),
+                Some(at) => {
+                    self.embedded(state, frame, at);
+                    if is_unset_marker(&value) { Held::One(value) } else { Held::Unset }
+                }
+                None => Held::One(value),
+            },
+            // All elements but the empty ones.
+            (Bound::Array(elements), None) if frame.dialect == Dialect::Zsh => Held::Many(
+                elements.iter().map(|(_, value)| value).filter(|value| !value.is_empty()).cloned().collect(),
+                false,
+            ),
+            (Bound::Array(elements), None) => {
+                let first = elements.iter().find(|(key, _)| key == "0");
+                first.map_or(Held::Unset, |(_, value)| Held::One(value.clone()))
+            }
+            (Bound::Array(elements), Some(at)) => match at.known().as_deref() {
+                Some(at @ ("@" | "*")) => {
+                    let pick = |(key, value): &(String, Value)| {
+                        if indirect { Value::text(key.as_str()) } else { value.clone() }
+                    };
+                    Held::Many(elements.iter().map(pick).collect(), at == "*")
+                }
+                Some(at) => {
+                    let exact = elements.iter().find(|(key, _)| key == at).map(|(_, value)| value.clone());
+                    let value = exact.or_else(|| {
+                        let index = self.compute(state, frame, &Value::text(at))?;
+                        let index = if index < 0 { elements.len() as i64 + index } else { index }.to_string();
+                        elements.iter().find(|(key, _)| *key == index).map(|(_, value)| value.clone())
+                    });
+                    value.map_or(Held::Unset, Held::One)
+                }
+                None => {
+                    let taint = elements.iter().fold(Taint::default(), |all, (_, value)| all.and(value.taint()));
+                    Held::One(unknown(UnknownReason::Other("an element of an array"), taint))
+                }
+            },
+        }
+    }
+
+    /// The word after `:-` and its kin, in place of the parameter.
+    #[inline(never)]
+    fn operand(&mut self, state: &mut State, frame: &Frame, word: &Word, quoted: bool, out: &mut Vec<Atom>) {
+        let start = out.len();
+        self.atoms(state, frame, word.parts.iter(), quoted, if quoted { Tilde::Never } else { Tilde::Start }, out);
+        // Text written there is split like the result of any expansion.
+        for atom in out.iter_mut().skip(start) {
+            if let Atom::Text(_, quote @ Quote::Bare) = atom {
+                *quote = Quote::Split;
+            }
+        }
+    }
+
+    /// Walks the word after `:-` where the parameter may turn out to be empty.
+    #[inline(never)]
+    fn perhaps_operand(&mut self, state: &mut State, frame: &Frame, held: &Held, word: &Word) {
+        if matches!(held, Held::One(value) if value.is_dynamic()) {
+            let mut other = self.fork(state);
+            self.single(&mut other, &frame.perhaps(), word);
+        }
+    }
+}
+
+fn marker(name: &str) -> Value {
+    unknown(UnknownReason::Variable(name.to_owned()), Taint::default())
+}
+
+/// Nothing is held, so the default is taken. With a colon, the empty text is nothing.
+fn is_missing(held: &Held, colon: bool) -> bool {
+    match held {
+        Held::Unset => true,
+        Held::One(value) => {
+            is_unset_marker(value)
+                || is_unset_temporary(value)
+                || (colon && value.known().is_some_and(|text| text.is_empty()))
+        }
+        Held::Many(values, _) => {
+            values.is_empty() || (colon && values.iter().all(|value| value.known().is_some_and(|text| text.is_empty())))
+        }
+    }
+}
+
+fn length(held: &Held) -> Atom {
+    let count = match held {
+        Held::Unset => Some(0),
+        Held::One(value) => value.known().map(|text| text.chars().count()),
+        Held::Many(values, _) => Some(values.len()),
+    };
+    match count {
+        Some(count) => Atom::Text(count.to_string(), Quote::Split),
+        None => unknown_atom(UnknownReason::Number(NumberId::default()), Taint::default()),
+    }
+}
+
+fn push_held(held: Held, quoted: bool, joiner: &str, out: &mut Vec<Atom>) {
+    match held {
+        Held::Unset => {
+            out.push(Atom::Text(String::new(), if quoted { Quote::Quoted } else { Quote::Split }));
+        }
+        Held::One(value) => push_expanded(&value, quoted, out),
+        Held::Many(values, star) => {
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    out.push(if star && quoted { Atom::Text(joiner.to_owned(), Quote::Quoted) } else { Atom::Break });
+                }
+                push_expanded(value, quoted, out);
+            }
+        }
+    }
+}

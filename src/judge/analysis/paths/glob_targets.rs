@@ -1,0 +1,353 @@
+//! What a live glob aims at: `cat ~/.ssh/id*` and `cat /etc/shad?w` read what the lists name, though neither text is
+//! covered by a glob of theirs.
+//!
+//! A glob for files in general (`*.json`, `*`) aims at nothing, even where a listed name would match it.
+
+use super::normal::{Component, NormalPath, Start};
+use crate::judge::rules::glob;
+
+/// How many letters a name must begin with to aim at another.
+const AIMED: usize = 2;
+
+/// A path with a live glob, with what tells at once that it does not aim at most of what is listed.
+pub(super) struct Aim<'a> {
+    path: &'a NormalPath,
+    homes: &'a [&'a str],
+    /// How it lies below each home that it may lie in.
+    at_home: Vec<Below>,
+    /// How it lies below the root, where it begins there.
+    at_root: Option<Below>,
+    /// The letters that its last name begins with, if enough of them are written out.
+    begins: Option<[u8; AIMED]>,
+}
+
+/// What is seen at once of the names below a directory.
+struct Below {
+    /// How many there are.
+    count: usize,
+    /// The first, where that is plain.
+    plain: Option<String>,
+    /// The first is a glob that no name with a dot in front is covered by.
+    undotted: bool,
+}
+
+impl Below {
+    fn of(names: &[&Component], everything: bool) -> Self {
+        let first = names.first();
+        Self {
+            count: names.len() + usize::from(everything),
+            plain: first.filter(|name| name.glob.is_none()).map(|name| name.text.clone()),
+            undotted: first.and_then(|name| name.glob.as_deref()).is_some_and(|glob| !glob.starts_with('.')),
+        }
+    }
+
+    /// Whether a listed place below the same directory may be meant.
+    fn may_be(&self, place: &str) -> bool {
+        let first = place.split('/').next().unwrap_or(place);
+        let is_literal = !first.bytes().any(|byte| b"*?[\\".contains(&byte));
+        if self.undotted && first.starts_with('.')
+            || is_literal && self.plain.as_ref().is_some_and(|name| *name != *first)
+        {
+            return false;
+        }
+        let count = place.bytes().filter(|byte| *byte == b'/').count() + 1;
+        // Of a listed directory something below it is meant.
+        if place.ends_with("/**") { count <= self.count } else { count == self.count }
+    }
+}
+
+impl<'a> Aim<'a> {
+    pub(super) fn new(path: &'a NormalPath, homes: &'a [&'a str]) -> Self {
+        let names: Vec<&Component> = path.components.iter().collect();
+        let at_home = below_homes(&names, homes).map(|names| Below::of(names, path.everything)).collect();
+        let at_root = (path.start == Start::Root && !path.dynamic).then(|| Below::of(&names, path.everything));
+        let last = names.last().filter(|_| !path.everything).and_then(|last| last.glob.as_deref());
+        let begins = last.map(literal_start).unwrap_or_default().as_bytes().first_chunk().copied();
+        Self { path, homes, at_home, at_root, begins }
+    }
+
+    /// Whether it aims at what a listed glob covers.
+    pub(super) fn at(&self, listed: &str) -> bool {
+        self.may_be_at(listed) && aims_at(listed, self.path, self.homes)
+    }
+
+    fn may_be_at(&self, listed: &str) -> bool {
+        if let Some(place) = listed.strip_prefix("~/") {
+            return self.at_home.iter().any(|below| below.may_be(place));
+        }
+        // Of a place that is not known, only names that mean the same everywhere can be aimed at.
+        if let Some(place) = listed.strip_prefix('/') {
+            return self.at_root.as_ref().is_some_and(|below| below.may_be(place));
+        }
+        if listed.ends_with("**") {
+            return false;
+        }
+        let name = listed.rsplit('/').next().unwrap_or(listed);
+        match (name.as_bytes().first_chunk::<AIMED>(), self.begins) {
+            (Some(first), Some(begins)) => first.contains(&b'\\') || *first == begins,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a live glob aims at what a glob of a path list covers.
+fn aims_at(listed: &str, path: &NormalPath, homes: &[&str]) -> bool {
+    // Of a place that is not known, only names that mean the same everywhere can be aimed at.
+    if (path.start != Start::Root || path.dynamic) && listed.contains('/') {
+        return false;
+    }
+    let whole = Component::everything();
+    let names: Vec<&Component> = path.components.iter().chain(path.everything.then_some(&whole)).collect();
+    if let Some(directory) = listed.strip_suffix("/**") {
+        return match directory.strip_prefix("~/") {
+            Some(rest) => below_homes(&names, homes).any(|names| lies_below(rest, names)),
+            None => directory.strip_prefix('/').is_some_and(|rest| lies_below(rest, &names)),
+        };
+    }
+    if listed.ends_with("**") {
+        return false;
+    }
+    if let Some(rest) = listed.strip_prefix("~/") {
+        return below_homes(&names, homes).any(|names| same_place(rest, names));
+    }
+    if listed.starts_with('/') {
+        // Globs over all of a directory that everyone reads aim at nothing.
+        return !path.everything && same_place(listed.trim_start_matches('/'), &names);
+    }
+    let name = listed.rsplit('/').next().unwrap_or(listed);
+    let above: Vec<&str> = listed.split('/').filter(|part| *part != "**").collect();
+    let (Some(last), true) = (names.last(), above.len() <= names.len()) else { return false };
+    let tail = names.get(names.len() - above.len()..).unwrap_or_default();
+    begins_alike(name, last) && above.iter().zip(tail).all(|(listed, component)| meets(listed, component))
+}
+
+/// What follows the home directory, for every home that the path may lie in.
+fn below_homes<'a>(names: &'a [&'a Component], homes: &'a [&str]) -> impl Iterator<Item = &'a [&'a Component]> {
+    let below = move |home: &str| {
+        let mut rest = names;
+        for name in super::normal::names(home) {
+            let (first, others) = rest.split_first()?;
+            first.may_be(name).then_some(())?;
+            rest = others;
+        }
+        Some(rest)
+    };
+    let named =
+        names.first().is_some_and(|first| first.may_be("home") || first.may_be("Users")).then(|| names.get(2..));
+    homes.iter().copied().chain(["/root"]).filter_map(below).chain(named.flatten())
+}
+
+/// Whether every name of the path may be the listed one, with at least one of them written out.
+fn same_place(listed: &str, names: &[&Component]) -> bool {
+    let parts: Vec<&str> = listed.split('/').collect();
+    parts.len() == names.len()
+        && parts.iter().zip(names).all(|(listed, component)| meets(listed, component))
+        && (names.iter().any(|component| component.glob.is_none())
+            || parts
+                .iter()
+                .zip(names)
+                .any(|(listed, component)| begins_alike(listed, component) || is_narrow(component)))
+}
+
+/// Whether the path lies below a listed directory, each glob on the way beginning as the name there does.
+fn lies_below(listed: &str, names: &[&Component]) -> bool {
+    let parts: Vec<&str> = listed.split('/').collect();
+    let aims = |(listed, component): (&&str, &&Component)| {
+        meets(listed, component)
+            && (component.glob.is_none() || begins_alike(listed, component) || is_narrow(component))
+    };
+    // Where no glob stands on the way, the text alone says it.
+    let globbed = names.iter().take(parts.len()).any(|component| component.glob.is_some());
+    globbed && parts.len() < names.len() && parts.iter().zip(names).all(aims)
+}
+
+/// Whether a glob leaves open no more than single letters of a name.
+fn is_narrow(component: &Component) -> bool {
+    let Some(pattern) = component.glob.as_deref().filter(|pattern| !pattern.contains('*')) else { return false };
+    let elements = elements(pattern);
+    elements.iter().filter(|element| matches!(element, Element::Letter(letter) if *letter != '.')).count() >= AIMED
+}
+
+/// Whether a listed name and a name of the path begin with the same letters, enough of them.
+fn begins_alike(listed: &str, component: &Component) -> bool {
+    let Some(pattern) = &component.glob else { return false };
+    let (listed, live) = (literal_start(listed), literal_start(pattern));
+    listed.len() >= AIMED && live.len() >= AIMED && (listed.starts_with(&live) || live.starts_with(&listed))
+}
+
+fn literal_start(pattern: &str) -> String {
+    let mut start = String::new();
+    let mut letters = pattern.chars();
+    while let Some(c) = letters.next() {
+        match c {
+            '*' | '?' | '[' => break,
+            '\\' => start.extend(letters.next()),
+            c => start.push(c),
+        }
+    }
+    start
+}
+
+/// Whether some name is covered both by a listed glob and by a name of the path.
+fn meets(listed: &str, component: &Component) -> bool {
+    match &component.glob {
+        None => glob::text(listed, &component.text),
+        Some(_) if component.unknown => false,
+        Some(pattern) => {
+            // A pattern that does not begin with a dot does not match a name that does.
+            (pattern.starts_with('.') || !listed.starts_with('.')) && overlap(listed, pattern)
+        }
+    }
+}
+
+/// One element of a glob.
+enum Element {
+    Any,
+    One,
+    Letter(char),
+}
+
+fn elements(pattern: &str) -> Vec<Element> {
+    let mut all = Vec::new();
+    let mut letters = pattern.chars();
+    while let Some(c) = letters.next() {
+        all.push(match c {
+            '*' => Element::Any,
+            '?' => Element::One,
+            '[' if letters.as_str().contains(']') => {
+                // A set is taken to hold whatever is asked for.
+                let _ = letters.by_ref().skip(1).find(|c| *c == ']');
+                Element::One
+            }
+            '\\' => letters.next().map_or(Element::One, Element::Letter),
+            c => Element::Letter(c),
+        });
+    }
+    all
+}
+
+/// Whether two globs have a name in common.
+fn overlap(one: &str, other: &str) -> bool {
+    let (one, other) = (elements(one), elements(other));
+    // reach[j]: the elements of `one` so far and the first j of `other` can cover the same text.
+    let mut reach = vec![false; other.len() + 1];
+    if let Some(first) = reach.first_mut() {
+        *first = true;
+    }
+    let through_stars = |reach: &mut Vec<bool>| {
+        for (index, element) in other.iter().enumerate() {
+            if matches!(element, Element::Any)
+                && reach.get(index) == Some(&true)
+                && let Some(next) = reach.get_mut(index + 1)
+            {
+                *next = true;
+            }
+        }
+    };
+    through_stars(&mut reach);
+    for element in &one {
+        let mut next = vec![false; other.len() + 1];
+        for (index, reached) in reach.iter().enumerate() {
+            let covers = |offset: usize| match (element, other.get(index + offset)) {
+                (_, None) => false,
+                (Element::Letter(one), Some(Element::Letter(other))) => one == other,
+                _ => true,
+            };
+            let mut set = |at: usize| {
+                if let Some(place) = next.get_mut(at) {
+                    *place = true;
+                }
+            };
+            if !reached {
+                continue;
+            }
+            match element {
+                // A star covers any number of what follows in the other.
+                Element::Any => (index..=other.len()).for_each(&mut set),
+                _ => {
+                    if matches!(other.get(index), Some(Element::Any)) {
+                        set(index);
+                    } else if covers(0) {
+                        set(index + 1);
+                    }
+                }
+            }
+        }
+        through_stars(&mut next);
+        reach = next;
+    }
+    reach.last() == Some(&true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::analysis::act::{Piece, Value};
+
+    fn path(text: &str) -> NormalPath {
+        let mut value = Value::default();
+        for c in text.chars() {
+            value.push(if "*?".contains(c) { Piece::Glob(c.into()) } else { Piece::Text(c.into()) });
+        }
+        NormalPath::of(&value, Some("/home/me/project"), Some("/home/me")).unwrap()
+    }
+
+    #[test]
+    fn globs_overlap_when_a_name_fits_both() {
+        for (one, other, expected) in [
+            ("id_*", "id*", true),
+            ("id_*", "*rsa", true),
+            ("shadow", "sh?dow", true),
+            ("shadow", "s*w", true),
+            ("shadow", "s*x", false),
+            ("abc", "ab", false),
+            ("a*b", "*c", false),
+            ("[a-c]x", "bx", true),
+            ("", "*", true),
+            ("*", "*", true),
+        ] {
+            assert_eq!(overlap(one, other), expected, "{one} {other}");
+            assert_eq!(overlap(other, one), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn a_glob_that_begins_like_a_listed_name_aims_at_it() {
+        let homes = ["/home/me"];
+        for (listed, text) in [
+            ("~/.ssh/id_*", "~/.ssh/id*"),
+            ("~/.ssh/id_*", "~/.ssh/*"),
+            ("~/.ssh/id_*", "~/.s*/id_rsa"),
+            ("/etc/shadow", "/etc/shad*"),
+            ("/etc/shadow", "/etc/s?adow"),
+            (".env", ".env*"),
+            (".env.*", ".en?.local"),
+            ("~/.bashrc", "~/.?ashrc"),
+            ("~/.ssh/**", "~/.ss*/x"),
+            ("~/.config/fish/**", "~/.config/fi*/config.fish"),
+            ("**/credentials.json", "cred*"),
+        ] {
+            assert!(aims_at(listed, &path(text), &homes), "{text} aims at {listed}");
+        }
+    }
+
+    #[test]
+    fn a_glob_for_files_in_general_aims_at_nothing() {
+        let homes = ["/home/me"];
+        for (listed, text) in [
+            (".env", "*"),
+            ("credentials.json", "*.json"),
+            ("*.pem", "server*"),
+            ("*.pem", "*"),
+            ("/etc/shadow", "/etc/*"),
+            ("id_rsa", "i*"),
+            ("~/.ssh/id_*", "~/*"),
+            ("~/.netrc", "~/*"),
+            ("~/.config/fish/**", "~/.config/*/x"),
+            ("~/.claude/**", "~/.*/x"),
+            ("/etc/ssl/private/**", "/etc/*/*/x"),
+        ] {
+            assert!(!aims_at(listed, &path(text), &homes), "{text} does not aim at {listed}");
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! Redirections: where descriptors point, and the effects on files that come with it.
+
+use std::rc::Rc;
+
+use super::act::{Effect, Operand, Output, Piece, Taint, UnknownReason, Value, Verb};
+use super::arguments::Arg;
+use super::command::plain_text;
+use super::enclosing::Frame;
+use super::state::{Bound, Build as _, State, unknown};
+use super::streams::{COPROCESS_IN, COPROCESS_OUT, Reads, Stream, Streams, Waiting};
+use super::walk::{Walker, Written};
+use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectOp, RedirectTarget, Script};
+
+impl Walker<'_> {
+    /// Evaluates one redirection.
+    #[inline(never)]
+    pub fn redirect(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        redirect: &Redirect,
+        effects: &mut Vec<(Effect, Operand)>,
+    ) {
+        let span = frame.spans.map(redirect.span);
+        let reads = matches!(
+            redirect.op,
+            RedirectOp::Read
+                | RedirectOp::ReadWrite
+                | RedirectOp::DuplicateIn
+                | RedirectOp::Heredoc
+                | RedirectOp::HereString
+        );
+        let fd = match &redirect.fd {
+            RedirectFd::Default => u32::from(!reads),
+            RedirectFd::Number(number) => *number,
+            RedirectFd::Variable(name) => self.named_descriptor(state, redirect, name),
+        };
+        let word = match &redirect.target {
+            RedirectTarget::Heredoc(heredoc) => {
+                let text = self.heredoc(state, frame, &heredoc.body);
+                state.streams.set(fd, Stream::Text(Rc::new(text)));
+                return;
+            }
+            RedirectTarget::Word(word) => word,
+        };
+        let pipes = self.pipes.len();
+        let readers = self.readers.len();
+        let value = match redirect.op {
+            RedirectOp::HereString | RedirectOp::Heredoc => self.single(state, frame, word),
+            _ => self.target(state, frame, word),
+        };
+        let text = value.known_text();
+        let operand = || Operand { value: value.clone(), span };
+        match redirect.op {
+            RedirectOp::HereString | RedirectOp::Heredoc => {
+                let mut text = value;
+                text.push_text("\n");
+                state.streams.set(fd, Stream::Text(Rc::new(text)));
+            }
+            RedirectOp::DuplicateIn | RedirectOp::DuplicateOut => {
+                let target =
+                    text.as_deref().map(|text| text.strip_suffix('-').filter(|t| !t.is_empty()).unwrap_or(text));
+                match target {
+                    Some("-") => state.streams.set(fd, Stream::Nothing),
+                    Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {
+                        let from = state.streams.get(number.parse().unwrap_or(u32::MAX));
+                        state.streams.set(fd, from);
+                    }
+                    // zsh's name for its coprocess.
+                    Some("p") if frame.dialect == Dialect::Zsh => {
+                        let from = state.streams.get(if reads { COPROCESS_OUT } else { COPROCESS_IN });
+                        state.streams.set(fd, from);
+                    }
+                    _ if redirect.op == RedirectOp::DuplicateOut && redirect.fd == RedirectFd::Default => {
+                        let stream = if self.readers.len() > readers
+                            && let Some((_, sink)) = self.readers.last()
+                        {
+                            Stream::Sink(*sink, Output::Pipe)
+                        } else {
+                            effects.push((Effect::Write, operand()));
+                            self.written_to(state, frame, &operand(), false)
+                        };
+                        state.streams.set(1, stream.clone());
+                        state.streams.set(2, stream);
+                    }
+                    _ => {}
+                }
+            }
+            RedirectOp::Read | RedirectOp::ReadWrite => {
+                let stream = if self.pipes.len() > pipes
+                    && let Some(pipe) = self.pipes.last()
+                {
+                    Stream::Sink(*pipe, Output::Pipe)
+                } else if let Some(host) = text.as_deref().and_then(network) {
+                    effects.push((Effect::Fetch, Operand { value: Value::text(host), span }));
+                    let mut fetched = Value::default();
+                    fetched.push_value(&unknown(UnknownReason::Input, Taint::FETCHED));
+                    Stream::Text(Rc::new(fetched))
+                } else {
+                    effects.push((Effect::Load, operand()));
+                    // Opened for both, it is written over from its beginning and not cut off.
+                    if redirect.op == RedirectOp::ReadWrite {
+                        effects.push((Effect::Append, operand()));
+                    }
+                    if redirect.op == RedirectOp::ReadWrite && fd != 0 {
+                        self.written_to(state, frame, &operand(), true)
+                    } else {
+                        self.read_from(state, &operand())
+                    }
+                };
+                state.streams.set(fd, stream);
+            }
+            RedirectOp::Write
+            | RedirectOp::Clobber
+            | RedirectOp::Append
+            | RedirectOp::WriteBoth
+            | RedirectOp::AppendBoth => {
+                let append = matches!(redirect.op, RedirectOp::Append | RedirectOp::AppendBoth);
+                let stream = if self.readers.len() > readers
+                    && let Some((_, sink)) = self.readers.last()
+                {
+                    Stream::Sink(*sink, Output::Pipe)
+                } else if let Some(host) = text.as_deref().and_then(network) {
+                    effects.push((Effect::Send, Operand { value: Value::text(host), span }));
+                    Stream::File(Rc::new(operand()), None)
+                } else {
+                    effects.push((if append { Effect::Append } else { Effect::Write }, operand()));
+                    self.written_to(state, frame, &operand(), append)
+                };
+                if matches!(redirect.op, RedirectOp::WriteBoth | RedirectOp::AppendBoth) {
+                    state.streams.set(2, stream.clone());
+                    state.streams.set(1, stream);
+                } else {
+                    state.streams.set(fd, stream);
+                }
+            }
+        }
+    }
+
+    /// The number that a shell puts into the variable for a new descriptor, or finds there to close it.
+    fn named_descriptor(&mut self, state: &mut State, redirect: &Redirect, name: &str) -> u32 {
+        let closes = matches!(redirect.op, RedirectOp::DuplicateIn | RedirectOp::DuplicateOut)
+            && matches!(&redirect.target, RedirectTarget::Word(word) if plain_text(word) == Some("-"));
+        if closes {
+            return match self.lookup(state, name) {
+                Bound::Scalar(value) => value.known().and_then(|number| number.parse().ok()).unwrap_or(u32::MAX),
+                _ => u32::MAX,
+            };
+        }
+        let number = state.streams.unused();
+        state.set_scalar(name, Value::text(number.to_string()));
+        number
+    }
+
+    /// A descriptor that reads this file.
+    fn read_from(&self, state: &State, operand: &Operand) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => Stream::Nothing,
+            Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => state.streams.stdin.clone(),
+            known => {
+                let number =
+                    ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| known?.strip_prefix(dir)?.parse().ok());
+                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
+                    return stream;
+                }
+                let written = self.file_key(state, &operand.value).and_then(|key| self.files.get(&key));
+                match written.and_then(|written| written.contents.last()) {
+                    Some(sink) => Stream::Sink(*sink, Output::File),
+                    None => Stream::File(Rc::new(operand.clone()), None),
+                }
+            }
+        }
+    }
+
+    /// A descriptor that writes this file; what is written is remembered.
+    #[inline(never)]
+    pub fn written_to(&mut self, state: &State, frame: &Frame, operand: &Operand, append: bool) -> Stream {
+        match operand.value.known().as_deref() {
+            Some("/dev/null") => return Stream::Nothing,
+            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => return state.streams.stdout.clone(),
+            Some("/dev/stderr" | "/dev/fd/2") => return state.streams.stderr.clone(),
+            Some("/dev/tty") => return Stream::Inherited,
+            Some(path) => {
+                let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|dir| path.strip_prefix(dir)?.parse().ok());
+                if let Some(stream) = number.and_then(|number| state.streams.opened(number)) {
+                    return stream;
+                }
+            }
+            None => {}
+        }
+        let sink = self.file_key(state, &operand.value).map(|key| self.file_sink(frame, key, append));
+        Stream::File(Rc::new(operand.clone()), sink)
+    }
+
+    /// The place that remembers what is written to the file of this key from here on.
+    #[inline(never)]
+    pub fn file_sink(&mut self, frame: &Frame, key: String, append: bool) -> usize {
+        let sink = self.new_sink();
+        let old = self.files.get(&key).and_then(|written| written.contents.last()).copied();
+        if append {
+            match old.and_then(|old| self.sinks.get(old)).cloned() {
+                Some(old) => {
+                    if let Some(new) = self.sinks.get_mut(sink) {
+                        new.write(&old.text, old.taint, old.decoded);
+                    }
+                }
+                // What the file held before is not looked at.
+                None => {
+                    if let Some(new) = self.sinks.get_mut(sink) {
+                        new.older = true;
+                    }
+                }
+            }
+        }
+        let written: &mut Written = self.files.entry(key).or_default();
+        if !frame.conditional {
+            written.contents.clear();
+            written.copies.clear();
+        }
+        if written.contents.len() < 16 {
+            written.contents.push(sink);
+        }
+        sink
+    }
+
+    /// Remembers that a file is a copy of one that the line did not write.
+    #[inline(never)]
+    pub fn copied(&mut self, state: &State, frame: &Frame, source: &Value, target: &Value) {
+        let Some(path) = source.known().and_then(|path| absolute(state, &path)) else { return };
+        let Some(key) = self.file_key(state, target) else { return };
+        // A copy of a copy is one of what that is a copy of.
+        let first = self.files.get(&path).map(|written| written.copies.clone()).filter(|copies| !copies.is_empty());
+        let written: &mut Written = self.files.entry(key).or_default();
+        if !frame.conditional {
+            written.contents.clear();
+            written.copies.clear();
+        }
+        for path in first.unwrap_or_else(|| vec![path]) {
+            if written.copies.len() < 16 && !written.copies.contains(&path) {
+                written.copies.push(path);
+            }
+        }
+    }
+
+    /// The name by which a file is remembered: its path, a glob as it is written, or the one unknown that names it.
+    pub fn file_key(&self, state: &State, value: &Value) -> Option<String> {
+        match value.pattern() {
+            Some(text) => absolute(state, &text),
+            None if let Some(path) = super::builtins::below_temporary(value) => Some(path),
+            // By its name, where each number in it is told apart.
+            None if let Some(text) = value.spelled() => {
+                absolute(state, &text).filter(|_| !text.contains(super::value::HOLE))
+            }
+            None => {
+                let named = value.pieces().iter().any(|piece| {
+                    matches!(piece, Piece::Unknown(unknown)
+                        if matches!(unknown.why, UnknownReason::Temporary { .. } | UnknownReason::Variable(_)))
+                });
+                named.then(|| format!("\0{:?}", value.pieces()))
+            }
+        }
+    }
+
+    /// The effects of redirections as acts; `alone` where they stand without a command.
+    #[inline(never)]
+    pub fn redirect_acts(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        effects: Vec<(Effect, Operand)>,
+        parent: Option<usize>,
+        alone: bool,
+    ) {
+        for (effect, operand) in effects {
+            let span = operand.span;
+            let taint = match state.streams.stdout.sink().and_then(|id| self.sinks.get(id)) {
+                Some(sink) if effect.writes() || effect == Effect::Send => sink.taint.and(sink.text.taint()),
+                _ => Taint::default(),
+            };
+            let empties =
+                effect == Effect::Write && self.prints_nothing(parent, alone) && !operand.value.is("/dev/null");
+            if empties {
+                // `: > file` and `> file` are ways to write `truncate -s 0 file`.
+                let word = |text: &str| Arg::word(Value::text(text), span);
+                self.stands_for(state, frame, ":", "truncate", &[word("-s"), word("0"), Arg::of(&operand)], span);
+            }
+            self.effect(state, frame, effect, vec![operand], false, parent, span, taint);
+        }
+    }
+
+    /// Whether what stands in front of a redirection is known to print nothing.
+    fn prints_nothing(&self, act: Option<usize>, alone: bool) -> bool {
+        let Some(act) = act.and_then(|id| self.facts.acts.get(id)) else { return alone };
+        let Verb::Program { name, .. } = &act.verb else { return false };
+        match name.as_str() {
+            ":" | "true" => true,
+            // An empty line is as good as nothing.
+            "echo" => act.args.iter().all(|arg| arg.is("-n") || arg.is("-e") || arg.is_empty()),
+            "cat" => !act.operands.is_empty() && act.operands.iter().all(|operand| operand.value.is("/dev/null")),
+            "printf" => act.operands.iter().all(|operand| operand.value.is_empty()),
+            _ => false,
+        }
+    }
+
+    /// Keeps the process substitutions that read what the commands from here on write.
+    #[inline(never)]
+    pub fn read_at_the_end(&mut self, state: &State, outer: Streams, frame: &Frame, readers: Vec<(Script, usize)>) {
+        for (script, sink) in readers {
+            let mut state = state.subshell();
+            state.streams = outer.clone();
+            self.waiting.push(Waiting { state, frame: frame.perhaps(), reads: Reads::Script(script), sink });
+        }
+    }
+
+    /// Walks what reads from descriptors that stayed open, now that all of it is written.
+    #[inline(never)]
+    pub fn read_what_was_written(&mut self) {
+        // One that waits may open another.
+        while !self.waiting.is_empty() {
+            for waiting in std::mem::take(&mut self.waiting) {
+                let Waiting { mut state, frame, reads, sink } = waiting;
+                state.streams.stdin = Stream::Sink(sink, Output::Pipe);
+                match reads {
+                    Reads::Script(script) => self.script(&mut state, &frame, &script),
+                    // It was walked where it started; only what it was given since is new.
+                    Reads::Coprocess(command) => {
+                        if self.sinks.get(sink).is_some_and(|sink| !sink.text.is_empty() || !sink.writers.is_empty()) {
+                            self.command(&mut state, &frame, &command);
+                        }
+                    }
+                }
+                self.end_of_shell(&mut state);
+            }
+        }
+    }
+
+    /// Walks the process substitutions that read what a command wrote.
+    #[inline(never)]
+    pub fn read_back(&mut self, state: &State, frame: &Frame, readers: Vec<(Script, usize)>) {
+        for (script, sink) in readers {
+            let mut child = state.subshell();
+            child.streams.stdin = Stream::Sink(sink, Output::Pipe);
+            self.script(&mut child, frame, &script);
+            self.end_of_shell(&mut child);
+        }
+    }
+}
+
+/// A path as it is from the working directory, lexically normal; `None` when that is not known.
+pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
+    if path.is_empty() {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { state.cwd.as_deref()? };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(format!("/{}", parts.join("/")))
+}
+
+/// The address that bash connects to when this path is opened.
+fn network(path: &str) -> Option<String> {
+    for (prefix, scheme) in [("/dev/tcp/", "tcp"), ("/dev/udp/", "udp")] {
+        if let Some((host, port)) = path.strip_prefix(prefix).and_then(|rest| rest.split_once('/')) {
+            return Some(format!("{scheme}://{host}:{port}"));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_absolute_by_their_text() {
+        let state = State::at(Some("/home/dev".to_owned()));
+        assert_eq!(absolute(&state, "../x/./y").as_deref(), Some("/home/x/y"));
+        assert_eq!(absolute(&state, "/../a//b").as_deref(), Some("/a/b"));
+        assert_eq!(absolute(&State::default(), "x"), None);
+    }
+
+    #[test]
+    fn network_devices_are_addresses() {
+        assert_eq!(network("/dev/tcp/evil.example/443").as_deref(), Some("tcp://evil.example:443"));
+        assert_eq!(network("/dev/null"), None);
+    }
+}

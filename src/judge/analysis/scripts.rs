@@ -1,0 +1,387 @@
+//! Scripts: files that are read as code, of the world or written by the line itself.
+
+use std::rc::Rc;
+
+use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::builtins::within;
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::indirection::fetched::UNNAMED;
+use super::indirection::unpacked::is_unread;
+use super::paths::NormalPath;
+use super::question::{FileFacts, PathKind};
+use super::redirect::absolute;
+use super::secret_names::is_secret_name;
+use super::shells::dialect;
+use super::state::{Build as _, State};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// Scripts that one line may lead to, scripts in scripts counted.
+const MAX_INCLUDES: u32 = 24;
+
+impl Walker<'_> {
+    /// `source` and `.`: a script in this shell.
+    #[inline(never)]
+    pub fn source(&mut self, state: &mut State, frame: &Frame, args: &[Field], span: Span) {
+        let Some((file, rest)) = args.split_first() else {
+            // `… | source` of fish
+            return self.stdin_code(state, &within(frame, "source"), span);
+        };
+        let outer = (!rest.is_empty())
+            .then(|| rest.iter().map(|field| field.value.clone()).collect())
+            .map(|values| std::mem::replace(&mut state.positional, Rc::new(values)));
+        let file = Operand { value: file.value.clone(), span: file.span };
+        let frame = within(frame, "source");
+        let secret = self.is_secret(state, &file.value);
+        self.script_file(state, &frame, &file, span, None);
+        // What a file of secrets sets under such a name is one.
+        let named: Vec<String> =
+            state.names().filter(|name| secret && is_secret_name(name)).map(str::to_owned).collect();
+        for name in named {
+            let hidden = Unknown { why: UnknownReason::Variable(name.clone()), taint: Taint::NAMED };
+            state.set_scalar(&name, Value::of(vec![Piece::Unknown(hidden)]));
+        }
+        if let Some(outer) = outer {
+            state.positional = outer;
+        }
+    }
+
+    /// Walks a script file as shell code. `act` is the interpreter's, when there is one.
+    #[inline(never)]
+    pub fn script_file(&mut self, state: &mut State, frame: &Frame, file: &Operand, span: Span, act: Option<usize>) {
+        let is_pipe = file
+            .value
+            .pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
+        if is_pipe {
+            for pipe in self.pipes.clone() {
+                let Some(sink) = self.sinks.get(pipe) else { continue };
+                let (text, decoded) = (sink.text.clone(), sink.decoded);
+                let mut frame = frame.elsewhere(span);
+                if decoded {
+                    frame.disguise = Some(Disguise::Encoding);
+                }
+                self.read_value(state, &frame, &text, span);
+            }
+            return;
+        }
+        let known = file.value.known_text();
+        if matches!(known.as_deref(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-")) {
+            self.stdin_code(state, frame, span);
+            return;
+        }
+        if known.as_deref() == Some("/dev/null") {
+            return;
+        }
+        let descriptor = known.as_deref().and_then(|path| {
+            path.strip_prefix("/dev/fd/").or_else(|| path.strip_prefix("/proc/self/fd/"))?.parse::<u32>().ok()
+        });
+        if let Some(number) = descriptor {
+            let stream = state.streams.get(number);
+            let outer = std::mem::replace(&mut state.streams.stdin, stream);
+            self.stdin_code(state, frame, span);
+            state.streams.stdin = outer;
+            return;
+        }
+        if let Some((value, _)) = self.behind(state, &file.value) {
+            return self.script_file(state, frame, &Operand { value, span: file.span }, span, act);
+        }
+        if self.written_script(state, frame, &file.value, span, act) {
+            return;
+        }
+        let in_part = || self.below_made(state, &file.value, act);
+        let Some(path) = known.as_deref().and_then(|path| absolute(state, path)).or_else(in_part) else {
+            let detail = format!("which script is run is not known: {}", super::command::describe(&file.value));
+            self.opaque(OpaqueReason::Script, detail, span);
+            return;
+        };
+        self.file_at(state, frame, &path, span, act);
+    }
+
+    /// Walks a file of the world as shell code.
+    #[inline(never)]
+    pub fn file_at(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) {
+        if self.is_fetched(path) {
+            self.opaque(frame.fetched_code(), "a script that is fetched from the network in this line is run", span);
+            return;
+        }
+        match self.inquiry.file(path) {
+            Some(FileFacts::Text { bytes, digest }) => {
+                self.facts.scripts.insert(path.to_owned(), *digest);
+                self.script_bytes(state, frame, path, bytes, span, act);
+            }
+            Some(FileFacts::Missing) => {
+                self.not_there(state, frame, path, span, act);
+            }
+            Some(FileFacts::TooLarge) => self.unread_script(frame, path, span),
+            Some(FileFacts::Unreadable) | None => {
+                self.opaque(OpaqueReason::Script, format!("{path} cannot be read"), span);
+            }
+        }
+    }
+
+    /// A file that is not there until the line brings it: in a copy of a directory, or out of an archive. `false`: the
+    /// line does not.
+    fn not_there(&mut self, state: &mut State, frame: &Frame, path: &str, span: Span, act: Option<usize>) -> bool {
+        let origins = self.origins(path);
+        for origin in &origins {
+            match self.inquiry.file(origin) {
+                Some(FileFacts::Text { bytes, .. }) => self.script_bytes(state, frame, origin, bytes, span, act),
+                _ => self.opaque(OpaqueReason::Script, format!("{origin} cannot be read"), span),
+            }
+        }
+        let unpacked = self.is_unpacked(path);
+        if unpacked {
+            self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
+        }
+        unpacked || !origins.is_empty()
+    }
+
+    /// Walks what the line itself wrote to a file before running it. `false`: it wrote nothing there.
+    #[inline(never)]
+    pub fn written_script(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        file: &Value,
+        span: Span,
+        act: Option<usize>,
+    ) -> bool {
+        let Some(written) = self.file_key(state, file).and_then(|key| self.files.get(&key)).cloned() else {
+            return false;
+        };
+        let path = file.rough().into_owned();
+        let mut older = false;
+        for sink in &written.contents {
+            let Some(sink) = self.sinks.get(*sink).cloned() else { continue };
+            older |= sink.older;
+            let mut frame = self.script_frame(frame, &path, span);
+            if sink.decoded {
+                frame.disguise = Some(Disguise::Encoding);
+            }
+            if !self.may_include(span) {
+                return true;
+            }
+            match sink.text.known() {
+                Some(text) => self.script_text(state, &frame, &text, act),
+                None if is_unread(&sink.text) && !sink.taint.has(Taint::FETCHED) => {
+                    self.opaque(OpaqueReason::Script, format!("{path} comes out of an archive of this line"), span);
+                }
+                None if let Some(files) = sink.files().filter(|files| self.are_read(files)) => {
+                    files.iter().for_each(|path| self.file_at(state, &frame, path, span, act));
+                }
+                None => self.read_value(state, &frame, &sink.text, span),
+            }
+        }
+        for path in &written.copies {
+            self.file_at(state, frame, path, span, act);
+        }
+        !older
+    }
+
+    /// Whether these are files of the world that can be read.
+    pub fn are_read(&self, files: &[String]) -> bool {
+        let is_read = |path: &String| {
+            !self.files.contains_key(path) && matches!(self.inquiry.file(path), Some(FileFacts::Text { .. }))
+        };
+        files.iter().all(is_read)
+    }
+
+    pub fn may_include(&mut self, span: Span) -> bool {
+        if self.includes >= MAX_INCLUDES {
+            self.opaque(OpaqueReason::Limit, "more scripts in scripts than are followed", span);
+            return false;
+        }
+        self.includes += 1;
+        true
+    }
+
+    #[inline(never)]
+    pub fn script_bytes(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        path: &str,
+        bytes: &[u8],
+        span: Span,
+        act: Option<usize>,
+    ) {
+        let call = format!("file {path}");
+        let mut inner = self.script_frame(frame, path, span);
+        if inner.is_called(&call) {
+            if frame.beside && !frame.under_condition {
+                self.fork_bomb(state, frame, path, span);
+            }
+            return;
+        }
+        inner.called(&call);
+        if !self.may_include(span) {
+            return;
+        }
+        let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) else {
+            self.opaque(OpaqueReason::Script, format!("{path} is no text"), span);
+            return;
+        };
+        // Whoever reads it pays with what it brings, once however often it is run.
+        if self.called.insert(call) {
+            self.inquiry.fuel.add_file(bytes.len());
+        }
+        self.script_text(state, &inner, text, act);
+    }
+
+    /// Walks the text of a script as what its first line says it is.
+    #[inline(never)]
+    pub fn script_text(&mut self, state: &mut State, frame: &Frame, text: &str, act: Option<usize>) {
+        match interpreter(text) {
+            Some(name) if !self.is_shell_name(&name) => {
+                let language = self.language(&name);
+                self.foreign(state, frame, None, &language, &Value::text(text), frame.spans.map(Span::default()));
+                self.add_code(act, &language, Value::text(text));
+            }
+            Some(name) => {
+                let dialect = dialect(&name, &name);
+                self.text(state, &frame.reading(dialect), text);
+            }
+            None => self.text(state, frame, text),
+        }
+    }
+
+    /// A program that is named by a path and that nothing describes: a script of the project, perhaps.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn executable(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        act: usize,
+        path: &str,
+        args: &[Field],
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        let mut child = state.child(env);
+        child.zero = Value::text(path);
+        child.positional = Rc::new(args.iter().map(|field| field.value.clone()).collect());
+        let mut value = Value::text(path);
+        if let Some((behind, _)) = self.behind(state, &value) {
+            value = behind;
+        }
+        let path = &*value.rough().into_owned();
+        let frame = Frame { dialect: Dialect::Bash, ..frame.clone() };
+        if self.written_script(&mut child, &frame, &value, span, Some(act)) {
+            return;
+        }
+        let is_absolute = path.starts_with('/');
+        let Some(path) = absolute(state, path) else { return };
+        if self.is_fetched(&path) {
+            let detail = "a program that is fetched from the network in this line is run";
+            self.opaque(frame.fetched_code(), detail, span);
+            return;
+        }
+        let file = self.inquiry.file(&path);
+        if let Some(FileFacts::Text { digest, .. }) = file {
+            self.facts.scripts.insert(path.clone(), *digest);
+        }
+        if matches!(file, Some(FileFacts::Missing)) && self.not_there(&mut child, &frame, &path, span, Some(act)) {
+            return;
+        }
+        // What lies among temporary files is nobody's program until something puts it there.
+        if is_absolute
+            && matches!(file, Some(FileFacts::Missing))
+            && self.is_temporary(&value)
+            && !self.is_spoken_of(state, act, &path)
+            && !self.has_made(&path)
+        {
+            self.opaque(OpaqueReason::Script, format!("{path} is not there to be read"), span);
+            return;
+        }
+        match file {
+            // A binary says nothing here; its name is judged.
+            Some(FileFacts::Text { bytes, .. }) if is_binary(bytes) => {}
+            Some(FileFacts::Text { bytes, .. }) => {
+                self.script_bytes(&mut child, &frame, &path, bytes, span, Some(act));
+                self.end_of_shell(&mut child);
+            }
+            Some(FileFacts::TooLarge) => self.unread_script(&frame, &path, span),
+            Some(FileFacts::Missing | FileFacts::Unreadable) | None => {}
+        }
+    }
+
+    /// Whether this session made something at the path where nothing was.
+    fn has_made(&self, path: &str) -> bool {
+        let both = || Some((self.inquiry.path(path)?, self.inquiry.ledger()?));
+        let plain = |path: &str| NormalPath::absolute(path).map_or_else(|| path.to_owned(), |path| path.text());
+        both().is_some_and(|(facts, ledger)| ledger.has_made(&plain(&facts.canonical)))
+    }
+
+    /// A script that is longer than what is read: worse as root.
+    fn unread_script(&mut self, frame: &Frame, path: &str, span: Span) {
+        let why = if frame.root { OpaqueReason::Limit } else { OpaqueReason::Script };
+        self.opaque(why, format!("{path} is too large to analyse"), span);
+    }
+
+    /// The path of what lies below a place that an act before this one names, under a name with a number in it.
+    fn below_made(&self, state: &State, file: &Value, act: Option<usize>) -> Option<String> {
+        let key = self.file_key(state, file).filter(|key| file.known().is_none() && key.starts_with('/'))?;
+        let above = |value: &Value| {
+            let place = self.file_key(state, value).filter(|_| value.known().is_none());
+            place.and_then(|place| key.strip_prefix(&place)).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let before = self.facts.acts.iter().take(act.unwrap_or(usize::MAX));
+        before.flat_map(|act| &act.args).any(above).then_some(key)
+    }
+
+    /// Whether the line itself wrote or fetched what a path names.
+    pub fn is_made_here(&self, state: &State, path: &str) -> bool {
+        self.content_of(state, &Value::text(path)).is_some()
+            || absolute(state, path).is_some_and(|path| self.is_fetched(&path) || self.is_unpacked(&path))
+    }
+
+    /// Whether an act before this one names the path, so that it may make it.
+    fn is_spoken_of(&self, state: &State, act: usize, path: &str) -> bool {
+        let in_part = |value: &Value| value.known().is_none() && self.file_key(state, value).as_deref() == Some(path);
+        let names = |value: &Value| value.is(path) || in_part(value);
+        self.facts.acts.iter().take(act).any(|other| other.args.iter().any(names))
+    }
+
+    /// Whether a path is something that the line fetched, or lies below it.
+    pub fn is_fetched(&self, path: &str) -> bool {
+        let fetched = |key: &str| {
+            let sinks = self.files.get(key).into_iter().flat_map(|written| &written.contents);
+            sinks.filter_map(|id| self.sinks.get(*id)).any(|sink| sink.taint.and(sink.text.taint()).has(Taint::FETCHED))
+        };
+        if self.files.is_empty() || fetched(path) {
+            return !self.files.is_empty();
+        }
+        // What was there before is not what came under a name that nothing says.
+        let is_new = || self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
+        let mut dir = path;
+        while let Some((parent, _)) = dir.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
+            if fetched(parent) || fetched(&format!("{parent}{UNNAMED}")) && is_new() {
+                return true;
+            }
+            dir = parent;
+        }
+        false
+    }
+}
+
+/// Whether a file is no script: its first line, which says what runs it, is no text.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&0))
+}
+
+/// The name of the interpreter that the first line of a script gives.
+pub(super) fn interpreter(text: &str) -> Option<String> {
+    let line = text.strip_prefix("#!")?.lines().next()?;
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    let name = first.rsplit('/').next()?;
+    if name != "env" {
+        return Some(name.to_owned());
+    }
+    let program = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+    program.rsplit('/').next().map(str::to_owned)
+}

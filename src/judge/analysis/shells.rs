@@ -1,0 +1,290 @@
+//! Shells and other interpreters: the code they are handed, from arguments, files, heredocs and pipes.
+
+use std::rc::Rc;
+
+use super::act::{Code, Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::arguments::{Arg, CodeFrom, CodeSource};
+use super::builtins::within;
+use super::enclosing::{Frame, Spans};
+use super::indirection::unpacked::is_unread;
+use super::program::is_shell;
+use super::redirect::absolute;
+use super::state::{Bound, Build as _, State};
+use super::streams::Stream;
+use super::walk::Walker;
+use crate::judge::invocation::Request;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+impl Walker<'_> {
+    /// How spans in a text map onto the command, when the text stands there as it is.
+    #[inline(never)]
+    pub fn spans_of(&self, frame: &Frame, span: Span, text: &Value) -> Spans {
+        let at = Spans::At(span);
+        let (Request::Line(line), Some(text), Spans::Same | Spans::Shifted(_)) =
+            (&self.invocation.request, text.known(), frame.spans)
+        else {
+            return at;
+        };
+        let written = line.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let inside = |quote: u8| {
+            written.strip_prefix(&[quote]).and_then(|rest| rest.strip_suffix(&[quote])) == Some(text.as_bytes())
+        };
+        if inside(b'\'') || inside(b'"') {
+            return Spans::Shifted(span.start + 1);
+        }
+        if written == text.as_bytes() { Spans::Shifted(span.start) } else { at }
+    }
+
+    /// Runs code that an interpreter is handed.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn code_source(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        act: usize,
+        (name, _path): (&str, Option<&str>),
+        source: &CodeSource,
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        if !is_shell(&source.language) {
+            self.other_code(state, frame, act, source, span);
+            if let CodeFrom::Script(file) = &source.from
+                && let Some(path) = file.value.known()
+                && let Some(script) = path.rsplit('/').next()
+            {
+                let child = state.child(env);
+                let word = |operand: &Operand| Arg::word(operand.value.clone(), operand.span);
+                let words: Vec<Arg> = source.positional.iter().map(word).collect();
+                self.stands_for(&child, frame, name, script, &words, span);
+            }
+            return;
+        }
+        let mut child = state.child(env);
+        let mut inside = within(frame, name);
+        inside.dialect = dialect(name, &source.language);
+        self.startup(&mut child, &inside, span);
+        let mut positional = source.positional.iter().map(|operand| operand.value.clone());
+        match &source.from {
+            CodeFrom::Inline(value, at) => {
+                child.zero = positional.next().unwrap_or_else(|| Value::text(name));
+                child.positional = Rc::new(positional.collect());
+                inside.spans = self.spans_of(frame, *at, value);
+                self.read_value(&mut child, &inside, value, *at);
+            }
+            CodeFrom::Script(file) => {
+                child.zero = file.value.clone();
+                child.positional = Rc::new(positional.collect());
+                self.script_file(&mut child, &inside, file, span, Some(act));
+            }
+            CodeFrom::Stdin => {
+                child.zero = Value::text(name);
+                child.positional = Rc::new(positional.collect());
+                self.stdin_code(&mut child, &inside, span);
+            }
+        }
+        self.end_of_shell(&mut child);
+    }
+
+    /// The file that a shell reads before anything else, where the line names it.
+    #[inline(never)]
+    fn startup(&mut self, state: &mut State, frame: &Frame, span: Span) {
+        let name = if frame.dialect == Dialect::Sh { "ENV" } else { "BASH_ENV" };
+        let file = state.variable(name).and_then(|variable| match variable.values.first() {
+            Some(Bound::Scalar(value)) => Some(value.clone()),
+            _ => None,
+        });
+        if let Some(value) = file.filter(|value| !value.is_empty()) {
+            // Its value is expanded before it names a file.
+            if name == "ENV"
+                && let Some(text) = value.known_text().filter(|text| text.contains(['$', '`']))
+            {
+                self.embedded(state, &frame.elsewhere(span), &text);
+                return;
+            }
+            self.script_file(state, frame, &Operand { value, span }, span, None);
+        }
+    }
+
+    /// A shell that reads its commands from standard input.
+    #[inline(never)]
+    pub fn stdin_code(&mut self, state: &mut State, frame: &Frame, span: Span) {
+        let stdin = std::mem::replace(&mut state.streams.stdin, Stream::Nothing);
+        match stdin {
+            // Whoever sits there types it.
+            Stream::Inherited => state.streams.stdin = Stream::Inherited,
+            Stream::Nothing => {}
+            Stream::File(operand, _) => self.script_file(state, frame, &operand, span, None),
+            other => {
+                if let Some(files) = self.files_that_come_in(&other).filter(|files| self.are_read(files)) {
+                    for path in files {
+                        let file = Operand { value: Value::text(path), span };
+                        self.script_file(state, frame, &file, span, None);
+                    }
+                    return;
+                }
+                state.streams.stdin = other;
+                let (text, taint, decoded) = self.stdin_of(state);
+                state.streams.stdin = Stream::Nothing;
+                let fetched = taint.and(text.taint());
+                let mut frame = frame.elsewhere(span);
+                if decoded {
+                    frame.disguise = Some(Disguise::Encoding);
+                }
+                let foreign = |taint: Taint| taint.has(Taint::FETCHED) || taint.has(Taint::DECODED);
+                // Of code that itself is known to come from elsewhere, reading it says so.
+                if text.is_dynamic() && foreign(fetched) && !foreign(text.taint()) {
+                    self.opaque(frame.fetched_code(), "code that is fetched or decoded in this line is run", span);
+                }
+                self.read_value(state, &frame, &text, span);
+            }
+        }
+    }
+
+    /// The files whose content is what comes in, in order, where it is that of files of the world.
+    fn files_that_come_in(&self, stream: &Stream) -> Option<Vec<String>> {
+        let Stream::Sink(id, _) = stream else { return None };
+        let files = self.sinks.get(*id)?.files()?;
+        files.iter().all(|path| !self.files.contains_key(path)).then(|| files.to_vec())
+    }
+
+    pub fn is_shell_name(&self, name: &str) -> bool {
+        is_shell(&self.language(name))
+    }
+
+    /// The language of an interpreter, by its description.
+    pub fn language(&self, name: &str) -> String {
+        match self.catalog.program(name).and_then(|program| program.runs.as_ref()) {
+            Some(runs) => runs.language.clone(),
+            None => name.to_owned(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_code(&mut self, state: &State, frame: &Frame, act: usize, source: &CodeSource, span: Span) {
+        let text = match &source.from {
+            CodeFrom::Inline(value, _) => match self.windows_code(state, act, source) {
+                Some(text) => text,
+                None => value.clone(),
+            },
+            CodeFrom::Script(file) => {
+                let pipe = file
+                    .value
+                    .pieces()
+                    .iter()
+                    .any(|piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })));
+                if pipe {
+                    let mut text = Value::default();
+                    for sink in self.pipes.iter().filter_map(|id| self.sinks.get(*id)) {
+                        text.push_value(&sink.text);
+                    }
+                    text
+                } else {
+                    let written = self.file_key(state, &file.value).and_then(|key| self.files.get(&key));
+                    let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
+                    if let Some(files) = sink.and_then(|sink| sink.files()).map(<[String]>::to_vec)
+                        && self.are_read(&files)
+                    {
+                        for path in files {
+                            let file = Operand { value: Value::text(path), span };
+                            self.foreign_file(state, frame, &source.language, &file, span);
+                        }
+                        return;
+                    }
+                    match self.content_of(state, &file.value) {
+                        Some(text) => text,
+                        None => return self.code_file(state, frame, &source.language, file, span),
+                    }
+                }
+            }
+            CodeFrom::Stdin => match &state.streams.stdin {
+                Stream::Inherited | Stream::Nothing => return,
+                Stream::File(operand, _) if self.content_of(state, &operand.value).is_none() => {
+                    let file = Operand::clone(operand);
+                    return self.code_file(state, frame, &source.language, &file, span);
+                }
+                stream if let Some(files) = self.files_that_come_in(stream) => {
+                    for path in files {
+                        let file = Operand { value: Value::text(path), span };
+                        self.code_file(state, frame, &source.language, &file, span);
+                    }
+                    return;
+                }
+                _ => self.stdin_of(state).0,
+            },
+        };
+        let taint = text.taint();
+        if is_unread(&text) && !taint.has(Taint::FETCHED) {
+            self.unread_code(&source.language, "it comes out of an archive", span);
+            return;
+        }
+        if taint.has(Taint::FETCHED) || taint.has(Taint::DECODED) {
+            let detail = format!("{} code that is fetched or decoded in this line is run", source.language);
+            self.opaque(frame.fetched_code(), detail, span);
+        }
+        self.foreign(state, frame, Some(act), &source.language, &text, span);
+        self.add_code(Some(act), &source.language, text);
+    }
+
+    /// Code in a file that the line did not write.
+    #[inline(never)]
+    pub fn code_file(&mut self, state: &State, frame: &Frame, language: &str, file: &Operand, span: Span) {
+        let path = file.value.known().and_then(|path| absolute(state, &path));
+        if let Some(path) = &path {
+            if self.is_fetched(path) {
+                let detail = format!("{language} code that is fetched in this line is run");
+                self.opaque(frame.fetched_code(), detail, span);
+                return;
+            }
+            if self.is_unpacked(path) {
+                self.unread_code(language, "it comes out of an archive", span);
+            }
+            let copies = self.files.get(path).map(|written| written.copies.clone()).unwrap_or_default();
+            for origin in copies.into_iter().chain(self.origins(path)) {
+                let origin = Operand { value: Value::text(origin), span: file.span };
+                self.foreign_file(state, frame, language, &origin, span);
+            }
+        }
+        self.foreign_file(state, frame, language, file, span);
+    }
+
+    /// Code that cannot be read. Of statements for a database that lie in a file nothing is said.
+    fn unread_code(&mut self, language: &str, why: &str, span: Span) {
+        if !matches!(language, "sql" | "redis" | "mongo") {
+            let detail = format!("the {language} code that is run cannot be read: {why}");
+            self.opaque(OpaqueReason::Script, detail, span);
+        }
+    }
+
+    #[inline(never)]
+    pub fn add_code(&mut self, act: Option<usize>, language: &str, text: Value) {
+        let Some(act) = act.and_then(|id| self.facts.acts.get_mut(id)) else { return };
+        match &mut act.code {
+            Some(code) if code.language == language => {
+                code.text.push_text("\n");
+                code.text.push_value(&text);
+            }
+            code => *code = Some(Code { language: language.to_owned(), text }),
+        }
+    }
+}
+
+/// The shell whose grammar a program of this name reads.
+pub(super) fn dialect(name: &str, language: &str) -> Dialect {
+    match (name, language) {
+        (_, "zsh") | ("zsh" | "rzsh", _) => Dialect::Zsh,
+        ("sh" | "dash" | "ash", _) => Dialect::Sh,
+        _ => Dialect::Bash,
+    }
+}
+
+impl Frame {
+    /// The span of a construct in the command as given.
+    pub fn spans_at(&self, span: Span) -> Span {
+        match self.spans {
+            Spans::At(at) => at,
+            _ => span,
+        }
+    }
+}

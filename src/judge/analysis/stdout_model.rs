@@ -1,0 +1,314 @@
+//! What programs print: passed on to whatever reads it, as far as it is known.
+
+use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
+use super::arguments::{self, Arg, Reading};
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::output::{self, Known};
+use super::question::PathKind;
+use super::redirect::absolute;
+use super::search_results;
+use super::state::{Build as _, State, unknown};
+use super::streams::Stream;
+use super::walk::Walker;
+use crate::judge::rules::model::{OutputTaint, Printed, Prints};
+use crate::judge::rules::text::written;
+
+impl Walker<'_> {
+    /// What standard input holds: its text, as far as it is known, its taint, and whether it was decoded.
+    #[inline(never)]
+    pub fn stdin_of(&self, state: &State) -> (Value, Taint, bool) {
+        let nothing = (Value::default(), Taint::default(), false);
+        match &state.streams.stdin {
+            Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
+            Stream::Nothing => nothing,
+            Stream::Sink(id, _) => match self.sinks.get(*id) {
+                Some(sink) => (sink.text.clone(), sink.taint, sink.decoded),
+                None => nothing,
+            },
+            Stream::Text(text) => ((**text).clone(), text.taint(), false),
+            Stream::File(operand, _) => match self.content_of(state, &operand.value) {
+                Some(text) => {
+                    let taint = text.taint();
+                    (text, taint, false)
+                }
+                None => {
+                    let secret = self.is_secret(state, &operand.value);
+                    let taint = if secret { Taint::SECRET } else { Taint::default() };
+                    (unknown(UnknownReason::Input, taint), taint, false)
+                }
+            },
+        }
+    }
+
+    /// Passes on what a program writes to its standard output.
+    #[inline(never)]
+    pub fn wrote(&mut self, state: &State, frame: &Frame, id: usize, name: &str, args: &[Field], reading: &Reading) {
+        let Some(sink) = state.streams.stdout.sink() else {
+            self.fed_to_readers(state, id);
+            return;
+        };
+        let known = self
+            .known_output(state, frame, name, args)
+            .or_else(|| search_results::printed(reading).map(|text| Known { text, decoded: false }));
+        let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
+        let (_, _, decoded) = self.stdin_of(state);
+        if let Some(act) = self.facts.acts.get(id)
+            && matches!(act.output, super::act::Output::Nothing)
+        {
+            return;
+        }
+        let copies = reading.output == OutputTaint::Copies;
+        let set_up = known.is_none() && self.prints_set_up(state, id, name, args, reading);
+        let files = if known.is_none() && name == "cat" { files_of(state, args) } else { None };
+        if let Some(sink) = self.sinks.get_mut(sink) {
+            match known {
+                Some(Known { text, decoded: own }) => {
+                    let taint = text.taint();
+                    sink.write(&text, taint, own || (decoded && copies));
+                }
+                None if set_up => sink.write(&unknown(UnknownReason::ShellCode, taint), taint, false),
+                None => sink.write(&unknown(UnknownReason::CommandOutput, taint), taint, false),
+            }
+            files.into_iter().for_each(|files| sink.print(files));
+        }
+        self.fed_to_readers(state, id);
+    }
+
+    /// Whether a program is described to print shell code that is made to be evaluated. A description `setup:NAME` says
+    /// so of the program of that name, beside what else describes it. One of the same name that lies in the work, or
+    /// among temporary files, is another program.
+    #[inline(never)]
+    fn prints_set_up(&self, state: &State, id: usize, name: &str, args: &[Field], reading: &Reading) -> bool {
+        let path = self.facts.acts.get(id).and_then(|act| match &act.verb {
+            Verb::Program { path, .. } => path.as_deref(),
+            Verb::Effect(_) => None,
+        });
+        if path.is_some_and(|path| !path.starts_with(['/', '~'])) {
+            return false;
+        }
+        if let Some(path) = path.map(Value::text)
+            && (self.file_key(state, &path).is_some_and(|key| self.files.contains_key(&key)) || self.is_ours(&path))
+        {
+            return false;
+        }
+        if reading.output == OutputTaint::Code {
+            return true;
+        }
+        self.catalog.program(&format!("setup:{name}")).is_some_and(|program| {
+            let words: Vec<Arg> = args.iter().map(Field::arg).collect();
+            arguments::read(program, &words).output == OutputTaint::Code
+        })
+    }
+
+    /// `tee >(…)`: what a program got it passes on to the process substitutions among its arguments.
+    #[inline(never)]
+    pub fn fed_to_readers(&mut self, state: &State, id: usize) {
+        if self.readers.is_empty() {
+            return;
+        }
+        let (text, taint, decoded) = self.stdin_of(state);
+        let taint = taint.and(self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default());
+        let sinks: Vec<usize> = self.readers.iter().map(|(_, sink)| *sink).collect();
+        for sink in sinks {
+            if let Some(sink) = self.sinks.get_mut(sink) {
+                sink.write(&text, taint, decoded);
+                sink.writers.push(id);
+            }
+        }
+    }
+
+    /// Where a program lies that `which` and its kin look up.
+    #[inline(never)]
+    fn looked_up(&self, state: &State, name: &str, args: &[&Value]) -> Option<String> {
+        let first = args.first().and_then(|arg| arg.known_text())?;
+        let looks = match name {
+            "which" | "whence" => !first.starts_with('-') || first == "-p",
+            "command" => first == "-v",
+            "type" => first == "-P" || first == "-p",
+            _ => false,
+        };
+        let program = args.last().and_then(|arg| arg.known_text()).filter(|name| looks && !name.contains('/'))?;
+        if state.functions.contains_key(&program) || state.sets("PATH") {
+            return None;
+        }
+        self.inquiry.program(&program).filter(|path| path.starts_with('/')).map(str::to_owned)
+    }
+
+    #[inline(never)]
+    pub fn known_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) -> Option<Known> {
+        let values: Vec<&Value> = args.iter().map(|field| &field.value).collect();
+        let (stdin, taint, _) = self.stdin_of(state);
+        if let Some(path) = self.looked_up(state, name, &values) {
+            return Some(Known { text: Value::text(format!("{path}\n")), decoded: false });
+        }
+        if let Some(known) = output::of(name, &values, &stdin) {
+            return Some(known);
+        }
+        let plain = |text: Value| Some(Known { text, decoded: false });
+        if let Some(text) = self.described_output(state, frame, name, &values) {
+            return plain(text);
+        }
+        match name {
+            "pwd" => {
+                let mut dir = Value::of_spelled(state.cwd.as_deref()?);
+                dir.push_text("\n");
+                plain(dir)
+            }
+            "ls" | "gls" => self.names_listed(state, &values).and_then(plain),
+            _ if taint.and(stdin.taint()) == Taint::default()
+                && let Some(plain_number) = makes_a_number(name, &values, &stdin) =>
+            {
+                let mut text = self.number(plain_number);
+                text.push_text(if values.is_empty() { "  -\n" } else { "\n" });
+                plain(text)
+            }
+            // Some of the names of a list are no more than all of them.
+            "head" | "tail" | "sort" | "uniq" | "tac" | "shuf" | "grep" | "egrep" | "fgrep"
+                if stdin.known().is_none() && search_results::listed(&stdin).is_some() =>
+            {
+                let letters = |value: &&&Value| value.leading().starts_with('-');
+                let whole =
+                    |value: &Value| value.rough().chars().all(|c| c.is_ascii_digit() || "-vieEFwxPnrutzs+".contains(c));
+                values.iter().filter(letters).all(|value| whole(value)).then_some(stdin).and_then(plain)
+            }
+            "cat" if !values.is_empty() => {
+                let mut text = Value::default();
+                let mut pipes = self.pipes.iter();
+                for value in values {
+                    let is_pipe =
+                        |piece: &Piece| matches!(piece, Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. }));
+                    if value.is("-") {
+                        text.push_value(&stdin);
+                    } else if value.pieces().iter().any(is_pipe) {
+                        text.push_value(&self.sinks.get(*pipes.next()?)?.text);
+                    } else {
+                        text.push_value(&self.content_of(state, value)?);
+                    }
+                }
+                plain(text)
+            }
+            _ => None,
+        }
+    }
+
+    /// What a program is described to print with these arguments.
+    fn described_output(&mut self, state: &State, frame: &Frame, name: &str, args: &[&Value]) -> Option<Value> {
+        let program = self.catalog.program(name)?;
+        let fits = |prints: &&Prints| prints.args.is_empty() || prints.args.iter().any(|words| written(words, args));
+        let what = program.prints.iter().find(fits)?.what;
+        let line = |text: &str| Value::text(format!("{text}\n"));
+        match what {
+            Printed::Nothing => Some(Value::default()),
+            Printed::Number => {
+                let mut text = self.number(is_plain_number(args));
+                text.push_text("\n");
+                Some(text)
+            }
+            Printed::Temporary => {
+                let mut text = unknown(UnknownReason::Temporary { variable: false }, Taint::default());
+                text.push_text(&ending(args));
+                text.push_text("\n");
+                Some(text)
+            }
+            Printed::User => (frame.remote.is_none() && !frame.root).then(|| line(&self.invocation.user)),
+            Printed::Repository if frame.remote.is_none() && !state.foreign => {
+                // Where it was told to look somewhere else, that is not followed.
+                let places = program.works_in.as_ref().map_or(&[][..], |place| &place.env);
+                let told = places.iter().any(|name| state.sets(name));
+                let here = state.cwd.as_deref().filter(|_| !told)?;
+                Some(line(&self.inquiry.repository(here)?.root))
+            }
+            Printed::Repository => None,
+        }
+    }
+
+    /// What `ls` prints of what it is given: files and globs by the names that they are given by.
+    fn names_listed(&self, state: &State, args: &[&Value]) -> Option<Value> {
+        let (options, operands): (Vec<&Value>, Vec<&Value>) =
+            args.iter().partition(|arg| arg.leading().starts_with('-'));
+        let letters =
+            |value: &&Value| value.known().is_some_and(|text| text.chars().skip(1).all(|c| "1dAatrSUfX".contains(c)));
+        if operands.is_empty() || !options.iter().all(letters) {
+            return None;
+        }
+        let whole = options.iter().any(|option| option.rough().contains('d'));
+        // The names in a directory that the line itself made.
+        if let [dir] = operands.as_slice()
+            && !whole
+            && dir.known().is_none()
+            && dir.spelled().is_some()
+        {
+            let mut text = unknown(UnknownReason::Found(Some(String::new())), Taint::default());
+            text.push_text("\n");
+            return Some(text);
+        }
+        let mut text = Value::default();
+        for operand in operands {
+            let is_file = || {
+                let path = operand.known().and_then(|path| absolute(state, &path));
+                path.and_then(|path| self.inquiry.path(&path)).is_some_and(|facts| facts.kind == PathKind::File)
+            };
+            if operand.is_dynamic() || !(whole || operand.known().is_none() || is_file()) {
+                return None;
+            }
+            text.push_value(operand);
+            text.push_text("\n");
+        }
+        Some(text)
+    }
+}
+
+/// What stands behind the made-up letters of a name that is told to be made.
+fn ending(words: &[&Value]) -> String {
+    let words: Vec<String> = words.iter().filter_map(|word| word.known_text()).collect();
+    let mut suffix = String::new();
+    for (at, word) in words.iter().enumerate() {
+        if let Some(given) = word.strip_prefix("--suffix") {
+            suffix =
+                given.strip_prefix('=').map_or_else(|| words.get(at + 1).cloned().unwrap_or_default(), str::to_owned);
+        } else if let Some((_, rest)) = word.rsplit_once("XXX").filter(|_| !word.starts_with('-')) {
+            rest.clone_into(&mut suffix);
+        }
+    }
+    if suffix.contains('/') { String::new() } else { suffix }
+}
+
+/// Whether a filter makes one word of its input that names no place: a checksum, random letters, the beginning of
+/// either; and whether that is letters and digits alone.
+fn makes_a_number(name: &str, words: &[&Value], stdin: &Value) -> Option<bool> {
+    let words = words.iter().map(|word| word.known_text()).collect::<Option<Vec<_>>>()?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let begins = match stdin.pieces().first() {
+        Some(Piece::Unknown(Unknown { why: UnknownReason::Number(number), .. })) => Some(number.plain),
+        _ => None,
+    };
+    match (name, words.as_slice()) {
+        ("md5sum" | "sha1sum" | "sha256sum" | "sha512sum" | "shasum" | "b2sum", []) | ("xxd", ["-p"]) => Some(true),
+        ("tr", ["-dc" | "-cd", set]) => {
+            let set = super::decode::characters(set)?;
+            let is_name = !set.is_empty() && !set.iter().any(|c| c.is_whitespace() || "/.~-".contains(*c));
+            is_name.then(|| set.iter().all(char::is_ascii_alphanumeric))
+        }
+        ("head", ["-c", _])
+        | ("cut", ["-d", " ", "-f1"] | ["-d ", "-f1"] | ["-d", " ", "-f", "1"] | ["-c" | "-b", _])
+        | ("awk", ["{print $1}" | "{ print $1 }"]) => begins,
+        ("head" | "cut", [letters]) if letters.starts_with("-c") && letters.len() > 2 => begins,
+        _ => None,
+    }
+}
+
+/// Whether what is printed is a form of the clock without a dash, a dot or a colon.
+fn is_plain_number(words: &[&Value]) -> bool {
+    let marks = ["-", ".", ":", "%F", "%T", "%R"];
+    let form = words.last().and_then(|word| word.known_text());
+    form.is_some_and(|form| form.starts_with('+') && !marks.iter().any(|mark| form.contains(mark)))
+}
+
+/// The files whose content `cat` prints as it is, where all are known.
+fn files_of(state: &State, args: &[Field]) -> Option<Vec<String>> {
+    let is_file = |path: &str| !path.starts_with('-') && !path.starts_with("/dev/") && !path.starts_with("/proc/");
+    let path =
+        |field: &Field| field.value.known_text().filter(|path| is_file(path)).and_then(|path| absolute(state, &path));
+    args.iter().map(path).collect()
+}

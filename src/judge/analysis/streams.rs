@@ -1,0 +1,214 @@
+//! Where bytes come from and go to: pipes, files, heredocs, captures, and what is known of what flows there.
+
+use std::rc::Rc;
+
+use super::act::{ActId, Input, Operand, Output, Taint, Value};
+use super::enclosing::Frame;
+use super::state::{Build as _, State};
+use crate::judge::syntax::tree::{Command, Script};
+
+/// Index of a [`Sink`] in the walker.
+pub(super) type SinkId = usize;
+
+/// A place that commands write to and that something may read later: a pipe, a capture, a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sink {
+    pub text: Value,
+    pub taint: Taint,
+    pub writers: Vec<ActId>,
+    /// It goes on after content that the line did not write.
+    pub older: bool,
+    /// Known bytes in it were decoded from something unreadable.
+    pub decoded: bool,
+    /// So many commands wrote to it.
+    writes: u32,
+    /// The files of the world whose content the one that wrote last printed as it is.
+    printed: Vec<String>,
+}
+
+impl Sink {
+    /// Adds what a command wrote.
+    pub fn write(&mut self, text: &Value, taint: Taint, decoded: bool) {
+        self.text.push_value(text);
+        self.taint = self.taint.and(taint).and(text.taint());
+        self.decoded |= decoded;
+        self.writes = self.writes.saturating_add(1);
+        self.printed.clear();
+    }
+
+    /// Remembers which files a command printed that just wrote here.
+    pub fn print(&mut self, files: Vec<String>) {
+        self.printed = files;
+    }
+
+    /// The files whose content is all that is in it, where it is that of files.
+    pub fn files(&self) -> Option<&[String]> {
+        (self.writes == 1 && !self.printed.is_empty()).then_some(self.printed.as_slice())
+    }
+}
+
+/// One descriptor.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Stream {
+    /// guard's own.
+    #[default]
+    Inherited,
+    /// `/dev/null`, or closed.
+    Nothing,
+    /// A pipe or capture.
+    Sink(SinkId, Output),
+    /// A file; the sink holds what the line writes to it.
+    File(Rc<Operand>, Option<SinkId>),
+    /// A heredoc, a here-string.
+    Text(Rc<Value>),
+}
+
+impl Stream {
+    /// Where an act that writes here sends its output.
+    pub fn output(&self) -> Output {
+        match self {
+            Self::Inherited => Output::Inherited,
+            Self::Nothing => Output::Nothing,
+            Self::Sink(_, kind) => *kind,
+            Self::File(..) | Self::Text(_) => Output::File,
+        }
+    }
+
+    /// The sink that is written to.
+    pub fn sink(&self) -> Option<SinkId> {
+        match self {
+            Self::Sink(id, _) | Self::File(_, Some(id)) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// What an act that reads here gets.
+    pub fn input(&self, sinks: &[Sink]) -> Input {
+        match self {
+            Self::Inherited => Input::Inherited,
+            Self::Nothing => Input::Nothing,
+            Self::Sink(id, _) => match sinks.get(*id) {
+                Some(sink) if !sink.text.is_dynamic() => Input::Text(sink.text.clone()),
+                Some(sink) => Input::Pipe(sink.writers.clone()),
+                None => Input::Inherited,
+            },
+            Self::File(operand, _) => Input::File((**operand).clone()),
+            Self::Text(value) => Input::Text((**value).clone()),
+        }
+    }
+}
+
+/// The number of the descriptor from which a shell reads what its coprocess prints.
+pub(super) const COPROCESS_OUT: u32 = 63;
+
+/// The number of the descriptor through which a shell writes to its coprocess.
+pub(super) const COPROCESS_IN: u32 = 60;
+
+/// What reads from a descriptor.
+#[derive(Debug)]
+pub(super) enum Reads {
+    Script(Script),
+    Coprocess(Box<Command>),
+}
+
+/// Commands that read what later commands of the line write.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub state: Box<State>,
+    pub frame: Frame,
+    pub reads: Reads,
+    pub sink: SinkId,
+}
+
+/// The descriptors of a shell.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Streams {
+    pub stdin: Stream,
+    pub stdout: Stream,
+    pub stderr: Stream,
+    /// Other numbers.
+    pub others: Vec<(u32, Stream)>,
+}
+
+impl Streams {
+    /// The descriptor of this number.
+    pub fn get(&self, fd: u32) -> Stream {
+        match fd {
+            0 => self.stdin.clone(),
+            1 => self.stdout.clone(),
+            2 => self.stderr.clone(),
+            _ => self.others.iter().find(|(number, _)| *number == fd).map_or(Stream::Nothing, |(_, s)| s.clone()),
+        }
+    }
+
+    /// The descriptor of this number, where the line opened it beside the first three.
+    pub fn opened(&self, fd: u32) -> Option<Stream> {
+        self.others.iter().find(|(number, _)| *number == fd).map(|(_, stream)| stream.clone())
+    }
+
+    /// A number that is free for a descriptor that names itself.
+    pub fn unused(&self) -> u32 {
+        (10..COPROCESS_IN).find(|fd| self.opened(*fd).is_none()).unwrap_or(u32::MAX)
+    }
+
+    /// Makes this number that descriptor.
+    pub fn set(&mut self, fd: u32, stream: Stream) {
+        match fd {
+            0 => self.stdin = stream,
+            1 => self.stdout = stream,
+            2 => self.stderr = stream,
+            _ => {
+                self.others.retain(|(number, _)| *number != fd);
+                self.others.push((fd, stream));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::act::OpaqueReason;
+    use super::super::testing::{dump, facts, removes};
+
+    #[test]
+    fn what_exec_opens_reads_what_the_rest_of_the_line_writes() {
+        removes("exec > >(sh); echo 'rm x'", &["rm x"]);
+        removes("exec >& >(sh); echo 'rm x'", &["rm x"]);
+        removes("exec 3> >(sh); echo 'rm x' >&3", &["rm x"]);
+        removes("exec 3> >(sh); echo 'rm x' > /dev/fd/3", &["rm x"]);
+        removes("exec {fd}> >(sh); echo 'rm x' >&$fd", &["rm x"]);
+        removes("command exec > >(sh); echo 'rm x'", &["rm x"]);
+        removes("f() { exec 3> >(sh); }; f; echo 'rm x' >&3", &["rm x"]);
+        removes("(exec > >(tee >(sh)); echo 'rm x')", &["rm x"]);
+    }
+
+    #[test]
+    fn what_exec_opens_reads_nothing_else() {
+        removes("exec 3> >(sh); echo 'rm x'", &[]);
+        removes("exec 3> >(sh); exec 3>&-; echo 'rm x' >&3", &[]);
+        removes("exec > >(cat); echo 'rm x'", &[]);
+        assert!(facts("exec > >(tee log); make").opaque.is_empty());
+        assert!(facts("exec {fd}> >(sh); exec {fd}>&-; make").opaque.is_empty());
+    }
+
+    #[test]
+    fn a_coprocess_reads_what_the_line_writes_to_it() {
+        removes("coproc sh; echo 'rm x' >&${COPROC[1]}", &["rm x"]);
+        removes("coproc P { sh; }; echo 'rm x' >&\"${P[1]}\"", &["rm x"]);
+        removes("coproc sh; exec 3>&${COPROC[1]}; echo 'rm x' >&3", &["rm x"]);
+        removes("coproc rm x; echo y >&${COPROC[0]}", &["rm x"]);
+    }
+
+    #[test]
+    fn what_a_coprocess_prints_is_not_known() {
+        for line in [
+            "coproc cat; echo 'rm x' >&${COPROC[1]}; sh <&${COPROC[0]}",
+            "coproc P { cat f; }; sh <&${P[0]}",
+            "exec 3> >(sh); cat f >&3",
+        ] {
+            let facts = facts(line);
+            assert!(facts.opaque.iter().any(|opaque| opaque.why == OpaqueReason::Code), "{line}\n{}", dump(&facts));
+        }
+        assert!(facts("coproc make; cat <&${COPROC[0]}").opaque.is_empty());
+    }
+}

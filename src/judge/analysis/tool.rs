@@ -1,0 +1,107 @@
+//! What the input of a tool holds: a command, code, paths and URLs in it are walked as if they stood in a command.
+//!
+//! What may not enter: what a tool does. That is data, in the pattern files; see [`crate::judge::tools`].
+
+use serde_json::Value as Json;
+
+use super::act::{Act, Effect, Flag, OpaqueReason, Operand, Taint, Value, Verb};
+use super::command::Lookup;
+use super::enclosing::{Frame, Spans};
+use super::expand::Field;
+use super::state::State;
+use super::walk::Walker;
+use crate::judge::reserved;
+use crate::judge::risk::Tier;
+use crate::judge::rules::model::{Held, Holding};
+use crate::judge::syntax::tree::Span;
+use crate::judge::tools::{self, ToolCall, pointer};
+
+impl Walker<'_> {
+    /// The call itself, and all that its input holds.
+    pub fn tool(&mut self, state: &mut State, call: &ToolCall) {
+        let verdict = tools::verdict(call, self.catalog);
+        let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
+        if !self.step(span) {
+            return;
+        }
+        let frame = Frame { spans: Spans::At(span), ..Frame::default() };
+        let flag = |name: &String| Flag { name: name.clone(), value: None, span };
+        let flags = call.input.as_object().map(|members| members.keys().map(flag).collect()).unwrap_or_default();
+        let verb = Verb::Program { name: call.verb(), path: None };
+        let act = Act { tier: verdict.base, flags, ..self.blank(state, &frame, verb, span) };
+        self.emit(state, act);
+        for holding in &verdict.holds {
+            let effect = effect_on_path(verdict.kind.as_deref());
+            for value in pointer::find(&call.input, &holding.at) {
+                self.held_in(state, &frame, holding, effect, value, span);
+            }
+        }
+    }
+
+    fn held_in(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        holding: &Holding,
+        on_path: Effect,
+        value: &Json,
+        span: Span,
+    ) {
+        if !self.step(span) {
+            return;
+        }
+        let mut inner = state.child(&[]);
+        match (&holding.what, value) {
+            (_, Json::Null | Json::Bool(_) | Json::Number(_)) => {}
+            (Held::Command, Json::String(text)) => self.text(&mut inner, frame, &reserved::taken_in(text)),
+            (Held::Command, Json::Array(words)) => {
+                let word = |word: &Json| Field::text(said(word), span);
+                self.run(&mut inner, frame, words.iter().map(word).collect(), Vec::new(), span, Lookup::Programs);
+            }
+            (Held::Code(language), Json::String(text)) => {
+                self.foreign(state, frame, None, language, &Value::text(reserved::taken_in(text)), span);
+            }
+            (Held::Effect(effect), Json::String(text)) => self.touched(state, frame, *effect, text, span),
+            (Held::Path, Json::String(text)) => self.touched(state, frame, on_path, text, span),
+            (_, Json::Array(elements)) => {
+                elements.iter().for_each(|element| self.held_in(state, frame, holding, on_path, element, span));
+            }
+            (_, Json::Object(_)) => {
+                let detail = "a part of the input that should be a text is an object";
+                self.opaque(OpaqueReason::Code, detail, span);
+            }
+        }
+    }
+
+    /// An effect on a path or a host.
+    fn touched(&mut self, state: &State, frame: &Frame, effect: Effect, text: &str, span: Span) {
+        let text = text.strip_prefix("file://").unwrap_or(text);
+        if text.is_empty() {
+            return;
+        }
+        let on = vec![Operand { value: Value::text(reserved::taken_in(text)), span }];
+        let id = self.effect(state, frame, effect, on, false, None, span, Taint::default());
+        // The call's own tier says what it is to fetch.
+        if matches!(effect, Effect::Fetch | Effect::Send | Effect::Show | Effect::Load)
+            && let Some(act) = self.facts.acts.get_mut(id)
+        {
+            act.tier = Tier::Safe;
+        }
+    }
+}
+
+/// What a tool does to a path whose name has a verb of this kind.
+fn effect_on_path(kind: Option<&str>) -> Effect {
+    match kind {
+        Some("delete") => Effect::Delete,
+        Some("write" | "make") => Effect::Write,
+        Some("run" | "operate") => Effect::Execute,
+        _ => Effect::Show,
+    }
+}
+
+/// A word of a command: a text as it is, anything else as JSON writes it.
+fn said(word: &Json) -> String {
+    let text = word.as_str().map_or_else(|| word.to_string(), ToOwned::to_owned);
+    reserved::taken_in(&text).into_owned()
+}

@@ -1,0 +1,159 @@
+//! What expansions make of a parameter's value: patterns removed and replaced, cases changed, slices.
+
+use super::act::{Piece, Taint, UnknownReason, Value};
+use super::change::{change_case, replace, substring};
+use super::enclosing::Frame;
+use super::pattern::Pattern;
+use super::state::{Build as _, State, unknown};
+use super::value::{HOLE, is_hole, is_plain_hole};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Arithmetic, Parameter, ParameterOp};
+
+/// The longest text on which patterns are tried.
+const MAX_PATTERN_TEXT: usize = 4096;
+
+impl Walker<'_> {
+    #[inline(never)]
+    pub fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
+        let changed = match operation {
+            ParameterOp::RemovePrefix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).prefix(&text, *longest)?.unwrap_or(0);
+                    let (gone, left) = text.split_at_checked(cut)?;
+                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
+                })
+            }
+            ParameterOp::RemoveSuffix { longest, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    let cut = Pattern::new(&pattern).suffix(&text, *longest)?.unwrap_or(text.len());
+                    let (left, gone) = text.split_at_checked(cut)?;
+                    is_certain(&pattern, &text, gone, *longest).then(|| left.to_owned())
+                })
+            }
+            ParameterOp::Replace { anchor, pattern, replacement } => {
+                let pattern = self.pattern(state, frame, pattern);
+                let replacement = self.single(state, frame, replacement).spelled();
+                match (short(value), pattern, replacement) {
+                    (Some(text), Some(pattern), Some(replacement)) if is_certain(&pattern, &text, &text, true) => {
+                        replace(&text, &pattern, &replacement, *anchor)
+                    }
+                    _ => None,
+                }
+            }
+            ParameterOp::Case { operator, pattern } => {
+                let pattern = self.pattern(state, frame, pattern);
+                short(value).zip(pattern).and_then(|(text, pattern)| {
+                    // Its letters may be others now.
+                    let text = text.replace(is_hole, HOLE.encode_utf8(&mut [0; 4]));
+                    change_case(&text, operator, &pattern)
+                })
+            }
+            ParameterOp::Substring { offset, length } => {
+                let offset = self.arithmetic(state, frame, offset);
+                let length = length.as_ref().map(|length| self.arithmetic(state, frame, length));
+                if value.taint().has(Taint::NAMED) && is_a_hint(offset, length) {
+                    return unknown(UnknownReason::Other("the first letters of a variable"), Taint::default());
+                }
+                let text = value.known().and_then(|_| short(value));
+                text.zip(offset).and_then(|(text, offset)| substring(&text, offset, length))
+            }
+            ParameterOp::Transform(operator) => {
+                let text = value.known_text();
+                match (operator, text) {
+                    ('P', Some(text)) => {
+                        self.embedded(state, frame, &text);
+                        (!text.contains(['\\', '$', '`'])).then_some(text)
+                    }
+                    ('E', Some(text)) => super::decode::escapes(&text),
+                    ('Q', Some(text)) => Some(crate::judge::invocation::quote(&text)),
+                    ('U', Some(text)) => Some(text.to_uppercase()),
+                    ('L', Some(text)) => Some(text.to_lowercase()),
+                    ('u', Some(text)) => change_case(&text, "^", ""),
+                    _ => None,
+                }
+            }
+            ParameterOp::Other(word) => {
+                self.single(state, frame, word);
+                None
+            }
+            _ => None,
+        };
+        match changed {
+            Some(text) => Value::of_spelled(&text),
+            None => weakened(value),
+        }
+    }
+
+    /// `${@:1:2}` and `${array[@]:1:2}`.
+    #[inline(never)]
+    pub fn slice(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        parameter: &Parameter,
+        mut values: Vec<Value>,
+        offset: &Arithmetic,
+        length: Option<&Arithmetic>,
+    ) -> Vec<Value> {
+        if matches!(parameter.name.as_str(), "@" | "*") {
+            values.insert(0, state.zero.clone());
+        }
+        let offset = self.arithmetic(state, frame, offset);
+        let length = length.map(|length| self.arithmetic(state, frame, length));
+        let (Some(offset), None | Some(Some(_))) = (offset, length) else {
+            let taint = values.iter().fold(Taint::default(), |all, value| all.and(value.taint()));
+            return vec![unknown(UnknownReason::Other("a part of a list"), taint)];
+        };
+        let count = values.len() as i64;
+        let from = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
+        let take = match length.flatten() {
+            Some(length) if length >= 0 => length,
+            Some(_) => 0,
+            None => count,
+        };
+        values.into_iter().skip(from as usize).take(take as usize).collect()
+    }
+}
+
+/// Whether a substring is too short to give a secret away: people print the first or last letters to tell keys apart.
+fn is_a_hint(offset: Option<i64>, length: Option<Option<i64>>) -> bool {
+    const MOST: i64 = 9;
+    match length {
+        Some(length) => length.is_some_and(|length| (0..=MOST).contains(&length)),
+        None => offset.is_some_and(|offset| (-MOST..0).contains(&offset)),
+    }
+}
+
+/// What is left to say of a value after a change that cannot be followed.
+fn weakened(value: &Value) -> Value {
+    match value.pieces() {
+        // A part of a name that was made up is another place.
+        [Piece::Unknown(unknown)] if unknown.why != (UnknownReason::Temporary { variable: false }) => value.clone(),
+        _ => {
+            let glob = value.pattern().filter(|_| value.pieces().iter().any(|piece| matches!(piece, Piece::Glob(_))));
+            let why = match glob {
+                Some(_) => UnknownReason::Found(glob),
+                None => UnknownReason::Other("a changed variable"),
+            };
+            unknown(why, value.taint())
+        }
+    }
+}
+
+/// Text on which it is no great work to try patterns: with a character for each number in it.
+fn short(value: &Value) -> Option<String> {
+    value.spelled().filter(|text| text.len() <= MAX_PATTERN_TEXT)
+}
+
+/// Whether a pattern matches the same part of a text whatever stands where its holes are.
+fn is_certain(pattern: &str, text: &str, gone: &str, longest: bool) -> bool {
+    let vague = |letter: char| is_hole(letter) && !is_plain_hole(letter);
+    if !text.contains(is_hole) {
+        return true;
+    }
+    // No number holds a slash.
+    let of_slashes = pattern.chars().all(|letter| "*/\\".contains(letter));
+    !pattern.contains(['?', '[', '(']) && (of_slashes || !text.contains(vague) || !longest && !gone.contains(vague))
+}

@@ -1,0 +1,174 @@
+//! Traps: code that a shell runs later, in whatever state it then has.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::act::{OpaqueReason, Piece, Taint, Unknown, UnknownReason, Value};
+use super::enclosing::Frame;
+use super::state::{Bound, Build as _, State};
+use super::walk::Walker;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// The most traps that one shell is followed with.
+const MAX_TRAPS: usize = 16;
+
+/// What a shell was told to run later.
+#[derive(Debug)]
+pub(super) struct Trap {
+    /// `None` where it is not known.
+    signal: Option<String>,
+    action: Value,
+    frame: Frame,
+    span: Span,
+    /// The acts that it came to where it was set.
+    acts: Range<usize>,
+}
+
+/// Functions that zsh calls by itself; further ones stand in arrays of their names.
+const HOOKS: [&str; 6] = ["chpwd", "periodic", "precmd", "preexec", "zshaddhistory", "zshexit"];
+
+impl Walker<'_> {
+    /// Walks the functions that zsh calls by itself, with all that it knows by now.
+    #[inline(never)]
+    fn hooks(&mut self, state: &State) {
+        let hooked = |name: &str| -> Vec<String> {
+            let array = state.variable(&format!("{name}_functions")).and_then(|array| array.values.first());
+            let listed = match array {
+                Some(Bound::Array(elements)) => elements.iter().filter_map(|(_, name)| name.known_text()).collect(),
+                _ => Vec::new(),
+            };
+            std::iter::once(name.to_owned()).chain(listed).collect()
+        };
+        let traps = state.functions.beginning("TRAP").map(|(name, _)| name.to_string());
+        let names: Vec<String> = HOOKS.iter().flat_map(|name| hooked(name)).chain(traps).collect();
+        for function in names.iter().filter_map(|name| state.functions.get(name)).cloned() {
+            if function.frame.dialect == Dialect::Zsh && !self.called.contains(&function.name) {
+                self.compound(&mut state.fork(), &function.frame.perhaps(), &function.body);
+            }
+        }
+    }
+
+    /// Sets or takes back what these signals run; with where the acts begin that it comes to now.
+    #[inline(never)]
+    pub fn set_traps(
+        &mut self,
+        state: &mut State,
+        frame: &Frame,
+        action: Option<(&Value, usize)>,
+        signals: &[Value],
+        span: Span,
+    ) {
+        for signal in signals {
+            let signal = signal.known().map(|name| plain_name(&name));
+            // Where it is set under a condition, what was set before may stay.
+            if !frame.conditional {
+                state.traps.retain(|trap| trap.signal != signal || signal.is_none());
+            }
+            if let Some((action, first)) = action
+                && state.traps.len() < MAX_TRAPS
+            {
+                let frame = Frame { conditional: true, ..frame.clone() };
+                let acts = first..self.facts.acts.len();
+                state.traps.push(Rc::new(Trap { signal, action: action.clone(), frame, span, acts }));
+            }
+        }
+    }
+
+    /// What a trap does to the shell that goes on after it.
+    #[inline(never)]
+    pub fn interrupted(&mut self, state: &mut State, after: &State, signals: &[Value], action: &Value, span: Span) {
+        let ends = |name: &str| matches!(name, "EXIT" | "INT" | "TERM" | "HUP" | "QUIT");
+        let signals: Vec<String> = signals.iter().map(|name| plain_name(&name.rough())).collect();
+        if signals.iter().all(|name| ends(name)) || action.known().is_some_and(|text| text.contains("exit")) {
+            return;
+        }
+        if after.has_variables_of(state) && after.cwd == state.cwd {
+            return;
+        }
+        if signals.iter().any(|name| name == "DEBUG") {
+            self.opaque(OpaqueReason::Code, "a trap changes the shell before each command", span);
+        }
+        state.join(after);
+    }
+
+    /// Walks the traps of a shell that ends here, with all that it knows by now.
+    #[inline(never)]
+    pub fn end_of_shell(&mut self, state: &mut State) {
+        self.hooks(state);
+        let traps = std::mem::take(&mut state.traps);
+        for (index, trap) in traps.iter().enumerate() {
+            let same = |other: &Rc<Trap>| other.action == trap.action && other.span == trap.span;
+            if !traps.iter().take(index).any(same) {
+                let mut last = self.fork(state);
+                let second = self.facts.acts.len();
+                self.read_value(&mut last, &trap.frame, &trap.action, trap.span);
+                self.empty_until_set(state, trap);
+                if trap.acts.end == second {
+                    self.forget_repetition(trap.acts.start, second);
+                }
+            }
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// What a trap came to where it was set: a variable that nothing had set then, and that the line sets later, was empty.
+    fn empty_until_set(&mut self, state: &State, trap: &Trap) {
+        let is_set = |value: &Value| match value.pieces() {
+            [Piece::Unknown(Unknown { why: UnknownReason::Variable(name), taint })] => {
+                *taint == Taint::default() && state.sets(name)
+            }
+            _ => false,
+        };
+        for act in self.facts.acts.get_mut(trap.acts.clone()).into_iter().flatten() {
+            let operands = act.operands.iter_mut().map(|operand| &mut operand.value);
+            operands.chain(&mut act.args).filter(|value| is_set(value)).for_each(|value| *value = Value::text(""));
+        }
+    }
+}
+
+/// A signal as `trap` lists it, without what may stand in front.
+fn plain_name(name: &str) -> String {
+    let upper = name.to_ascii_uppercase();
+    match upper.strip_prefix("SIG").unwrap_or(&upper) {
+        "0" => "EXIT".to_owned(),
+        "1" => "HUP".to_owned(),
+        "2" => "INT".to_owned(),
+        "3" => "QUIT".to_owned(),
+        "15" => "TERM".to_owned(),
+        plain => plain.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{facts, removes};
+
+    #[test]
+    fn a_trap_runs_in_the_state_that_the_shell_ends_in() {
+        removes("x=a; trap 'rm $x' EXIT; x=b", &["rm a", "rm b"]);
+        removes("trap f EXIT; f() { rm x; }", &["rm x"]);
+        removes("(x=a; trap 'rm $x' EXIT; x=b)", &["rm a", "rm b"]);
+        removes("bash -c \"x=a; trap 'rm \\$x' EXIT; x=b\"", &["rm a", "rm b"]);
+        removes("echo \"$(x=a; trap 'rm $x' EXIT; x=b)\"", &["rm a", "rm b"]);
+        removes("{ x=a; trap 'rm $x' EXIT; x=b; } | cat", &["rm a", "rm b"]);
+        removes("x=a; trap 'rm $x' EXIT; cat f > a", &["rm a", "rm a"]);
+        // Nothing held it until then.
+        removes("if true; then trap 'rm $x' 0; fi; x=b", &["rm ", "rm b"]);
+    }
+
+    #[test]
+    fn a_trap_that_was_taken_back_does_not_run_at_the_end() {
+        removes("x=a; trap 'rm $x' EXIT; trap - EXIT; x=b", &["rm a"]);
+        removes("x=a; trap 'rm $x' EXIT; trap 'echo' SIGEXIT; x=b", &["rm a"]);
+        removes("x=a; trap 'rm $x' EXIT; (x=b)", &["rm a"]);
+    }
+
+    #[test]
+    fn a_trap_before_each_command_may_change_what_it_is_given() {
+        assert!(!facts("x=a; trap 'x=b' DEBUG; rm $x").opaque.is_empty());
+        assert!(facts("x=a; trap 'echo $x' DEBUG; rm $x").opaque.is_empty());
+        removes("x=a; trap 'x=b' ERR; false; rm $x", &["rm a", "rm b"]);
+        removes("x=a; trap 'x=b; exit 1' ERR; false; rm $x", &["rm a"]);
+    }
+}

@@ -1,0 +1,492 @@
+//! The walk over the tree: every simple command in every body, substitution and branch becomes acts.
+//!
+//! It is an abstract interpreter: variables, directories, files written on the way and what flows through pipes are
+//! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
+//! its own and never means that nothing is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::ffi::OsStrExt as _;
+use std::rc::Rc;
+
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint, Value, Verb};
+use super::command::Lookup;
+use super::enclosing::{Frame, Spans};
+use super::expand::Field;
+use super::fuel::cost;
+use super::map::Map;
+use super::paths::{PathClass, PathClasses, Placer};
+use super::question::Inquiry;
+use super::state::{Build as _, Defined, State};
+use super::streams::{Sink, SinkId, Stream, Waiting};
+use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
+use crate::judge::rules::catalog::Catalog;
+use crate::judge::syntax::tree::{Dialect, HoleId, ParseError, Script, Span};
+use crate::judge::syntax::{self, Source};
+
+/// The deepest nesting that is walked, over trees, functions, wrappers and texts together. Its unit is about one KiB of
+/// stack in an optimised build, so that all of it fits 256 KiB.
+const MAX_DEPTH: u32 = 200;
+
+/// What one level of each kind adds.
+pub(super) mod depth {
+    /// A compound command, or a list of statements.
+    pub const BODY: u32 = 1;
+    /// A command or process substitution, beside the list in it.
+    pub const SUBSTITUTION: u32 = 3;
+    /// A command that another one runs.
+    pub const COMMAND: u32 = 3;
+    /// A text that is read as code, beside the list in it.
+    pub const TEXT: u32 = 5;
+}
+
+/// How many rounds of loops over known words are walked one by one, over the whole line.
+const MAX_ROUNDS: u32 = 256;
+
+/// What is said where the fuel ends.
+pub const TOO_LARGE: &str = "too large to analyse";
+
+/// How far back a part that could not be understood is looked for before it is put on record again.
+const NEAR: usize = 64;
+
+/// Works out what an invocation would do.
+#[must_use]
+pub fn work_out(invocation: &Invocation, catalog: &Catalog, inquiry: &Inquiry<'_>) -> Facts {
+    let mut walker = Walker::new(invocation, catalog, inquiry);
+    let mut state = State::at(invocation.cwd.to_str().map(str::to_owned));
+    state.zero = Value::text("bash");
+    match &invocation.request {
+        Request::Argv(argv) => {
+            let (frame, span) = (Frame::default(), argv_span(argv));
+            let mut at = 0;
+            let fields: Vec<Field> = argv
+                .iter()
+                .map(|word| {
+                    let text = word.to_string_lossy();
+                    let length = u32::try_from(quote(&text).len()).unwrap_or(u32::MAX);
+                    let field = Field::text(text, Span::new(at, at.saturating_add(length)));
+                    at = at.saturating_add(length).saturating_add(1);
+                    field
+                })
+                .collect();
+            walker.run(&mut state, &frame, fields, Vec::new(), span, Lookup::Programs);
+        }
+        // An agent's own files, as its template has it.
+        Request::Line(line) if line.envelope.as_deref().is_some_and(|envelope| envelope.is_preparation) => {}
+        Request::Line(line) => {
+            let mut positional = line.positional.iter().map(|word| Value::text(word.to_string_lossy()));
+            state.zero = positional.next().unwrap_or_else(|| {
+                Value::text(line.shell.file_name().map_or("bash".into(), |name| name.to_string_lossy()))
+            });
+            state.positional = Rc::new(positional.collect());
+            let frame = Frame { dialect: line.dialect, ..Frame::default() };
+            walker.as_it_looks(&state, &frame, &line.text);
+            let first = walker.facts.acts.len();
+            walker.sinks.clear();
+            walker.files.clear();
+            walker.links.clear();
+            walker.waiting.clear();
+            if !line.before.is_empty() {
+                walker.what_came_before(&mut state, &frame, &line.before);
+            }
+            walker.bytes(&mut state, &frame, &line.text);
+            if first > 0 {
+                walker.forget_what_is_the_same(first);
+            }
+        }
+        Request::Files(changes) => walker.changes(&state, changes),
+        Request::Tool(call) => walker.tool(&mut state, call),
+    }
+    walker.finish(&state);
+    walker.facts
+}
+
+/// The arguments as they are displayed: quoted, with a blank in between.
+fn argv_span(argv: &[std::ffi::OsString]) -> Span {
+    let length: usize = argv.iter().map(|word| word.as_bytes().len() + 1).sum();
+    Span::new(0, u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX))
+}
+
+/// What is known of a file that the line writes: what it may hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    pub contents: Vec<SinkId>,
+    /// Files that it is a copy of.
+    pub copies: Vec<String>,
+}
+
+/// Everything that is the same wherever in the line the walk stands.
+pub(super) struct Walker<'a> {
+    pub invocation: &'a Invocation,
+    pub catalog: &'a Catalog,
+    pub inquiry: &'a Inquiry<'a>,
+    pub facts: Facts,
+    pub sinks: Vec<Sink>,
+    /// Files that the line writes, by path.
+    pub files: BTreeMap<String, Written>,
+    /// Links that the line makes, by path, with the path that each leads to.
+    pub links: BTreeMap<String, String>,
+    /// Variables of several values that were looked up.
+    pub seen: Map<()>,
+    /// The pipes of process substitutions in the command that is being expanded.
+    pub pipes: Vec<SinkId>,
+    /// Process substitutions that read what the command writes, to be walked after it.
+    pub readers: Vec<(Script, SinkId)>,
+    /// What reads from descriptors that stay open.
+    pub waiting: Vec<Waiting>,
+    /// Unknown parts and live globs in texts that are read as code, by [`HoleId`].
+    pub holes: Vec<Piece>,
+    /// How many numbers were read that are told apart.
+    pub readings: u16,
+    /// Functions that were called.
+    pub called: BTreeSet<String>,
+    /// Scripts that were read into the line so far.
+    pub includes: u32,
+    pub rounds: u32,
+    pub placer: std::cell::OnceCell<Rc<Placer>>,
+    /// Paths of programs that stand in front of those which their names stand for.
+    pub planted: BTreeSet<String>,
+    /// The directories of the `PATH` that the line was given, once they were looked at.
+    pub inherited_path: Option<super::lookup::SearchPath>,
+    /// How many acts were looked at for one that builds, and which one does.
+    pub builder: std::cell::Cell<(usize, Option<usize>)>,
+    depth: u32,
+    pub limited: bool,
+}
+
+impl<'a> Walker<'a> {
+    fn new(invocation: &'a Invocation, catalog: &'a Catalog, inquiry: &'a Inquiry<'a>) -> Self {
+        let length = match &invocation.request {
+            Request::Line(line) => line.text.len().saturating_add(line.before.len()),
+            Request::Argv(argv) => argv.iter().map(|word| word.len()).sum(),
+            Request::Files(changes) => changes.len(),
+            Request::Tool(call) => call.display().len(),
+        };
+        inquiry.fuel.add_line(length);
+        Self {
+            invocation,
+            catalog,
+            inquiry,
+            facts: Facts::default(),
+            sinks: Vec::new(),
+            files: BTreeMap::new(),
+            links: BTreeMap::new(),
+            seen: Map::default(),
+            pipes: Vec::new(),
+            readers: Vec::new(),
+            waiting: Vec::new(),
+            holes: Vec::new(),
+            readings: 0,
+            called: BTreeSet::new(),
+            includes: 0,
+            rounds: MAX_ROUNDS,
+            placer: std::cell::OnceCell::new(),
+            planted: BTreeSet::new(),
+            inherited_path: None,
+            builder: std::cell::Cell::default(),
+            depth: 0,
+            limited: false,
+        }
+    }
+
+    /// What an agent's own tool does to files: effects that no command stands behind.
+    fn changes(&mut self, state: &State, changes: &[FileChange]) {
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let mut at: u32 = 0;
+        for change in changes {
+            let start = at.saturating_add(length(change.kind.word())).saturating_add(1);
+            let end = start.saturating_add(length(&quote(&change.path)));
+            at = end.saturating_add(2);
+            let span = Span::new(start, end);
+            if !self.step(span) {
+                return;
+            }
+            let effect = match change.kind {
+                ChangeKind::Write => Effect::Write,
+                ChangeKind::Edit => Effect::Edit,
+                ChangeKind::Delete => Effect::Delete,
+                ChangeKind::Move => Effect::Move,
+            };
+            let on = vec![Operand { value: Value::text(change.path.as_str()), span }];
+            self.effect(state, &Frame::default(), effect, on, false, None, span, Taint::default());
+        }
+    }
+
+    /// The shell that reads the line, when it is one.
+    pub fn shell_path(&self) -> Option<String> {
+        match &self.invocation.request {
+            Request::Line(line) => line.shell.to_str().map(str::to_owned),
+            Request::Argv(_) | Request::Files(_) | Request::Tool(_) => None,
+        }
+    }
+
+    /// Whether a value names a place of secrets.
+    #[inline(never)]
+    pub fn is_secret(&self, state: &State, path: &Value) -> bool {
+        let behind = self.behind(state, path);
+        self.place_of(state, behind.as_ref().map_or(path, |(path, _)| path)).has(PathClass::Secret)
+    }
+
+    /// What kind of place a value names.
+    pub fn place_of(&self, state: &State, path: &Value) -> PathClasses {
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
+        placer.classes(path, state.cwd.as_deref(), self.catalog, self.inquiry)
+    }
+
+    /// Whether a value names a place of the project or of temporary files.
+    #[inline(never)]
+    pub fn is_ours(&self, path: &Value) -> bool {
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
+        placer.classes(path, None, self.catalog, self.inquiry).has_any(&[PathClass::Project, PathClass::Temp])
+    }
+
+    /// Whether a value names a place of temporary files.
+    #[inline(never)]
+    pub fn is_temporary(&self, path: &Value) -> bool {
+        let placer = self.placer.get_or_init(|| self.inquiry.placer(self.invocation));
+        placer.classes(path, None, self.catalog, self.inquiry).has(PathClass::Temp)
+    }
+
+    /// Takes one step. `false`: there are none left, and that is on record.
+    pub fn step(&mut self, span: Span) -> bool {
+        let lasts = self.spend(cost::STEP);
+        if !lasts {
+            self.limit(span, TOO_LARGE);
+        }
+        lasts
+    }
+
+    /// Pays for work. `false`: what is left is for the rules alone; the next step puts that on record.
+    pub fn spend(&self, units: u64) -> bool {
+        self.inquiry.fuel.spend(units)
+    }
+
+    /// A copy of a shell's state, paid for.
+    pub fn fork(&self, state: &State) -> Box<State> {
+        self.spend(cost::FORK + state.size() as u64);
+        state.fork()
+    }
+
+    /// Goes deeper by so much. `false`: it is too deep, and that is on record. Every `true` is answered by
+    /// [`Self::leave`] with the same amount.
+    pub fn enter(&mut self, by: u32, span: Span) -> bool {
+        if self.depth + by > MAX_DEPTH {
+            self.limit(span, "too deeply nested to analyse");
+            return false;
+        }
+        self.depth += by;
+        true
+    }
+
+    /// Comes back.
+    pub fn leave(&mut self, by: u32) {
+        self.depth = self.depth.saturating_sub(by);
+    }
+
+    #[inline(never)]
+    pub fn limit(&mut self, span: Span, detail: &str) {
+        if !std::mem::replace(&mut self.limited, true) {
+            self.opaque(OpaqueReason::Limit, detail, span);
+        }
+    }
+
+    /// Puts on record that a part could not be understood. `span` is in the command as given.
+    #[inline(never)]
+    pub fn opaque(&mut self, why: OpaqueReason, detail: impl Into<String>, span: Span) {
+        let opaque = Opaque { why, detail: detail.into(), span };
+        // What says the same again says it at once: in a second reading of the same part.
+        if !self.facts.opaque.iter().rev().take(NEAR).any(|other| *other == opaque) {
+            self.facts.opaque.push(opaque);
+        }
+    }
+
+    /// Reads and walks a text that was brought in by a construct, in this shell.
+    pub fn text(&mut self, state: &mut State, frame: &Frame, text: &str) {
+        self.bytes(state, frame, text.as_bytes());
+    }
+
+    /// Reads and walks a text.
+    pub fn bytes(&mut self, state: &mut State, frame: &Frame, text: &[u8]) {
+        if self.reads(frame, text.len()) {
+            self.parsed(state, frame, syntax::parse(text, frame.dialect));
+        }
+    }
+
+    /// Reads and walks a text that is known in part, in this shell.
+    #[inline(never)]
+    pub fn composed(&mut self, state: &mut State, frame: &Frame, text: &Value) {
+        if !self.reads(frame, text.size()) {
+            return;
+        }
+        let mut source = Source::default();
+        for piece in text.pieces() {
+            match piece {
+                Piece::Text(text) => source.push_text(text),
+                // What was live outside stands for names, however it is quoted inside.
+                hole => source.push_hole(self.hole(hole)),
+            }
+        }
+        self.parsed(state, frame, syntax::parse_source(&source, frame.dialect));
+    }
+
+    /// What stands for a part in a text that is parsed: unknown, or a glob that was live outside it.
+    fn hole(&mut self, piece: &Piece) -> HoleId {
+        let from = self.holes.len().saturating_sub(NEAR);
+        let known = self.holes.iter().skip(from).position(|known| known == piece).map(|at| from + at);
+        let at = known.unwrap_or_else(|| {
+            self.holes.push(piece.clone());
+            self.holes.len() - 1
+        });
+        HoleId(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// Pays for a text that is read, for its tree, and for taking that apart. `false`: there is no fuel for it.
+    fn reads(&mut self, frame: &Frame, bytes: usize) -> bool {
+        let lasts = self.spend(bytes as u64 / 4);
+        if !lasts {
+            self.limit(frame.spans.map(Span::default()), TOO_LARGE);
+        }
+        lasts
+    }
+
+    fn parsed(&mut self, state: &mut State, frame: &Frame, script: Result<Script, ParseError>) {
+        if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
+            return;
+        }
+        match script {
+            Ok(script) => self.script(state, frame, &script),
+            Err(error) => self.unreadable(frame, &error),
+        }
+        self.leave(depth::TEXT);
+    }
+
+    /// Walks what the shell ran before: its state stays, what it did is past, and handed back. What keeps that state from
+    /// being known is still on record.
+    #[inline(never)]
+    pub fn what_came_before(&mut self, state: &mut State, frame: &Frame, text: &[u8]) -> Vec<Act> {
+        let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
+        self.bytes(state, &frame.elsewhere(Span::default()), text);
+        let past = self.facts.acts.split_off(acts);
+        self.builder.take();
+        let unknown = self.facts.opaque.split_off(opaque);
+        let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
+        self.facts.opaque.extend(unknown.into_iter().filter(|part| hides(part.why)));
+        self.sinks.iter_mut().for_each(|sink| sink.writers.clear());
+        // What its traps do when it ends was judged when they were set.
+        state.traps.clear();
+        // What is read there was judged before.
+        for waiting in &self.waiting {
+            if let Some(sink) = self.sinks.get_mut(waiting.sink) {
+                *sink = Sink::default();
+            }
+        }
+        past
+    }
+
+    #[inline(never)]
+    fn unreadable(&mut self, frame: &Frame, error: &ParseError) {
+        let why = if error.kind.is_limit() { OpaqueReason::Limit } else { OpaqueReason::Syntax };
+        let span = frame.spans.map(Span::new(error.at, error.at.saturating_add(1)));
+        self.opaque(why, error.to_string(), span);
+    }
+
+    /// A new pipe, capture or file.
+    pub fn new_sink(&mut self) -> SinkId {
+        self.sinks.push(Sink::default());
+        self.sinks.len() - 1
+    }
+
+    /// Pays for an act.
+    pub fn pay(&self, act: &Act) {
+        let arguments = act.args.len() + act.operands.len() + act.flags.len();
+        let place = act.cwd.as_ref().map_or(0, String::len);
+        self.spend(cost::ACT + cost::ARGUMENT * arguments as u64 + place as u64 / 8);
+    }
+
+    /// Adds an act and links it to what it reads from and writes to.
+    #[inline(never)]
+    pub fn emit(&mut self, state: &State, act: Act) -> usize {
+        let id = self.facts.acts.len();
+        self.pay(&act);
+        if let Stream::Sink(sink, _) = &state.streams.stdin
+            && act.parent.is_none()
+            && let Some(sink) = self.sinks.get(*sink)
+        {
+            for writer in &sink.writers {
+                if let Some(writer) = self.facts.acts.get_mut(*writer)
+                    && writer.feeds.len() < 64
+                {
+                    writer.feeds.push(id);
+                }
+            }
+        }
+        if act.parent.is_none()
+            && let Some(sink) = state.streams.stdout.sink().and_then(|id| self.sinks.get_mut(id))
+            && sink.writers.len() < 64
+        {
+            sink.writers.push(id);
+        }
+        let mut act = act;
+        self.leave_out_what_holds_already(&mut act);
+        self.facts.acts.push(act);
+        id
+    }
+
+    /// Whether an assignment gives a variable the value that it has from the start.
+    pub fn holds_already(&self, name: &str, value: &Value) -> bool {
+        let held = self.invocation.env.get(name);
+        held.is_some() && value.known().as_deref() == held
+    }
+
+    /// A variable that is given the value that it has from the start is not changed by it: so do the snapshots that agents
+    /// make of an environment and read again. What is left says that it is declared.
+    fn leave_out_what_holds_already(&self, act: &mut Act) {
+        let is_declaring = |name: &str| super::command::DECLARING.contains(&name);
+        if !matches!(&act.verb, Verb::Program { name, .. } if is_declaring(name)) {
+            return;
+        }
+        let plain = |value: &mut Value| {
+            let name = value.known().and_then(|text| {
+                let (name, held) = text.split_once('=')?;
+                self.holds_already(name, &Value::text(held)).then(|| name.to_owned())
+            });
+            if let Some(name) = name {
+                *value = Value::text(name.as_str());
+            }
+        };
+        act.args.iter_mut().for_each(plain);
+        act.operands.iter_mut().for_each(|operand| plain(&mut operand.value));
+    }
+
+    /// Walks what was only defined, where something that is not understood could call it.
+    fn finish(&mut self, state: &State) {
+        self.end_of_shell(&mut state.fork());
+        self.read_what_was_written();
+        if !self.inquiry.fuel.lasts() {
+            self.limit(Span::default(), TOO_LARGE);
+        }
+        if self.facts.opaque.is_empty() {
+            return;
+        }
+        let uncalled: Vec<Rc<Defined>> =
+            state.functions.values().filter(|function| !self.called.contains(&function.name)).cloned().collect();
+        for function in uncalled {
+            let mut child = state.fork();
+            self.compound(&mut child, &function.frame.guarded(), &function.body);
+        }
+    }
+}
+
+impl Frame {
+    /// The frame of a text that stands nowhere in the command: all of it is where `span` is.
+    pub fn elsewhere(&self, span: Span) -> Self {
+        Self { spans: Spans::At(span), ..self.clone() }
+    }
+
+    /// The frame of a text read by another shell.
+    pub fn reading(&self, dialect: Dialect) -> Self {
+        Self { dialect, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,410 @@
+//! Wrappers: commands inside commands, as far as the descriptions of programs name them.
+
+use std::rc::Rc;
+
+use super::act::{Operand, Piece, Taint, UnknownReason, Value};
+use super::arguments::{InnerCommand, InnerText, Reading};
+use super::builtins::within;
+use super::command::Lookup;
+use super::enclosing::Frame;
+use super::expand::Field;
+use super::redirect::absolute;
+use super::search_results;
+use super::state::{Build, State, unknown};
+use super::streams::Stream;
+use super::walk::Walker;
+use crate::judge::rules::model::Added;
+use crate::judge::syntax;
+use crate::judge::syntax::tree::{Dialect, Span};
+
+/// Words of known input that a wrapper hands on one by one.
+const MAX_INPUT_WORDS: usize = 64;
+
+impl Walker<'_> {
+    /// Walks the commands that a program runs.
+    pub fn inner(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        reading: &Reading,
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        for (index, inner) in reading.inner.iter().enumerate() {
+            // Two layers may describe one program the same way.
+            let same = |other: &InnerCommand| {
+                (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
+            };
+            if reading.inner.iter().take(index).any(same) {
+                continue;
+            }
+            self.inner_command(state, frame, name, reading, inner, env, span);
+        }
+    }
+
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn inner_command(
+        &mut self,
+        state: &State,
+        frame: &Frame,
+        name: &str,
+        reading: &Reading,
+        inner: &InnerCommand,
+        env: &[(String, Value)],
+        span: Span,
+    ) {
+        let mut within = within(frame, name);
+        within.root |= inner.root;
+        if inner.remote.is_some() {
+            within.remote.clone_from(&inner.remote);
+            within.root = inner.root;
+        }
+        let set: Vec<(String, Value)> = env.iter().chain(&inner.env).cloned().collect();
+        let mut child = match inner.remote.is_some() {
+            true => state.elsewhere(&inner.env),
+            false => self.with_bins(state, name, &set),
+        };
+        self.other_directory(&mut child, name, reading);
+        // Where it is found: at the first place of the search, if anywhere.
+        if inner.adds == Added::Found
+            && reading.flags.iter().any(|flag| matches!(flag.name.as_str(), "-execdir" | "-okdir"))
+        {
+            let start = reading.operands.first().and_then(|start| start.value.known_text());
+            let dir = absolute(&child, start.as_deref().unwrap_or("."));
+            child.move_to(dir);
+        }
+        if inner.adds == Added::Input && self.listed(&mut child, &within, reading, inner, span) {
+            return;
+        }
+        let input = self.stdin_of(state);
+        if inner.adds == Added::Input {
+            child.streams.stdin = Stream::Nothing;
+        }
+        let added = match inner.adds {
+            Added::Nothing => Vec::new(),
+            Added::Found => search_results::found(reading),
+            Added::Input => input_words(&input.0, input.1, &Separator::of(reading)),
+        };
+        // `find` puts what it found where the braces stand and nowhere else.
+        let appends = inner.replace.is_none() && !(inner.adds == Added::Found && reading.expression);
+        for added in self.rounds_of(reading, inner, added) {
+            self.inner_once(&mut child, frame, &within, inner, (&added, appends), &set, span);
+        }
+    }
+
+    /// What is added, by the runs of the command that it is added to. Only where a run could tell is it parted.
+    fn rounds_of(&self, reading: &Reading, inner: &InnerCommand, added: Vec<Value>) -> Vec<Vec<Value>> {
+        let one = |name: &str| {
+            reading.flags.iter().any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|n| n.is("1")))
+        };
+        let first = match &inner.what {
+            InnerText::Argv(args) => args.first().map(|arg| arg.value.leading()).unwrap_or_default(),
+            _ => "".into(),
+        };
+        let is_shell = self.is_shell_name(first.rsplit('/').next().unwrap_or_default());
+        let apart = match (&inner.what, inner.replace.as_deref()) {
+            (InnerText::Line(..), mark) => mark.is_some(),
+            (InnerText::Argv(_), Some(_)) => is_shell,
+            (InnerText::Argv(_), None) => is_shell && ["-n", "--max-args", "-L", "--max-lines"].into_iter().any(one),
+            _ => false,
+        };
+        if apart && added.len() > 1 { added.into_iter().map(|value| vec![value]).collect() } else { vec![added] }
+    }
+
+    /// Walks one run of what a wrapper runs.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn inner_once(
+        &mut self,
+        child: &mut State,
+        frame: &Frame,
+        within: &Frame,
+        inner: &InnerCommand,
+        (added, appends): (&[Value], bool),
+        set: &[(String, Value)],
+        span: Span,
+    ) {
+        let mut child = child.fork();
+        let mut within = within.clone();
+        match &inner.what {
+            InnerText::Argv(args) => {
+                let mut fields: Vec<Field> = Vec::new();
+                for arg in args {
+                    let placed = inner.replace.as_deref().map(|mark| placed(&arg.value, mark, added));
+                    match placed {
+                        Some(values) => {
+                            fields.extend(values.into_iter().map(|value| Field::word(value, arg.span)));
+                        }
+                        None => fields.push(Field { operand: arg.operand, ..Field::word(arg.value.clone(), arg.span) }),
+                    }
+                }
+                if appends {
+                    let end = args.last().map_or(span, |arg| arg.span);
+                    fields.extend(added.iter().cloned().map(|value| Field::word(value, end)));
+                }
+                let span = args.iter().map(|arg| arg.span).reduce(Span::to).unwrap_or(span);
+                self.run(&mut child, &within, fields, set.to_vec(), span, Lookup::Programs);
+            }
+            InnerText::Line(line, at) => {
+                let mut line = line.clone();
+                // What is put behind a word is quoted: it is data, wherever it comes from.
+                let behind = !line.leading().split("{}").next().unwrap_or_default().trim().is_empty();
+                let added: Vec<Value> =
+                    added.iter().map(|value| if behind { as_data(value.clone()) } else { value.clone() }).collect();
+                if let Some(mark) = inner.replace.as_deref() {
+                    if let Some(value) = placed(&line, mark, &added).into_iter().next() {
+                        line = value;
+                    }
+                } else if appends {
+                    for value in &added {
+                        line.push_text(" ");
+                        line.push_value(value);
+                    }
+                }
+                let mut positional = inner.positional.iter().map(|operand| operand.value.clone());
+                child.zero = positional.next().unwrap_or_else(|| Value::text("sh"));
+                child.positional = Rc::new(positional.collect());
+                within.spans = self.spans_of(frame, *at, &line);
+                within.dialect = Dialect::Bash;
+                self.read_value(&mut child, &within, &line, *at);
+                self.end_of_shell(&mut child);
+            }
+            InnerText::Somewhere(args) => self.somewhere(&mut child, &within, args, set, span, |_, _| true),
+            InnerText::BareShell => {
+                within.dialect = Dialect::Bash;
+                self.stdin_code(&mut child, &within, span);
+                self.end_of_shell(&mut child);
+            }
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Follows an option of a wrapper that names the working directory of what it runs.
+    #[inline(never)]
+    fn other_directory(&self, child: &mut State, name: &str, reading: &Reading) {
+        let Some(program) = self.catalog.program(name) else { return };
+        let is_chdir = |names: &[String]| names.iter().any(|name| name == "--chdir");
+        let Some(option) = program.options.iter().find(|option| is_chdir(&option.names)) else { return };
+        let canonical = option.names.first().map_or("", String::as_str);
+        let given = reading.flags.iter().rev().find(|flag| flag.name == canonical).and_then(|flag| flag.value.as_ref());
+        if let Some(dir) = given {
+            let dir = dir.known().and_then(|dir| absolute(child, &dir));
+            child.move_to(dir);
+        }
+    }
+
+    /// `command ::: values`: the command once for each value. `false`: there is no such list.
+    #[inline(never)]
+    fn listed(
+        &mut self,
+        child: &mut State,
+        frame: &Frame,
+        reading: &Reading,
+        inner: &InnerCommand,
+        span: Span,
+    ) -> bool {
+        let mark = |value: &Value| [":::", ":::+", "::::", "::::+"].iter().any(|mark| value.is(mark));
+        let Some(at) = reading.operands.iter().position(|operand| mark(&operand.value)) else { return false };
+        let (command, listed) = reading.operands.split_at(at);
+        // `::::` names files of values.
+        let from_files = listed.iter().any(|operand| operand.value.is("::::") || operand.value.is("::::+"));
+        let values: Vec<Value> = if from_files || listed.len() > MAX_INPUT_WORDS {
+            vec![unknown(UnknownReason::Input, Taint::default())]
+        } else {
+            listed.iter().map(|operand| &operand.value).filter(|value| !mark(value)).cloned().collect()
+        };
+        // An empty list may be filled by what the values come to.
+        let values = if values.is_empty() { vec![Value::default()] } else { values };
+        let line = Value::join(command.iter().map(|operand| &operand.value), " ");
+        let quoted = quoted(command.iter().map(|operand| &operand.value));
+        // A whole line is the name of no program.
+        let is_line = |operand: &&Operand| operand.value.leading().contains(' ');
+        let one_line = command.len() == 1 && command.first().is_some_and(|operand| is_line(&operand));
+        let positional = inner.positional.iter().map(|operand| operand.value.clone()).collect();
+        child.positional = Rc::new(positional);
+        child.streams.stdin = Stream::Nothing;
+        let frame = frame.elsewhere(span);
+        for value in values {
+            if command.is_empty() {
+                self.read_value(&mut child.fork(), &frame, &value, span);
+                continue;
+            }
+            // A shell reads the words again, unless an option quotes them; it is taken both ways.
+            let text = substituted(&line, &value);
+            let both = quoted != line;
+            if !both || text.known().is_none_or(|text| syntax::parse(text.as_bytes(), frame.dialect).is_ok()) {
+                self.read_value(&mut child.fork(), &frame, &text, span);
+            }
+            if both && !one_line {
+                self.read_value(&mut child.fork(), &frame, &substituted(&quoted, &value), span);
+            }
+        }
+        true
+    }
+}
+
+/// Words as a line in which each is quoted as far as it needs to be.
+fn quoted<'v>(words: impl Iterator<Item = &'v Value>) -> Value {
+    let mut line = Value::default();
+    for (index, word) in words.enumerate() {
+        if index > 0 {
+            line.push_text(" ");
+        }
+        for piece in word.pieces() {
+            match piece {
+                Piece::Text(text)
+                    if text.contains(|c: char| c.is_whitespace() || "'\"`\\()<>|&;#$*?[!~".contains(c)) =>
+                {
+                    line.push_text(&crate::judge::invocation::quote(text));
+                }
+                other => line.push_piece(other),
+            }
+        }
+    }
+    line
+}
+
+/// A line with its replacement strings (`{}`, `{.}`, `{1}`, …) replaced by a value, which is quoted; appended where the
+/// line has none.
+fn substituted(line: &Value, value: &Value) -> Value {
+    let mut result = Value::default();
+    let mut replaced = false;
+    for piece in line.pieces() {
+        let Piece::Text(text) = piece else {
+            result.push_piece(piece);
+            continue;
+        };
+        let mut rest = text.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            let inside = after.split_once('}').filter(|(inside, _)| {
+                inside.chars().all(|c| c.is_ascii_digit() || "./#%".contains(c)) && inside.len() < 6
+            });
+            result.push_text(before);
+            match inside {
+                Some((_, after)) => {
+                    result.push_quoted(value);
+                    replaced = true;
+                    rest = after;
+                }
+                None => {
+                    result.push_text("{");
+                    rest = after;
+                }
+            }
+        }
+        result.push_text(rest);
+    }
+    if !replaced {
+        result.push_text(" ");
+        result.push_quoted(value);
+    }
+    result
+}
+
+/// A value that is not read as code: whether it was fetched or decoded says nothing of what runs.
+fn as_data(value: Value) -> Value {
+    let plain = |piece| match piece {
+        Piece::Unknown(mut unknown) => {
+            unknown.taint.0 &= !(Taint::FETCHED.0 | Taint::DECODED.0);
+            Piece::Unknown(unknown)
+        }
+        known => known,
+    };
+    Value::of(value.into_pieces().into_iter().map(plain).collect())
+}
+
+/// How standard input is cut into arguments.
+enum Separator {
+    /// At blanks, quotes and backslashes taken as in a shell.
+    Blanks,
+    /// Each line is one.
+    Lines,
+    /// At this character.
+    Char(char),
+}
+
+impl Separator {
+    fn of(reading: &Reading) -> Self {
+        let flag = |names: &[&str]| reading.flags.iter().find(|flag| names.contains(&flag.name.as_str()));
+        if flag(&["-0", "--null"]).is_some() {
+            return Self::Char('\0');
+        }
+        if let Some(flag) = flag(&["-d", "--delimiter"]) {
+            let text = flag.value.as_ref().and_then(Build::known_text).and_then(|text| super::decode::escapes(&text));
+            return text.and_then(|text| text.chars().next()).map_or(Self::Lines, Self::Char);
+        }
+        if flag(&["-I", "-i", "--replace", "-J"]).is_some() { Self::Lines } else { Self::Blanks }
+    }
+}
+
+/// The words that come in on standard input, as far as they are known.
+fn input_words(text: &Value, taint: Taint, separator: &Separator) -> Vec<Value> {
+    if let Some(known) = text.known() {
+        let words: Vec<String> = match separator {
+            Separator::Blanks => quoted_words(&known),
+            Separator::Lines => known.lines().map(|line| line.trim_start().to_owned()).collect(),
+            Separator::Char(c) => known.strip_suffix(*c).unwrap_or(&known).split(*c).map(str::to_owned).collect(),
+        };
+        if words.len() <= MAX_INPUT_WORDS {
+            return words.into_iter().map(Value::text).collect();
+        }
+    }
+    if let Some(values) = search_results::listed(text) {
+        return values;
+    }
+    vec![unknown(UnknownReason::Input, taint.and(text.taint()))]
+}
+
+/// Words separated by blanks, with quotes and backslashes.
+pub(super) fn quoted_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// A value with `mark` replaced by each of the added values in turn; itself where the mark does not stand in it.
+fn placed(value: &Value, mark: &str, added: &[Value]) -> Vec<Value> {
+    let stands = value.pieces().iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains(mark)));
+    if !stands || mark.is_empty() {
+        return vec![value.clone()];
+    }
+    added
+        .iter()
+        .map(|added| {
+            let mut result = Value::default();
+            for piece in value.pieces() {
+                match piece {
+                    Piece::Text(text) => {
+                        for (index, part) in text.split(mark).enumerate() {
+                            if index > 0 {
+                                result.push_value(added);
+                            }
+                            result.push_text(part);
+                        }
+                    }
+                    other => result.push_piece(other),
+                }
+            }
+            result
+        })
+        .collect()
+}

@@ -1,0 +1,211 @@
+//! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
+
+use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
+use super::arguments::{Arg, Derived, Reading};
+use super::enclosing::Frame;
+use super::state::{Build as _, State, unknown};
+use super::streams::Stream;
+use super::walk::Walker;
+use crate::judge::rules::model::OutputTaint;
+
+/// Languages whose programs replace text in a file where it lies.
+const EDITORS: [&str; 2] = ["sed", "perl"];
+
+/// What the substitutions among the arguments of an editor put in, each on a line of its own.
+fn replacements(act: &Act) -> String {
+    let mut all = String::new();
+    for script in act.args.iter().filter_map(Value::known) {
+        // `1i text`, `$a text`: all that follows.
+        let command = script.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
+        if let Some(text) = command.strip_prefix(['i', 'a', 'c'])
+            && text.starts_with([' ', '\\', '\n'])
+        {
+            all.push_str(text.trim_start_matches(['\\', '\n', ' ']));
+            all.push('\n');
+        }
+        for command in script.split(['\n', ';']) {
+            let command = command.trim_start_matches(|c: char| c.is_ascii_digit() || ",$ ".contains(c));
+            let Some(rest) = command.strip_prefix('s') else { continue };
+            let Some(mark) = rest.chars().next().filter(|mark| !mark.is_alphanumeric() && *mark != '\\') else {
+                continue;
+            };
+            let Some(put_in) = rest.split(mark).nth(2) else { continue };
+            all.push_str(put_in);
+            all.push('\n');
+        }
+    }
+    all
+}
+
+impl Walker<'_> {
+    /// Remembers what a program wrote to the files that it names.
+    #[inline(never)]
+    pub fn written_by(&mut self, state: &State, frame: &Frame, derived: &Derived, reading: &Reading, parent: usize) {
+        if reading.compiles {
+            return;
+        }
+        let taint = self.facts.acts.get(parent).map(|act| act.taint).unwrap_or_default();
+        // A clone of a place on this machine comes from nowhere else.
+        let clones = self.facts.acts.get(parent).and_then(|act| self.catalog.program(act.verb.key()));
+        let clones = clones.is_some_and(|program| program.tree.is_some());
+        let is_here = |on: &Operand| clones && on.value.leading().starts_with(['/', '.', '~']);
+        let fetches = reading.effects.iter().any(|derived| {
+            derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
+        });
+        let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
+        let read = reading
+            .effects
+            .iter()
+            .filter(|derived| matches!(derived.effect, Effect::Load | Effect::Show | Effect::Move | Effect::Link));
+        let sources: Vec<&Value> = reading
+            .operands
+            .iter()
+            .chain(read.flat_map(|derived| &derived.on))
+            .map(|operand| &operand.value)
+            .filter(|value| !is_target(value))
+            .collect();
+        let comes = |source: &&Value| self.file_key(state, source).is_some_and(|path| self.is_fetched(&path));
+        let given = reading.flags.iter().filter_map(|flag| flag.value.as_ref()).filter(|value| !is_target(value));
+        let fetches =
+            fetches || !self.files.is_empty() && sources.iter().copied().chain(given).any(|from| comes(&from));
+        let taint = if fetches { taint.and(Taint::FETCHED) } else { taint };
+        // What is copied from another host is as good as fetched.
+        let remote = !fetches && sources.iter().any(|source| super::paths::is_remote(&source.leading()));
+        let taint = if remote { taint.and(Taint::FETCHED) } else { taint };
+        let copies = reading.output == OutputTaint::Copies && !fetches && !remote;
+        // What is edited where it lies says what it said, and what is put in.
+        let edits = reading.code.iter().any(|source| EDITORS.contains(&source.language.as_str()));
+        let edits = self.facts.acts.get(parent).filter(|_| edits).map(replacements);
+        let calls = self.facts.acts.get(parent).is_some_and(|act| act.verb.key().contains(':'))
+            && reading.effects.iter().all(|derived| derived.effect.writes());
+        let copier = |act: &Act| matches!(act.verb.key(), "cp" | "gcp" | "mv" | "install" | "rsync");
+        let files_are_copied = copies && self.facts.acts.get(parent).is_some_and(copier);
+        let text = match sources.as_slice() {
+            _ if let Some(put_in) = &edits => Value::text(put_in.as_str()),
+            // A call writes what it is given.
+            [given] if calls => (*given).clone(),
+            // A filter with a file to write.
+            [] if copies => self.stdin_of(state).0,
+            // A copy holds what its source does, which may have to be looked up when it is run.
+            [source, rest @ ..] if copies && rest.iter().all(|other| other == source) => {
+                match self.content_of(state, source) {
+                    Some(text) => text,
+                    None => {
+                        for target in &derived.on {
+                            self.copied(state, frame, source, &target.value);
+                        }
+                        return;
+                    }
+                }
+            }
+            // Several go into a directory.
+            sources if files_are_copied && sources.iter().any(|source| self.content_of(state, source).is_none()) => {
+                for target in &derived.on {
+                    let mut frame = frame.clone();
+                    for source in sources {
+                        self.copied(state, &frame, source, &target.value);
+                        frame.conditional = true;
+                    }
+                }
+                return;
+            }
+            _ => {
+                // An archive holds what is put into it.
+                let holds = reading.output == OutputTaint::Copies && sources.iter().any(|on| self.is_secret(state, on));
+                unknown(UnknownReason::CommandOutput, if holds { taint.and(Taint::SECRET) } else { taint })
+            }
+        };
+        // A filter that gets nothing leaves nothing: `tee file < /dev/null`.
+        let filters = self.facts.acts.get(parent).is_some_and(|act| matches!(act.verb.key(), "tee" | "sponge"));
+        if filters && derived.effect == Effect::Write && matches!(state.streams.stdin, Stream::Nothing) {
+            for target in &derived.on {
+                let word = |text: &str| Arg::word(Value::text(text), target.span);
+                let words = [word("-s"), word("0"), Arg::of(target)];
+                self.stands_for(state, frame, ":", "truncate", &words, target.span);
+            }
+        }
+        // Into a directory it goes by its own name.
+        let name = match sources.as_slice() {
+            [source] if remote || files_are_copied => {
+                source.known().and_then(|text| Some(text.rsplit(['/', ':']).next()?.to_owned()))
+            }
+            _ => None,
+        };
+        for target in &derived.on {
+            let mut place = target.value.clone();
+            if let Some(name) = name.as_ref().filter(|_| place.is(".") || place.rough().ends_with('/')) {
+                place.push_text("/");
+                place.push_text(name);
+            }
+            if let Some(key) = self.file_key(state, &place) {
+                let sink = self.file_sink(frame, key, derived.effect == Effect::Append);
+                if let Some(sink) = self.sinks.get_mut(sink) {
+                    sink.write(&text, taint, false);
+                    sink.older |= edits.is_some();
+                }
+            }
+        }
+    }
+
+    /// What the line wrote to a file, when it did.
+    #[inline(never)]
+    pub fn content_of(&self, state: &State, path: &Value) -> Option<Value> {
+        if let [Piece::Unknown(Unknown { why: UnknownReason::Pipe, .. })] = path.pieces() {
+            let [pipe] = self.pipes.as_slice() else { return None };
+            return self.sinks.get(*pipe).map(|sink| sink.text.clone());
+        }
+        if ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path.is(name)) {
+            return Some(self.stdin_of(state).0);
+        }
+        let key = self.file_key(state, path)?;
+        let sink = *self.files.get(&key)?.contents.last()?;
+        self.sinks.get(sink).map(|sink| sink.text.clone())
+    }
+
+    /// Whether what the line wrote to a file stands beside what it held before.
+    pub fn goes_on(&self, state: &State, path: &Value) -> bool {
+        let written = self.file_key(state, path).and_then(|key| self.files.get(&key));
+        let sink = written.and_then(|written| self.sinks.get(*written.contents.last()?));
+        sink.is_some_and(|sink| sink.older)
+    }
+
+    /// The taint of files that a program reads.
+    #[inline(never)]
+    pub fn loaded(&self, state: &State, reading: &Reading) -> Taint {
+        if state.streams.stdout.sink().is_none() {
+            // Nothing in the line reads it.
+            return Taint::default();
+        }
+        // `cut -d= -f1`: the names of the entries are not what they hold.
+        let given = |name: &str, text: &str| {
+            reading
+                .flags
+                .iter()
+                .any(|flag| flag.name == name && flag.value.as_ref().is_some_and(|value| value.is(text)))
+        };
+        let names = given("-d", "=") && given("-f", "1");
+        let reads = reading
+            .effects
+            .iter()
+            .filter(|derived| derived.effect == Effect::Show || derived.effect == Effect::Load && !names);
+        reads.flat_map(|derived| &derived.on).fold(Taint::default(), |all, operand| {
+            let written = self.content_of(state, &operand.value).map(|text| text.taint()).unwrap_or_default();
+            let secret = if self.is_secret(state, &operand.value) { Taint::SECRET } else { Taint::default() };
+            all.and(written).and(secret)
+        })
+    }
+
+    /// Whether a file that a value names, behind an `@` too, got its content from a secret earlier in the line.
+    #[inline(never)]
+    pub fn holds_secret(&self, state: &State, value: &Value) -> bool {
+        let leading = value.leading();
+        let mark = leading.find('@').filter(|at| *at == 0 || leading[..*at].ends_with('='));
+        let path = mark.map_or_else(|| value.clone(), |at| value.without_leading(at + 1));
+        let Some(written) = self.file_key(state, &path).and_then(|key| self.files.get(&key)) else { return false };
+        let holds = |sink: &usize| {
+            self.sinks.get(*sink).is_some_and(|sink| sink.taint.and(sink.text.taint()).has(Taint::SECRET))
+        };
+        written.contents.iter().any(holds)
+            || written.copies.iter().any(|source| self.is_secret(state, &Value::text(source.clone())))
+    }
+}

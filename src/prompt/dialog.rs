@@ -1,0 +1,377 @@
+//! What a key means: the conversation from card to answer, without a terminal and without a clock.
+
+use super::keys::Key;
+use super::terminal::{Answer, NO};
+use crate::ui::card::Entry;
+
+/// What a key led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Go on; draw again.
+    On,
+    /// Another question is on the screen, which somebody must have the time to read.
+    Turned,
+    /// Text came faster than a person types, and was thrown away.
+    Pasted,
+    /// The first letter of the word: from now on the second timeout counts.
+    Begun,
+    /// Done.
+    Answered(Answer),
+}
+
+/// Where the conversation stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum At {
+    Key,
+    Confirm,
+    Words(String),
+    Overrule(String),
+    Word { typed: String, started: bool },
+}
+
+/// The state of one conversation.
+#[derive(Debug)]
+pub(super) struct Dialog {
+    at: At,
+    /// The word to type, at tier 4.
+    word: Option<String>,
+    session: bool,
+    standing: bool,
+    /// The first line of the explanation on the screen, when it is shown.
+    page: Option<usize>,
+    /// Lines that a page has, and that the explanation has, as last drawn.
+    pub(super) page_lines: usize,
+    pub(super) all_lines: usize,
+    pub(super) hint: Option<&'static str>,
+}
+
+/// Fewer letters than this say nothing.
+const LEAST_WORDS: usize = 4;
+
+/// More words than this are not a reason any more.
+const MOST_WORDS: usize = 300;
+
+impl Dialog {
+    /// A new conversation: with a word to type, or with keys, and which grants are offered.
+    pub(super) const fn new(word: Option<String>, session: bool, standing: bool) -> Self {
+        let at = if word.is_some() { At::Word { typed: String::new(), started: false } } else { At::Key };
+        let (session, standing) = (session && word.is_none(), standing && word.is_none());
+        Self { at, word, session, standing, page: None, page_lines: 1, all_lines: 1, hint: None }
+    }
+
+    /// What the card shows of it.
+    pub(super) fn entry(&self) -> Entry<'_> {
+        match &self.at {
+            At::Key => Entry::Key,
+            At::Confirm => Entry::Confirm,
+            At::Words(typed) => Entry::Words(typed),
+            At::Overrule(typed) => Entry::Overrule(typed),
+            At::Word { typed, started } => {
+                Entry::Word { word: self.word.as_deref().unwrap_or_default(), typed, started: *started }
+            }
+        }
+    }
+
+    /// A reviewer says no: from now on words are what lets it run. A no that was begun stays one.
+    pub(super) fn overrule(&mut self) {
+        if matches!(self.at, At::Key | At::Confirm) {
+            self.at = At::Overrule(String::new());
+            self.page = None;
+            self.hint = None;
+        }
+    }
+
+    /// The first line of the explanation, when that is on the screen.
+    pub(super) const fn page(&self) -> Option<usize> {
+        self.page
+    }
+
+    /// The answer when the time is over: a no that was already given stays one, with the words so far.
+    pub(super) fn denied(&self) -> Option<Answer> {
+        match &self.at {
+            At::Words(words) => Some(no(words)),
+            _ => None,
+        }
+    }
+
+    /// All keys of one read. Several at once are a paste or a machine, and never an answer; a slow line may bring two
+    /// letters of a word together.
+    pub(super) fn keys(&mut self, keys: &[Key]) -> Step {
+        let keys: Vec<Key> = keys.iter().copied().filter(|key| *key != Key::Report).collect();
+        if keys.is_empty() {
+            return Step::On;
+        }
+        let pasted = keys.contains(&Key::Paste);
+        let most = match self.at {
+            _ if self.page.is_some() => usize::MAX,
+            At::Key | At::Confirm => 1,
+            At::Word { .. } | At::Overrule(_) => 2,
+            At::Words(_) => usize::MAX,
+        };
+        if pasted || keys.len() > most {
+            return self.pasted();
+        }
+        for key in keys {
+            match self.key(key) {
+                Step::On => {}
+                step => return step,
+            }
+        }
+        Step::On
+    }
+
+    /// Something arrived that no person types.
+    pub(super) const fn pasted(&mut self) -> Step {
+        self.hint = Some("pasted text is not an answer");
+        Step::Pasted
+    }
+
+    /// One key.
+    fn key(&mut self, key: Key) -> Step {
+        self.hint = None;
+        if matches!(key, Key::Escape | Key::Interrupt | Key::EndOfFile | Key::Quit) {
+            return Step::Answered(self.denied().unwrap_or(NO));
+        }
+        if let Some(top) = self.page {
+            return self.turn(top, key);
+        }
+        if key == Key::Char('?') && !matches!(self.at, At::Words(_) | At::Overrule(_)) {
+            self.page = Some(0);
+            return Step::Turned;
+        }
+        match &mut self.at {
+            At::Key => match key {
+                Key::Char('y' | 'Y') => return Step::Answered(Answer::Once),
+                Key::Char('s' | 'S') if self.session => return Step::Answered(Answer::Session),
+                Key::Char('a' | 'A') if self.standing => {
+                    self.at = At::Confirm;
+                    return Step::Turned;
+                }
+                Key::Char('s' | 'S' | 'a' | 'A') => self.hint = Some("no grant is offered for this command"),
+                // It is a no from here on, whatever else is typed: nobody must have read what to say.
+                Key::Char('n' | 'N') => self.at = At::Words(String::new()),
+                Key::Enter => return Step::Answered(NO),
+                _ => self.hint = Some("that key means nothing here; n is no"),
+            },
+            At::Confirm => match key {
+                Key::Char('y' | 'Y') => return Step::Answered(Answer::Always),
+                Key::Char('n' | 'N') | Key::Enter => return Step::Answered(NO),
+                _ => self.hint = Some("y allows it always, n is no"),
+            },
+            At::Words(words) => match key {
+                Key::Enter => return Step::Answered(no(words)),
+                Key::Backspace => drop(words.pop()),
+                Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
+                _ => {}
+            },
+            At::Overrule(words) => match key {
+                Key::Enter => return Step::Answered(overruled(words)),
+                Key::Backspace => drop(words.pop()),
+                Key::Char(c) if words.chars().count() < MOST_WORDS => words.push(c),
+                _ => {}
+            },
+            At::Word { typed, started } => match key {
+                Key::Char(c) if typed.len() < 24 => {
+                    typed.push(c);
+                    if !std::mem::replace(started, true) {
+                        return Step::Begun;
+                    }
+                }
+                Key::Backspace => drop(typed.pop()),
+                Key::Enter => {
+                    let right = self.word.as_ref().is_some_and(|word| word == typed);
+                    return Step::Answered(if right { Answer::Once } else { NO });
+                }
+                _ => self.hint = Some("type the word and press Enter; Esc is no"),
+            },
+        }
+        Step::On
+    }
+
+    /// A key on a page of the explanation.
+    fn turn(&mut self, top: usize, key: Key) -> Step {
+        let last = self.all_lines.saturating_sub(self.page_lines);
+        let page = self.page_lines.max(1);
+        self.page = match key {
+            Key::Char('?' | 'q' | 'Q') => None,
+            Key::Char(' ' | 'f') | Key::PageDown => Some((top + page).min(last)),
+            Key::Char('b') | Key::PageUp => Some(top.saturating_sub(page)),
+            Key::Char('j') | Key::Down | Key::Enter => Some((top + 1).min(last)),
+            Key::Char('k') | Key::Up => Some(top.saturating_sub(1)),
+            _ => {
+                self.hint = Some("q goes back to the card, where the answer is given");
+                Some(top)
+            }
+        };
+        if self.page.is_none() { Step::Turned } else { Step::On }
+    }
+
+    /// A whole line, from a terminal without keys.
+    pub(super) fn line(&mut self, line: &str) -> Step {
+        let line = line.trim();
+        self.hint = None;
+        if matches!(self.at, At::Words(_)) {
+            return Step::Answered(no(line));
+        }
+        if matches!(self.at, At::Overrule(_)) {
+            return Step::Answered(overruled(line));
+        }
+        if line == "?" {
+            self.page = Some(0);
+            return Step::On;
+        }
+        if let At::Word { .. } = self.at {
+            let right = self.word.as_ref().is_some_and(|word| word == line);
+            return Step::Answered(if right { Answer::Once } else { NO });
+        }
+        match line {
+            "" => Step::Answered(NO),
+            "yes" => self.key(Key::Char('y')),
+            "no" => self.key(Key::Char('n')),
+            line => match line.strip_prefix("n ").or_else(|| line.strip_prefix("no ")) {
+                Some(words) => Step::Answered(no(words)),
+                None => {
+                    let mut all = line.chars();
+                    match (all.next(), all.next()) {
+                        (Some(key), None) => self.key(Key::Char(key)),
+                        _ => {
+                            self.hint = Some("that is no answer; n is no");
+                            Step::On
+                        }
+                    }
+                }
+            },
+        }
+    }
+
+    /// Leaves the explanation; true when it was shown.
+    pub(super) const fn close_page(&mut self) -> bool {
+        self.page.take().is_some()
+    }
+}
+
+/// A yes against a reviewer's no, where there are words to it.
+fn overruled(words: &str) -> Answer {
+    let words = words.trim();
+    let is_said = words.chars().filter(|c| c.is_alphanumeric()).count() >= LEAST_WORDS;
+    if is_said { Answer::Overruled { words: words.to_owned() } } else { NO }
+}
+
+/// No, with words if there are any.
+fn no(words: &str) -> Answer {
+    let words = words.trim();
+    Answer::No { words: (!words.is_empty()).then(|| words.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialog, Step};
+    use crate::prompt::keys::Key;
+    use crate::prompt::terminal::{Answer, NO};
+
+    fn critical() -> Dialog {
+        Dialog::new(Some("walnut".to_owned()), true, true)
+    }
+
+    #[test]
+    fn no_key_but_y_s_and_a_says_yes() {
+        let all = (0..=0x10_ffff).filter_map(char::from_u32).map(Key::Char);
+        let other = [
+            Key::Enter,
+            Key::Escape,
+            Key::Backspace,
+            Key::Interrupt,
+            Key::EndOfFile,
+            Key::Quit,
+            Key::Up,
+            Key::Down,
+            Key::PageUp,
+            Key::PageDown,
+            Key::Unknown,
+            Key::Report,
+            Key::Paste,
+        ];
+        for key in all.chain(other) {
+            let step = Dialog::new(None, true, true).keys(&[key]);
+            let yes = matches!(step, Step::Answered(Answer::Once | Answer::Session | Answer::Always));
+            assert_eq!(yes, matches!(key, Key::Char('y' | 'Y' | 's' | 'S')), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_granted_that_is_not_offered() {
+        let mut dialog = Dialog::new(None, false, false);
+        assert_eq!(dialog.keys(&[Key::Char('s')]), Step::On);
+        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::On);
+        assert_eq!(dialog.hint, Some("no grant is offered for this command"));
+        assert_eq!(dialog.line("s"), Step::On);
+        assert_eq!(dialog.line("a"), Step::On);
+    }
+
+    #[test]
+    fn a_standing_grant_takes_two_keys() {
+        let mut dialog = Dialog::new(None, true, true);
+        assert_eq!(dialog.keys(&[Key::Char('a'), Key::Char('y')]), Step::Pasted);
+        assert_eq!(dialog.keys(&[Key::Char('a')]), Step::Turned);
+        assert_eq!(dialog.keys(&[Key::Char('y')]), Step::Answered(Answer::Always));
+    }
+
+    #[test]
+    fn a_reviewers_no_is_overruled_by_words_alone() {
+        for (typed, runs) in [("I know the host", true), ("", false), ("y", false), ("y y", false), ("....", false)] {
+            let mut dialog = Dialog::new(None, true, true);
+            dialog.overrule();
+            for c in typed.chars() {
+                assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On, "{typed}");
+            }
+            let wanted = if runs { Answer::Overruled { words: typed.to_owned() } } else { NO };
+            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(wanted.clone()), "{typed}");
+            let mut dialog = Dialog::new(None, true, true);
+            dialog.overrule();
+            assert_eq!(dialog.line(typed), Step::Answered(wanted), "{typed}");
+        }
+        let mut begun = Dialog::new(None, false, false);
+        assert_eq!(begun.keys(&[Key::Char('n')]), Step::On);
+        begun.overrule();
+        assert!(begun.denied().is_some(), "a no that was begun stays one");
+        let mut critical = critical();
+        critical.overrule();
+        assert_eq!(critical.line("I know better"), Step::Answered(NO), "the word is wanted all the same");
+    }
+
+    #[test]
+    fn only_the_whole_word_confirms_a_critical_command() {
+        for typed in ["walnu", "walnutt", "Walnut", "y", "", "s", "a", "walnut "] {
+            let mut dialog = critical();
+            for c in typed.chars() {
+                assert!(matches!(dialog.keys(&[Key::Char(c)]), Step::On | Step::Begun));
+            }
+            assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(NO), "{typed}");
+        }
+        let mut dialog = critical();
+        assert_eq!(dialog.keys(&[Key::Char('x')]), Step::Begun);
+        assert_eq!(dialog.keys(&[Key::Backspace]), Step::On);
+        for c in "walnut".chars() {
+            assert_eq!(dialog.keys(&[Key::Char(c)]), Step::On);
+        }
+        assert_eq!(dialog.keys(&[Key::Enter]), Step::Answered(Answer::Once));
+    }
+
+    #[test]
+    fn a_line_is_an_answer_only_as_a_whole() {
+        for (line, yes) in [("y", true), (" y ", true), ("yes", true), ("yy", false), ("y\ny", false), ("ok", false)] {
+            let step = Dialog::new(None, true, true).line(line);
+            assert_eq!(step == Step::Answered(Answer::Once), yes, "{line:?}");
+        }
+        assert_eq!(critical().line("y"), Step::Answered(NO));
+        assert_eq!(critical().line("walnut\n"), Step::Answered(Answer::Once));
+    }
+
+    #[test]
+    fn a_no_keeps_the_words_that_were_typed() {
+        let mut dialog = Dialog::new(None, true, true);
+        assert_eq!(dialog.keys(&[Key::Char('n')]), Step::On);
+        assert_eq!(dialog.keys(&[Key::Char('h'), Key::Char('i'), Key::Char('?')]), Step::On);
+        assert_eq!(dialog.denied(), Some(Answer::No { words: Some("hi?".to_owned()) }));
+    }
+}

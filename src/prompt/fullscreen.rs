@@ -1,0 +1,218 @@
+//! The whole screen of a terminal, for views that a person stays in: drawn on the alternate screen, and given back as it
+//! was on every way out.
+//!
+//! What may not enter: what is shown, and what a key means.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+pub use super::keys::Key;
+
+use super::keys::Decoder;
+use super::signal_watch::Watch;
+use super::terminal::{Closed, failed, hung_up};
+use super::tty::{Got, Modes, Tty};
+use crate::ui::card::Size;
+use crate::ui::style::{Line, Look};
+
+/// The alternate screen, no cursor, and brackets around what is pasted.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J";
+const LEAVE: &str = "\x1b[?2004l\x1b[?25h\x1b[?1049l";
+
+/// After an escape, for so long a sequence may go on.
+const ESCAPE: Duration = Duration::from_millis(50);
+
+/// Whether a panic has to leave the alternate screen.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Keys that arrived together: more than one is no person's typing.
+    Keys(Vec<Key>),
+    /// The screen must be drawn anew: another size, or the process was stopped.
+    Redraw,
+    /// Nothing, for as long as was to be waited.
+    Nothing,
+}
+
+/// A terminal whose whole screen is in use.
+pub struct Fullscreen<'a> {
+    tty: &'a Tty,
+    modes: Modes<'a>,
+    watch: Option<Watch>,
+    decoder: Decoder,
+    look: Look,
+    drawn: Vec<String>,
+}
+
+/// Uses the whole screen for as long as `work` takes.
+///
+/// # Errors
+/// There is no terminal, it cannot be used, or `work` ended so.
+pub fn on_screen<T>(look: Look, work: impl FnOnce(&mut Fullscreen<'_>) -> Result<T, Closed>) -> Result<T, Closed> {
+    let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
+    if !tty.is_foreground().map_err(hung_up)? {
+        return Err(Closed::Background);
+    }
+    let watch = Watch::begin(0).map_err(failed)?;
+    let modes = Modes::enter(&tty).map_err(hung_up)?;
+    let mut full =
+        Fullscreen { tty: &tty, modes, watch: Some(watch), decoder: Decoder::default(), look, drawn: Vec::new() };
+    full.enter();
+    work(&mut full)
+}
+
+impl Fullscreen<'_> {
+    /// The room there is.
+    #[must_use]
+    pub fn size(&self) -> Size {
+        self.tty.size()
+    }
+
+    /// Shows these lines from the top. Only what changed is written.
+    ///
+    /// # Errors
+    /// The terminal hung up.
+    pub fn draw(&mut self, lines: &[Line]) -> Result<(), Closed> {
+        let lines: Vec<String> = lines.iter().take(self.size().rows).map(|line| line.render(&self.look)).collect();
+        let mut out = String::new();
+        for (number, line) in lines.iter().enumerate() {
+            if self.drawn.get(number) != Some(line) {
+                out.push_str(&format!("\x1b[{};1H{line}\x1b[K", number + 1));
+            }
+        }
+        if self.drawn.len() > lines.len() {
+            out.push_str(&format!("\x1b[{};1H\x1b[J", lines.len() + 1));
+        }
+        self.drawn = lines;
+        self.write(&out)
+    }
+
+    /// Waits for something to happen, for at most `time`.
+    ///
+    /// # Errors
+    /// The terminal hung up, another process has it, or a signal came that ends this one.
+    pub fn wait(&mut self, time: Duration) -> Result<Event, Closed> {
+        let Some(watch) = &self.watch else { return Err(Closed::Busy) };
+        if let Some(signal) = watch.fatal() {
+            let typed = watch.was_typed(signal);
+            return Err(if typed { Closed::Interrupted(signal) } else { Closed::Signal(signal) });
+        }
+        if watch.take(Signal::SIGTSTP) {
+            self.leave();
+            self.modes.leave();
+            if let Some(watch) = &self.watch {
+                watch.stop().map_err(failed)?;
+            }
+            if !self.tty.is_foreground().map_err(hung_up)? {
+                return Err(Closed::Background);
+            }
+            self.modes.again().map_err(hung_up)?;
+            self.enter();
+            return Ok(Event::Redraw);
+        }
+        let watch = self.watch.as_ref().ok_or(Closed::Busy)?;
+        let resized = watch.take(Signal::SIGWINCH);
+        if watch.take(Signal::SIGCONT) || resized {
+            self.drawn.clear();
+            self.write("\x1b[2J")?;
+            return Ok(Event::Redraw);
+        }
+        if !self.tty.is_foreground().map_err(hung_up)? {
+            return Err(Closed::Background);
+        }
+        let most = if self.decoder.is_waiting() { ESCAPE } else { time };
+        let ready = watch.wait(self.tty.as_fd(), false, most.min(time)).map_err(failed)?;
+        if !ready.read {
+            return Ok(self.decoder.settle().map_or(Event::Nothing, |key| Event::Keys(vec![key])));
+        }
+        let mut buffer = [0; 4096];
+        match self.tty.read(&mut buffer).map_err(hung_up)? {
+            Got::End => Err(Closed::HungUp),
+            Got::Nothing => Ok(Event::Nothing),
+            Got::Bytes(length) => {
+                let mut keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
+                keys.retain(|key| *key != Key::Report);
+                Ok(if keys.is_empty() { Event::Nothing } else { Event::Keys(keys) })
+            }
+        }
+    }
+
+    /// Lets something else ask on this terminal meanwhile, on an empty screen.
+    ///
+    /// # Errors
+    /// The terminal hung up.
+    pub fn meanwhile<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Closed> {
+        self.write("\x1b[H\x1b[2J\x1b[?25h")?;
+        self.modes.leave();
+        self.watch = None;
+        let done = work();
+        self.watch = Some(Watch::begin(0).map_err(failed)?);
+        self.modes.again().map_err(hung_up)?;
+        self.drawn.clear();
+        self.decoder.clear();
+        // What was typed at the other question does not count here.
+        self.tty.flush_input().map_err(hung_up)?;
+        self.write("\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J")?;
+        Ok(done)
+    }
+
+    fn enter(&mut self) {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let then = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |panic| {
+                if INSIDE.load(Ordering::SeqCst)
+                    && let Ok(mut tty) = OpenOptions::new().write(true).open("/dev/tty")
+                {
+                    let _ = tty.write_all(LEAVE.as_bytes());
+                }
+                then(panic);
+            }));
+        });
+        INSIDE.store(true, Ordering::SeqCst);
+        self.drawn.clear();
+        let _ = self.write(ENTER);
+    }
+
+    fn leave(&self) {
+        let _ = self.write(LEAVE);
+        INSIDE.store(false, Ordering::SeqCst);
+    }
+
+    /// Writes all of it, or as much as the terminal takes within a second.
+    fn write(&self, text: &str) -> Result<(), Closed> {
+        let mut rest = text.as_bytes();
+        for _ in 0..100 {
+            if rest.is_empty() {
+                break;
+            }
+            let taken = self.tty.write(rest).map_err(hung_up)?;
+            rest = rest.get(taken..).unwrap_or_default();
+            if taken == 0 {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Fullscreen<'_> {
+    fn drop(&mut self) {
+        // The modes go back by themselves.
+        self.leave();
+    }
+}
+
+/// A failure of the terminal, as an error of input and output.
+#[must_use]
+pub fn told(closed: &Closed) -> io::Error {
+    io::Error::other(closed.to_string())
+}

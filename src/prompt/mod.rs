@@ -1,0 +1,19 @@
+//! Where a person is asked.
+//!
+//! What belongs here: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
+//! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
+
+pub mod confirm;
+mod dialog;
+pub mod fullscreen;
+mod keys;
+pub mod line;
+mod lock;
+mod prompt_loop;
+mod screen;
+mod signal_watch;
+pub mod ssh_keygen;
+pub mod terminal;
+mod tty;
+pub mod wakeup;
+mod word;

@@ -1,0 +1,357 @@
+//! One question being asked: the loop from the first drawing to the answer.
+
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use super::dialog::{Dialog, Step};
+use super::keys::Decoder;
+use super::lock::Lock;
+use super::screen::Screen;
+use super::signal_watch::{Watch, now};
+use super::terminal::{Answer, Closed, NO, READING, Second, Word, failed, hung_up};
+use super::tty::{Got, Modes, Tty};
+use crate::judge::policy::Prompt;
+use crate::ui::card::CardView;
+use crate::ui::explain::ExplainView;
+use crate::ui::style::Look;
+use crate::ui::verdict;
+
+mod drawing;
+
+/// After a yes, for so long nothing else may arrive: if something does, a machine typed it.
+const ALONE: Duration = Duration::from_millis(50);
+
+/// How often somebody else is asked whether they have said something.
+const PACE: Duration = Duration::from_millis(100);
+
+/// After an escape, for so long a sequence may go on.
+const ESCAPE: Duration = Duration::from_millis(50);
+
+/// More than a terminal's input queue holds, so that one read empties it.
+const LONGEST: usize = 8192;
+
+/// What is asked, and of what terminal.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    pub view: &'a CardView,
+    pub prompt: &'a Prompt,
+    pub explained: &'a ExplainView,
+    pub look: Look,
+    /// A yes is said when the card is gone; false where it counts only once it is signed.
+    pub said: bool,
+}
+
+/// One question being asked.
+pub(super) struct PromptLoop<'a> {
+    tty: &'a Tty,
+    watch: &'a Watch,
+    lock: &'a Lock,
+    view: CardView,
+    prompt: &'a Prompt,
+    explained: &'a ExplainView,
+    look: Look,
+    said: bool,
+    /// Who thinks about it too, and for how long, in tenths of a second.
+    second: Option<&'a mut dyn Second>,
+    asking: Option<u64>,
+    /// The cursor cannot be moved, or there is no room to.
+    line_by_line: bool,
+    dialog: Dialog,
+    screen: Screen,
+    decoder: Decoder,
+    /// Seconds of the timeout that counts now.
+    total: u32,
+    deadline: Duration,
+    /// When the question on the screen appeared.
+    shown: Option<Duration>,
+    /// Seconds spent in timeouts before the one that counts now.
+    waited: u32,
+}
+
+impl<'a> PromptLoop<'a> {
+    /// A question whose time begins now, on a terminal whose lock is held. With a word, that must be typed.
+    pub(super) fn new(
+        question: Question<'a>,
+        word: Option<String>,
+        tty: &'a Tty,
+        watch: &'a Watch,
+        lock: &'a Lock,
+    ) -> Self {
+        let Question { view, prompt, explained, look, said } = question;
+        let offered = |grant: &Option<String>| prompt.may_grant && grant.is_some();
+        let mut dialog = Dialog::new(word, offered(&view.session_grant), offered(&view.standing_grant));
+        if view.opinion.as_ref().is_some_and(|said| said.denies) {
+            dialog.overrule();
+        }
+        Self {
+            tty,
+            watch,
+            lock,
+            view: view.clone(),
+            prompt,
+            explained,
+            look,
+            said,
+            second: None,
+            asking: None,
+            line_by_line: look.dumb || !tty.size().is_enough(),
+            dialog,
+            screen: Screen::default(),
+            decoder: Decoder::default(),
+            total: prompt.seconds,
+            deadline: now().saturating_add(Duration::from_secs(prompt.seconds.into())),
+            shown: None,
+            waited: 0,
+        }
+    }
+
+    /// With somebody else who thinks about it while it is shown.
+    pub(super) fn beside(mut self, second: &'a mut dyn Second) -> Self {
+        self.second = Some(second);
+        self
+    }
+
+    /// Until there is an answer. The terminal is as before when this returns.
+    pub(super) fn ask(mut self) -> Result<Answer, Closed> {
+        let answer = self.run();
+        self.settle(answer.as_ref());
+        answer
+    }
+
+    /// Rounds until there is an answer.
+    fn run(&mut self) -> Result<Answer, Closed> {
+        let tty = self.tty;
+        let mut modes = if self.line_by_line { None } else { Some(Modes::enter(tty).map_err(hung_up)?) };
+        let answer = loop {
+            match self.round(modes.as_mut()) {
+                Ok(None) => {}
+                Ok(Some(answer)) => break Ok(answer),
+                Err(closed) => break Err(closed),
+            }
+        };
+        // A no that was on its way is a no, however it ended.
+        match (answer, self.dialog.denied()) {
+            (Err(Closed::HungUp) | Ok(Answer::TimedOut { .. }), Some(no)) => Ok(no),
+            (answer, _) => answer,
+        }
+    }
+
+    /// One turn: look at clock, signals and foreground, draw, wait, read.
+    fn round(&mut self, modes: Option<&mut Modes<'_>>) -> Result<Option<Answer>, Closed> {
+        self.look_for_the_end()?;
+        if self.watch.take(Signal::SIGTSTP) {
+            self.pause(modes)?;
+            return Ok(None);
+        }
+        if self.watch.take(Signal::SIGCONT) {
+            self.resume(modes)?;
+            return Ok(None);
+        }
+        self.watch.take(Signal::SIGALRM);
+        if self.is_late() {
+            return Ok(Some(self.timed_out()));
+        }
+        if !self.tty.is_foreground().map_err(hung_up)? {
+            return Err(Closed::Background);
+        }
+        self.watch.take(Signal::SIGWINCH);
+        if self.listen() {
+            return Ok(Some(Answer::Settled));
+        }
+        self.draw()?;
+        let left = self.deadline.saturating_sub(now());
+        let most = match (self.decoder.is_waiting(), self.second.is_some()) {
+            (true, _) => ESCAPE,
+            (false, true) => PACE,
+            (false, false) => Duration::from_secs(1),
+        };
+        let ready = self.watch.wait(self.tty.as_fd(), false, left.min(most)).map_err(failed)?;
+        if self.is_late() {
+            return Ok(Some(self.timed_out()));
+        }
+        // A key that was pressed while the process was stopped comes together with the signal to go on: that first.
+        if self.watch.is_called().map_err(failed)? {
+            return Ok(None);
+        }
+        self.read(ready.read)
+    }
+
+    /// Hears what somebody else has said; whether nobody need answer any more.
+    fn listen(&mut self) -> bool {
+        let Some(second) = &mut self.second else { return false };
+        match second.look() {
+            Word::Not { after } => {
+                self.asking = Some(u64::try_from(after.as_millis() / 100).unwrap_or(u64::MAX));
+                return false;
+            }
+            // A no that is on its way stays one.
+            Word::Settled if self.dialog.denied().is_none() => return true,
+            Word::Settled => {}
+            Word::Said(said) => {
+                if said.denies {
+                    self.dialog.overrule();
+                    // Another question is on the screen, which somebody must have the time to read.
+                    self.shown = None;
+                }
+                self.view.opinion = Some(said);
+                if self.line_by_line {
+                    self.shown = None;
+                }
+            }
+        }
+        (self.second, self.asking) = (None, None);
+        false
+    }
+
+    /// Whether a signal has come that ends the process.
+    fn look_for_the_end(&self) -> Result<(), Closed> {
+        match self.watch.fatal() {
+            Some(signal) if self.watch.was_typed(signal) => Err(Closed::Interrupted(signal)),
+            Some(signal) => Err(Closed::Signal(signal)),
+            None => Ok(()),
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        now() >= self.deadline
+    }
+
+    fn timed_out(&self) -> Answer {
+        Answer::TimedOut { seconds: self.waited.saturating_add(self.total) }
+    }
+
+    /// Reads what was typed, and what it means.
+    fn read(&mut self, ready: bool) -> Result<Option<Answer>, Closed> {
+        let mut buffer = [0; LONGEST];
+        let got = if ready { self.tty.read(&mut buffer).map_err(hung_up)? } else { Got::Nothing };
+        // Nobody has read the question yet: what comes now was meant for something else.
+        let early = self.shown.is_none_or(|shown| now().saturating_sub(shown) < READING);
+        let step = match got {
+            Got::End if self.line_by_line => return Ok(Some(self.dialog.denied().unwrap_or(NO))),
+            Got::End => return Err(Closed::HungUp),
+            Got::Bytes(_) if early => {
+                self.decoder.clear();
+                self.dialog.hint.get_or_insert("too soon: that was not counted");
+                Step::On
+            }
+            Got::Bytes(length) if self.line_by_line => {
+                let line = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
+                self.shown = None;
+                self.dialog.line(&line)
+            }
+            Got::Bytes(length) => {
+                let keys = self.decoder.feed(buffer.get(..length).unwrap_or_default());
+                self.dialog.keys(&keys)
+            }
+            Got::Nothing if self.decoder.is_waiting() => match self.decoder.settle() {
+                Some(key) => self.dialog.keys(&[key]),
+                None => Step::On,
+            },
+            Got::Nothing => Step::On,
+        };
+        self.follow(step)
+    }
+
+    /// What a step means for the clock and for the end.
+    fn follow(&mut self, step: Step) -> Result<Option<Answer>, Closed> {
+        match step {
+            Step::On => {}
+            Step::Turned => self.shown = None,
+            // What belongs to a burst may still be on its way.
+            Step::Pasted => self.shown = Some(now()),
+            Step::Begun => {
+                self.waited = self.waited.saturating_add(self.total);
+                self.total = self.prompt.finish_seconds;
+                self.deadline = now().saturating_add(Duration::from_secs(self.total.into()));
+            }
+            Step::Answered(yes) if is_yes(&yes) && !self.line_by_line => {
+                let left = self.deadline.saturating_sub(now());
+                let more = self.watch.wait(self.tty.as_fd(), false, ALONE.min(left)).map_err(failed)?;
+                if more.read {
+                    self.dialog.pasted();
+                    self.shown = Some(now());
+                } else if self.watch.is_called().map_err(failed)? {
+                    // The next round finds who called.
+                } else if !self.is_late() {
+                    return Ok(Some(yes));
+                }
+            }
+            Step::Answered(answer) => return Ok(Some(answer)),
+        }
+        Ok(None)
+    }
+
+    /// Whole seconds left, the begun one counted.
+    fn left(&self) -> u32 {
+        let left = self.deadline.saturating_sub(now());
+        u32::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).min(self.total)
+    }
+
+    /// Stopped by Ctrl-Z: the terminal goes back, and the clock goes on.
+    fn pause(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), Closed> {
+        let erased = self.screen.erase();
+        let _ = self.tty.write(erased.as_bytes());
+        match modes {
+            Some(modes) => {
+                modes.leave();
+                self.lock.release();
+                self.watch.stop().map_err(failed)?;
+                self.resume(Some(modes))
+            }
+            None => {
+                self.lock.release();
+                self.watch.stop().map_err(failed)?;
+                self.resume(None)
+            }
+        }
+    }
+
+    /// Going on after a stop: everything is drawn anew, below.
+    fn resume(&mut self, modes: Option<&mut Modes<'_>>) -> Result<(), Closed> {
+        let deadline = self.deadline;
+        let watch = self.watch;
+        if !self.lock.take(|| now() >= deadline || watch.is_called().unwrap_or(true)).map_err(failed)? {
+            // The next round finds why.
+            return Ok(());
+        }
+        if self.is_late() {
+            return Ok(());
+        }
+        if !self.tty.is_foreground().map_err(hung_up)? {
+            return Err(Closed::Background);
+        }
+        if let Some(modes) = modes {
+            modes.again().map_err(hung_up)?;
+        }
+        self.screen.forget();
+        self.shown = None;
+        Ok(())
+    }
+
+    /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
+    fn settle(&mut self, answer: Result<&Answer, &Closed>) {
+        let what = match answer {
+            Ok(_) if !self.said => None,
+            Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
+            Ok(answer) => answer.words(),
+            // Somebody else has the terminal, or nobody has it.
+            Err(Closed::Background | Closed::HungUp) => return,
+            Err(_) => None,
+        };
+        let mut out = if self.line_by_line { String::from("\r\n") } else { self.screen.erase() };
+        if let Some(what) = what {
+            let line = verdict::settled(what, &self.view.command, self.tty.size().columns);
+            out.push_str(&line.render(&self.look));
+            out.push_str("\r\n");
+        }
+        // If the terminal takes nothing now, the card stays on it; the answer holds.
+        let _ = self.tty.write(out.as_bytes());
+    }
+}
+
+/// Whether an answer lets the command run.
+const fn is_yes(answer: &Answer) -> bool {
+    matches!(answer, Answer::Once | Answer::Overruled { .. } | Answer::Session | Answer::Always)
+}

@@ -1,0 +1,143 @@
+//! What a question looks like while it is asked: the card, a page of its explanation, or lines where the cursor cannot be
+//! moved.
+//!
+//! What may not enter: what a key means.
+
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use super::PromptLoop;
+use crate::prompt::signal_watch::now;
+use crate::prompt::terminal::{Closed, failed, hung_up};
+use crate::ui::card::{self, CardState, Entry, Size};
+use crate::ui::explain::explain;
+use crate::ui::style::{Line, Style};
+use crate::ui::{foot, wrap};
+
+impl PromptLoop<'_> {
+    /// Shows where things stand.
+    pub(super) fn draw(&mut self) -> Result<(), Closed> {
+        if self.line_by_line {
+            return self.draw_lines();
+        }
+        let size = self.tty.size();
+        let lines = match self.dialog.page() {
+            Some(top) => self.page(top, size),
+            None => card::card(&self.view, &self.state(), size, &self.look),
+        };
+        let first = self.shown.is_none();
+        let bytes = self.screen.draw(&lines, &self.look, size);
+        self.write(&bytes)?;
+        if first {
+            self.now_shown()?;
+        }
+        Ok(())
+    }
+
+    /// A question has just appeared: what was typed before is thrown away.
+    pub(super) fn now_shown(&mut self) -> Result<(), Closed> {
+        self.tty.flush_input().map_err(hung_up)?;
+        self.decoder.clear();
+        self.shown = Some(now());
+        Ok(())
+    }
+
+    /// What the card shows of the conversation.
+    fn state(&self) -> CardState<'_> {
+        CardState {
+            prompt: self.prompt,
+            left: self.left(),
+            total: self.total,
+            entry: self.dialog.entry(),
+            hint: self.dialog.hint,
+            asking: self.asking,
+        }
+    }
+
+    /// A page of the explanation, and the time that goes on.
+    fn page(&mut self, top: usize, size: Size) -> Vec<Line> {
+        let all = explain(self.explained, size.columns, &self.look);
+        let count = all.len();
+        let foot = |room: usize| {
+            let hint = self.dialog.hint.unwrap_or("space: on, b: back, q: to the card");
+            let line = Line::of(Style::Strong, format!("{} s", self.left()));
+            let where_ = format!(" · lines {}–{} of {count} · {hint}", top + 1, (top + room).min(count));
+            // A line that the terminal wraps by itself would put the next drawing in the wrong place.
+            wrap::styled(&line.with(Style::Dim, where_), size.columns.saturating_sub(1))
+        };
+        let room = size.rows.saturating_sub(2 + foot(count).len()).max(1);
+        let foot = foot(room);
+        self.dialog.page_lines = room;
+        self.dialog.all_lines = count;
+        let mut lines: Vec<Line> = all.into_iter().skip(top).take(room).collect();
+        lines.push(Line::new());
+        lines.extend(foot);
+        lines
+    }
+
+    /// Without a cursor to move: each question once, in lines.
+    fn draw_lines(&mut self) -> Result<(), Closed> {
+        if self.shown.is_some() {
+            return Ok(());
+        }
+        let size = self.tty.size();
+        let mut lines = Vec::new();
+        if self.dialog.close_page() {
+            lines = explain(self.explained, size.columns, &self.look);
+        } else if self.dialog.hint.is_none()
+            && matches!(self.dialog.entry(), Entry::Key | Entry::Overrule(_) | Entry::Word { .. })
+        {
+            lines = card::plain(&self.view, self.prompt.may_grant, size.columns, &self.look);
+        }
+        if let Some(tenths) = self.asking {
+            lines.push(Line::of(Style::Plain, foot::asking(tenths)));
+        }
+        if let Some(hint) = self.dialog.hint {
+            lines.push(Line::of(Style::Plain, hint));
+        }
+        if let (Entry::Confirm, Some(words)) = (self.dialog.entry(), &self.view.standing_grant) {
+            lines.push(Line::of(Style::Plain, format!("always: {words}")));
+        }
+        let question = match self.dialog.entry() {
+            Entry::Key => {
+                let session = if self.view.session_grant.is_some() { ", s this session" } else { "" };
+                let standing = if self.view.standing_grant.is_some() { ", a always" } else { "" };
+                let grants = if self.prompt.may_grant { format!("{session}{standing}") } else { String::new() };
+                format!("y once{grants}, n no, ? explain; then Enter ({} s):", self.left())
+            }
+            Entry::Confirm => format!("y allow always, n no; then Enter ({} s):", self.left()),
+            Entry::Overrule(_) => {
+                format!("The reviewer says no. To run it all the same, say why, then Enter ({} s):", self.left())
+            }
+            Entry::Words(_) => format!("Why not? ({} s):", self.left()),
+            Entry::Word { word, .. } => format!("To run it, type {word} and press Enter ({} s):", self.left()),
+        };
+        let mut out = String::from("\r\n");
+        for line in &lines {
+            out.push_str(&line.render(&self.look));
+            out.push_str("\r\n");
+        }
+        out.push_str(&Line::of(Style::Plain, question).render(&self.look));
+        out.push(' ');
+        self.write(&out)?;
+        self.now_shown()
+    }
+
+    /// Writes all of it, for as long as there is time.
+    pub(super) fn write(&self, text: &str) -> Result<(), Closed> {
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            let taken = self.tty.write(rest).map_err(hung_up)?;
+            rest = rest.get(taken..).unwrap_or_default();
+            if taken == 0 {
+                // A terminal that takes nothing must not hold the answer up past its time.
+                if self.is_late() {
+                    return Ok(());
+                }
+                self.watch.wait(self.tty.as_fd(), true, Duration::from_millis(100)).map_err(failed)?;
+                self.look_for_the_end()?;
+            }
+        }
+        Ok(())
+    }
+}
