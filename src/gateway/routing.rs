@@ -71,7 +71,7 @@ pub fn card(app: &App, shown: &Shown) -> Card {
 
 struct Sink(Arc<App>);
 
-impl channel::Backend for Sink {
+impl channel::ChannelState for Sink {
     fn status(&self, channel: &str, status: Status) {
         let before = locked(&self.0.channels).insert(channel.to_owned(), status.clone());
         if before.as_ref() != Some(&status) {
@@ -110,7 +110,7 @@ impl Carrier {
                 Ok(open) => open,
                 Err(why) => {
                     eprintln!("guard-gateway: {why}");
-                    channel::Backend::status(&Sink(app.clone()), &one.name, Status::Down { why });
+                    channel::ChannelState::status(&Sink(app.clone()), &one.name, Status::Down { why });
                     continue;
                 }
             };
