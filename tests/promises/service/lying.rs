@@ -203,7 +203,7 @@ fn no_row_says_that_a_person_said_yes_where_none_did() {
         json!({ "allowed": "Person" }),
         json!({ "allowed": "YesInAdvance" }),
         json!({ "allowed": "Host" }),
-        json!({ "allowed": { "ParentApproval": 1 } }),
+        json!({ "allowed": { "Parent": 1 } }),
         json!({ "allowed": { "Grant": { "Stored": 1 } } }),
         json!("asked"),
     ];

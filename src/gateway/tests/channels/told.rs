@@ -160,7 +160,7 @@ fn a_button_on_the_desktop_says_no_and_never_yes() {
     std::fs::write(&answer, "a\n").unwrap();
     let mut house = house;
     house.write_config(&format!(
-        "[[channel]]\nname = \"backend\"\nkind = \"desktop\"\napprover = \"ada\"\ncommand = [\"/bin/sh\", \"{}\"]\n",
+        "[[channel]]\nname = \"desk\"\nkind = \"desktop\"\napprover = \"ada\"\ncommand = [\"/bin/sh\", \"{}\"]\n",
         script.display()
     ));
     house.end("-TERM");
