@@ -51,7 +51,7 @@ impl Approvals {
             [&["guard", verb], words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()].concat().join(" ");
         let behind = engine.caller.behind_the_terminal();
         let stranger = engine.service().filter(|service| !service.approves(&engine.caller.account.name));
-        let stranger = stranger.map(|_| "this account is none of the approvers that the machine names".to_owned());
+        let stranger = stranger.map(|_| "this account is not one of the machine's approvers".to_owned());
         if let Some(why) = not_from_here(&engine.caller, &behind).or(stranger) {
             attempt(&engine, &verb, &why);
             writeln!(io::stderr(), "guard: refused: {}", Refusal::Attempt { why })?;
@@ -157,7 +157,7 @@ impl Approvals {
             let names =
                 given.and_then(|given| approver::signers(&enrolled.approvers, &message, &given).ok().map(owned));
             let Some(names) = names else {
-                let what = "an approval under it is none of an approver who is enrolled";
+                let what = "one of its approvals is not from an enrolled approver";
                 self.queue.void(&pending.id, what)?;
                 self.wake(&pending.id);
                 return Ok(Err(format!("void: {what}")));
@@ -180,7 +180,7 @@ impl Approvals {
             Reply::Once => self.allow(one, None, None, report),
             Reply::Overruled { words } => self.allow(one, None, Some(&words), report),
             Reply::Settled => {
-                report.no(one.id(), "settled elsewhere meanwhile");
+                report.no(one.id(), "already answered elsewhere");
                 Ok(())
             }
             Reply::Session => self.allow(one, session.as_ref(), None, report),
@@ -316,7 +316,7 @@ impl Approvals {
             Outcome::TooLate => {
                 report.no(id, &too_late(pending.tier));
             }
-            Outcome::AskedAnew => report.no(id, "it was asked anew meanwhile: look at it again"),
+            Outcome::AskedAnew => report.no(id, "it was asked again in the meantime: look at it again"),
             Outcome::Unknown => report.no(id, "there is no such request any more"),
         }
         Ok(false)

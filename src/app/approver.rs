@@ -161,7 +161,7 @@ fn remove(name: &str, enrolled: &Enrolled, wanted: usize) -> Result<u8, Approver
 fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver) -> Result<bool, ApproverError> {
     let what = format!("To {change} {} ({})", approver.name, approver.key.kind());
     if !enrolled.is_any() {
-        return Ok(confirm("", &format!("{what}: is that right?"))?);
+        return Ok(confirm("", &format!("{what}: is that correct?"))?);
     }
     let message = enrolment(change, approver);
     // Who could enrol or remove others alone could sign for two.
@@ -186,7 +186,7 @@ fn vouched(enrolled: &Enrolled, wanted: usize, change: &str, approver: &Approver
 fn with_passphrase(name: &str) -> Result<Approver, ApproverError> {
     let text = "A passphrase that only you know; whoever can read the approver's file can try out guesses.\n";
     let question = format!("Passphrase of {name}:");
-    let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc gives up.\n");
+    let short = format!("A passphrase has at least {MIN_PASSPHRASE} characters; Esc cancels.\n");
     let mut lead = text;
     let passphrase = loop {
         let passphrase = line::ask_hidden(lead, &question)?;

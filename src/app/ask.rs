@@ -135,7 +135,7 @@ fn signed(
     let approval =
         Approval { request: "here", filed, fresh: &fresh, digest: &digest, bindings: &bindings, approvals: 1 };
     let message = approval.message();
-    let signed = sign::sign(&enrolled, "To run this", &message, &[]);
+    let signed = sign::sign(&enrolled, "To approve this command", &message, &[]);
     match signed.and_then(|signed| sign::are_enough(&enrolled, (tier, 1), &message, &[signed])) {
         Ok(names) => {
             said();

@@ -118,7 +118,7 @@ fn batch(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
 /// The origins by name.
 fn origins() -> impl TypedValueParser<Value = Origin> {
     let names = [Origin::Cli, Origin::Agent, Origin::Api, Origin::Discord, Origin::Telegram].map(Origin::name);
-    PossibleValuesParser::new(names).try_map(|name| Origin::named(&name).ok_or("no origin is called so"))
+    PossibleValuesParser::new(names).try_map(|name| Origin::named(&name).ok_or("unknown origin"))
 }
 
 fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {

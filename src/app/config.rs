@@ -304,20 +304,12 @@ fn check(config: &Loaded, others: &[String], odd: &[String], as_json: bool, out:
         writeln!(out, "warning: {warning}")?;
     }
     if code != 0 {
-        writeln!(
-            out,
-            "Until this is put right, thresholds are 1.01 at most, grants are left out and people are asked."
-        )?;
+        writeln!(out, "Until this is fixed, thresholds are 1.01 at most, grants do not count and a person is asked.")?;
     } else {
         let files = config.places.iter().filter(|place| place.found).count();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         let patterns = config.pattern_files.len();
-        writeln!(
-            out,
-            "In order: {files} configuration file{}, {patterns} pattern file{}.",
-            plural(files),
-            plural(patterns)
-        )?;
+        writeln!(out, "OK: {files} configuration file{}, {patterns} pattern file{}.", plural(files), plural(patterns))?;
     }
     Ok(code)
 }

@@ -138,7 +138,7 @@ pub fn run(args: &DemoArgs) -> io::Result<u8> {
             }
         }
     }
-    writeln!(io::stdout(), "\nThat was all. The scratch project is gone, and its record with it.{NEXT}")?;
+    writeln!(io::stdout(), "\nThe demonstration is over. The scratch project and its record are deleted.{NEXT}")?;
     Ok(exit::ALLOW)
 }
 

@@ -167,9 +167,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     findings.extend(approval::look(&ward));
     if findings.is_empty() {
         let names = args.only.join(", ");
-        return Err(Failure::Said(format!(
-            "nothing here is called {names}: guard doctor shows every check by its name"
-        )));
+        return Err(Failure::Said(format!("no check is named {names}: guard doctor lists the checks by name")));
     }
     let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
     let code = if worst == Status::Fail { SICK } else { exit::ALLOW };

@@ -67,12 +67,14 @@ pub fn run(args: &HookArgs) -> u8 {
     let agent = host.map_or(args.agent.as_str(), |host| host.name());
     let watchdog = match Watchdog::begin(Host::deadline(waits), late(host, Event::Unknown), agent) {
         Ok(watchdog) => watchdog,
-        Err(error) => return watchdog::give(&deny(host, Event::Unknown, &format!("no deadline can be kept: {error}"))),
+        Err(error) => {
+            return watchdog::give(&deny(host, Event::Unknown, &format!("the deadline cannot be set: {error}")));
+        }
     };
     watchdog.on_panic(deny(host, Event::Unknown, "guard failed"));
     let input = read();
     let Some(host) = host else {
-        let why = format!("guard knows no agent called {:?}: it knows {}", args.agent, hosts::names());
+        let why = format!("unknown agent {:?}; guard knows {}", args.agent, hosts::names());
         unjudged::record(agent, &why);
         return watchdog.answer(&deny(None, Event::Unknown, &why));
     };

@@ -164,7 +164,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn one(&self) -> Result<u8, InstallError> {
         let name = self.args.agent.as_deref().unwrap_or_default();
-        let host = hosts::by_name(name).ok_or_else(|| InstallError::Wrong(format!("no agent is called {name}")))?;
+        let host = hosts::by_name(name).ok_or_else(|| InstallError::Wrong(format!("unknown agent {name}")))?;
         Ok(match self.host(host)? {
             Done::Declined => {
                 writeln!(io::stderr(), "guard: refused: not changed")?;
@@ -228,7 +228,7 @@ impl Session<'_> {
         if self.args.yes {
             write!(out, "{shown}")?;
         } else {
-            let question = if self.args.uninstall { "Take guard out?" } else { "Change it so?" };
+            let question = if self.args.uninstall { "Take guard out?" } else { "Make this change?" };
             if !confirm(&shown, question)? {
                 return Ok(Done::Declined);
             }

@@ -105,7 +105,7 @@ fn list() -> Result<u8, Failure> {
     let zone = Zoned::now();
     let mut out = io::stdout().lock();
     if offers.is_empty() {
-        writeln!(out, "Nothing was allowed {OFTEN} times in {DAYS} days and never refused.")?;
+        writeln!(out, "No command was allowed {OFTEN} times in {DAYS} days without a refusal.")?;
     }
     for (number, offer) in offers.iter().enumerate() {
         let times = format!(

@@ -209,7 +209,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     let mut out = io::BufWriter::new(io::stdout().lock());
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii);
     if found.is_empty() && !filters.json {
-        let nothing = if newest > 0 { "No row is like that." } else { "Nothing is recorded yet." };
+        let nothing = if newest > 0 { "No row matches." } else { "Nothing is recorded yet." };
         writeln!(out, "{nothing}")?;
     } else if !filters.json {
         print(&mut out, &layout.head(), &look)?;

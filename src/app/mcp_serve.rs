@@ -241,7 +241,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
                     json!({ "status": status, "request": request, "verdict": verdict })
                 }
                 // Nobody waited here, so that nobody's yes was taken.
-                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("what was answered cannot be told".to_owned()),
+                Asked::Yes { .. } | Asked::Reviewed(_) => return Err("the answer is not known".to_owned()),
                 Asked::No(refusal) | Asked::Killed { refusal, .. } => {
                     json!({ "status": "deny", "why": verdict::refused(&refusal, risk), "verdict": verdict })
                 }

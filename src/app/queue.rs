@@ -442,7 +442,7 @@ impl Waiting<'_> {
             Found::No { words, .. } => Asked::No(Refusal::Person { words }),
             Found::Void { what } => Asked::No(Refusal::Changed { what }),
             // Somebody else gave it up, because its time was over by their clock.
-            Found::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was given up") }),
+            Found::Late => Asked::No(Refusal::NoOne { why: format!("request {id} was cancelled") }),
         }))
     }
 }

@@ -87,7 +87,8 @@ impl ServeArgs {
 /// It cannot be served: why, and what to do.
 pub fn run(args: &ServeArgs) -> Result<u8, String> {
     if args.unit {
-        let program = std::env::current_exe().map_err(|error| format!("where guard lies cannot be told: {error}"))?;
+        let program =
+            std::env::current_exe().map_err(|error| format!("where guard is installed is not known: {error}"))?;
         let program = program.to_str().filter(|path| !path.contains(['"', '\\', '%', '$']));
         let program = program.ok_or("guard lies at a path that no unit can name: install it elsewhere")?;
         let program = if program.contains(' ') { format!("\"{program}\"") } else { program.to_owned() };

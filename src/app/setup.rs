@@ -184,7 +184,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
             if !args.json {
                 write!(io::stdout(), "{shown}")?;
             }
-        } else if !confirm(&shown, if args.remove { "Take it back so?" } else { "Make these changes?" })? {
+        } else if !confirm(&shown, if args.remove { "Undo these changes?" } else { "Make these changes?" })? {
             writeln!(io::stderr(), "guard: nothing was changed")?;
             return Ok(exit::REFUSED);
         }
@@ -279,7 +279,7 @@ fn after(args: &SetupArgs, wishes: &Wishes, plan: &Plan, code: u8) -> Result<u8,
         Some(Reach::Away) => "Answer from a page or a phone: guard serve, guard channel add telegram. ",
         _ => "",
     };
-    writeln!(out, "{reach}How it stands: guard status. To take all of it back: guard setup --remove.")?;
+    writeln!(out, "{reach}See the state with guard status. To take all of it back: guard setup --remove.")?;
     Ok(code.max(u8::from(!well)))
 }
 

@@ -49,7 +49,7 @@ fn words(stats: &Stats, since: &str) -> String {
         stats.commands, stats.unasked, stats.asked, stats.refused
     );
     if stats.handed_on > 0 {
-        text.push_str(&format!("{} were left to an agent's own prompt.\n", stats.handed_on));
+        text.push_str(&format!("{} were handed to an agent's own prompt.\n", stats.handed_on));
     }
     if stats.unjudged > 0 {
         text.push_str(&format!(
@@ -59,7 +59,7 @@ fn words(stats: &Stats, since: &str) -> String {
     }
     if stats.attempts > 0 {
         text.push_str(&format!(
-            "{} answers came from where none may come (guard log --search attempt).\n",
+            "{} answers came from a place that may not answer (guard log --search attempt).\n",
             stats.attempts
         ));
     }
@@ -72,11 +72,15 @@ fn words(stats: &Stats, since: &str) -> String {
     ));
     if let (Some(median), Some(ninetieth)) = (stats.median_ms, stats.ninetieth_ms) {
         let (median, ninetieth) = (time::length(median), time::length(ninetieth));
-        text.push_str(&format!("Answered after {median} in the middle; nine of ten within {ninetieth}.\n"));
+        text.push_str(&format!("Time to answer: median {median}, 90th percentile {ninetieth}.\n"));
     }
     if let Some(share) = (stats.hasty * 100).checked_div(stats.at_terminal) {
         let (hasty, all) = (stats.hasty, stats.at_terminal);
-        let sign = if share >= 50 && all >= 10 { ": hardly read. Fewer prompts may be safer: guard allow" } else { "" };
+        let sign = if share >= 50 && all >= 10 {
+            ": too fast to have been read. Fewer prompts may be safer: guard allow"
+        } else {
+            ""
+        };
         text.push_str(&format!("Allowed in under two seconds: {hasty} of {all} at a terminal ({share} %){sign}.\n"));
     }
     let mut list = |title: &str, all: Vec<(String, String)>| {

@@ -1,4 +1,4 @@
-//! `guard status`: how it stands, on one screen: the policy, who asks guard, what waits, what is granted, what was refused.
+//! `guard status`: the current state, on one screen: the policy, who asks guard, what waits, what is granted, what was refused.
 //!
 //! Nothing is tried here: whether a door holds is `guard doctor`'s to find out. What may not enter: changing anything.
 

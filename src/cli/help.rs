@@ -61,7 +61,7 @@ const TOPICS: &[(&str, &str, &str)] = &[
 guard demo                 the main job, step by step, in a scratch project
 guard replay               what guard would have asked you in the sessions that agents had so far
 guard setup                finds agents and shells, asks, shows each change, makes it, and tries it
-guard status               how it stands, on one screen
+guard status               the current state, on one screen
 guard setup --remove       takes all of it back
 ",
     ),

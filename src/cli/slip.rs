@@ -13,7 +13,7 @@ use crate::judge::invocation::quote;
 pub fn no_verb(arguments: &[OsString]) -> String {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let Some((first, rest)) = words.split_first() else {
-        return "a verb is wanted: guard --help lists them".to_owned();
+        return "no verb given: guard --help lists them".to_owned();
     };
     let quoted = |words: &[String]| words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     let with = |verb: &str| [vec![verb.to_owned()], rest.to_vec()].concat();
@@ -23,7 +23,7 @@ pub fn no_verb(arguments: &[OsString]) -> String {
         None if rest.is_empty() && first.contains(char::is_whitespace) => format!("guard -c {}", quote(first)),
         None => format!("guard -- {}", quoted(&words)),
     };
-    format!("{} is no verb of guard (guard --help lists them); did you mean: {meant}", quote(first))
+    format!("unknown verb {} (guard --help lists them); did you mean: {meant}", quote(first))
 }
 
 /// Whether this is a verb or another name that the command line knows.

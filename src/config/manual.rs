@@ -10,7 +10,7 @@ guard reads /etc/guard/config.toml, then ~/.config/guard/config.toml, then .guar
 level and in each folder from there down to the working directory. A later file wins. Lists add up; an entry that \
 begins with ! takes one away. What /etc locks can only be tightened, and a project can only tighten. Where the \
 account's own home holds a configuration, one that HOME or XDG_CONFIG_HOME lead to can only tighten. With anything \
-wrong in any file, nothing flagged runs unasked until it is put right: see guard config check.";
+wrong in any file, nothing flagged runs unasked until it is fixed: see guard config check.";
 
 /// The section in roff, from its heading on.
 #[must_use]

@@ -115,7 +115,7 @@ pub fn told(outcome: &Outcome, yes: bool) -> String {
         Outcome::Settled(pending) => settled(pending),
         Outcome::Wordless => "the reviewer refused it: a yes against that says why (guard approve)".to_owned(),
         Outcome::TooLate => "too late: nobody waits for it any more".to_owned(),
-        Outcome::AskedAnew => "it was asked anew meanwhile: look at it again".to_owned(),
+        Outcome::AskedAnew => "it was asked again in the meantime: look at it again".to_owned(),
         Outcome::Unknown => "there is no such request any more".to_owned(),
     }
 }

@@ -13,7 +13,7 @@ use nix::sys::termios::{self, FlushArg};
 /// Shows a text and a question behind it. Only `y` or `yes` means yes; Enter, the end of the file and all else mean no.
 ///
 /// # Errors
-/// There is no terminal, or it hung up.
+/// There is no terminal, or it closed the connection.
 pub fn confirm(text: &str, question: &str) -> io::Result<bool> {
     let terminal =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC).open("/dev/tty")?;

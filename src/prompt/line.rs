@@ -13,7 +13,7 @@ use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndi
 /// Shows a text and a question behind it, and reads a line, without its end.
 ///
 /// # Errors
-/// There is no terminal, it hung up, or the line ended without Enter.
+/// There is no terminal, it closed the connection, or the line ended without Enter.
 pub fn ask(text: &str, question: &str) -> io::Result<String> {
     read(&open()?, &format!("{text}{question} "))
 }
@@ -21,7 +21,7 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
 /// The same for what must not be seen. Ctrl-C and Ctrl-D give it up.
 ///
 /// # Errors
-/// As [`ask`], and when it was given up.
+/// As [`ask`], and when cancelled.
 pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
     let terminal = open()?;
     let hidden = Hidden::begin(&terminal)?;
@@ -36,7 +36,7 @@ pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
 /// Says a line on the terminal, between two questions.
 ///
 /// # Errors
-/// There is no terminal, or it hung up.
+/// There is no terminal, or it closed the connection.
 pub fn tell(text: &str) -> io::Result<()> {
     (&open()?).write_all(format!("{text}\n").as_bytes())
 }
@@ -58,7 +58,7 @@ fn keys(mut terminal: &File) -> io::Result<String> {
         match key[0] {
             b'\n' | b'\r' => return String::from_utf8(line).map_err(io::Error::other),
             ERASE_ALL => line.clear(),
-            key if GIVEN_UP.contains(&key) => return Err(io::Error::other("it was given up")),
+            key if GIVEN_UP.contains(&key) => return Err(io::Error::other("cancelled")),
             key if ERASE.contains(&key) => {
                 // The bytes of a letter go together.
                 while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}

@@ -172,7 +172,8 @@ impl Page {
             Origin::Telegram => "commands from Telegram",
         };
         let (tier, threshold) = (risk.tier, view.card.threshold);
-        let asked = format!("{} (tier {}); {whose} are asked about from {threshold}", tier.name(), tier.number());
+        let asked =
+            format!("{} (tier {}); {whose} are asked about at {threshold} and above", tier.name(), tier.number());
         self.sentence(&format!("  {:>6}  ", format!("= {}", risk.score)), Style::Tier(risk.tier), &asked);
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
     for circumstance in &risk.context {
         text.push_str(&format!(", {} {}", circumstance_words(circumstance.fact), signed(circumstance.weight)));
     }
-    text.push_str(&format!("); asked from {threshold}"));
+    text.push_str(&format!("); threshold {threshold}"));
     text
 }
 

@@ -29,7 +29,7 @@ fn enrol(home: &Home, name: &str, passphrase: &str, vouched: Option<&str>) -> St
             terminal.send(&format!("{passphrase}\r"));
         }
         None => {
-            terminal.wait_for("is that right? [y/N]");
+            terminal.wait_for("is that correct? [y/N]");
             terminal.send("y\r");
         }
     }
@@ -244,7 +244,7 @@ fn the_card_wants_the_signature_too_and_a_yes_in_advance_does_not_do() {
     terminal.send("\x03");
     assert_eq!(ended(terminal.wait_exit()), "exit 126");
     assert_ne!(quiet, terminal.modes());
-    assert!(terminal.screen().contains("not signed by an approver: it was given up"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("not signed by an approver: cancelled"), "{}", terminal.screen());
     assert_eq!(home.ran(), 1);
 }
 
@@ -253,7 +253,7 @@ fn enrolling_and_removing_want_a_signature_of_one_who_is_enrolled() {
     let home = home();
     enrol(&home, "ada", WORDS, None);
     let screen = enrol(&home, "eve", "let me in, will you", Some("\x03"));
-    assert!(screen.starts_with("exit 126") && screen.contains("it was given up"), "{screen}");
+    assert!(screen.starts_with("exit 126") && screen.contains("cancelled"), "{screen}");
     assert!(!folder(&home).join("eve.toml").exists());
     assert!(enrol(&home, "bob", "another long one", Some(WORDS)).starts_with("exit 0"));
     let mut terminal = person(&home, &["approver", "remove", "ada"]);
@@ -306,7 +306,7 @@ fn an_ssh_key_signs() {
         assert!(made.unwrap().success());
     }
     let mut terminal = person(&home, &["approver", "add", "ada", "--ssh", keys.join("id_work.pub").to_str().unwrap()]);
-    terminal.wait_for("is that right? [y/N]");
+    terminal.wait_for("is that correct? [y/N]");
     terminal.send("y\r");
     assert_eq!(ended(terminal.wait_exit()), "exit 0", "{}", terminal.screen());
     let asker = Asker::new(&home, &FLAGGED);

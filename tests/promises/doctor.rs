@@ -458,7 +458,7 @@ fn a_shell_that_is_guard_is_seen_to_refuse_and_to_run() {
         (("PATH", &path), "shell.shims.sh"),
     ] {
         let (found, code) = diagnosed_with(&home, &[variables], check);
-        let fine = "a word that must be refused was, one that must pass did";
+        let fine = "a command that must be refused was refused, and one that must run ran";
         assert_eq!((found, code), (vec![("ok".to_owned(), fine.to_owned())], 0), "{check}");
     }
 }
@@ -532,7 +532,7 @@ fn a_person_reads_it_in_colours_with_a_sum_below() {
         let screen = terminal.screen();
         assert!(screen.contains("warn  agent.qwen: Qwen Code is here and does not ask guard"), "{screen}");
         assert!(screen.contains("→ guard install qwen") && screen.contains(sum), "{screen}");
-        assert!(screen.contains("ok    person: somebody can be asked at this terminal"), "{screen}");
+        assert!(screen.contains("ok    person: a person can be asked at this terminal"), "{screen}");
         assert!(String::from_utf8_lossy(&terminal.raw).contains("\u{1b}[33mwarn"));
     }
 }

@@ -72,7 +72,7 @@ fn what_is_found_is_set_up_tried_and_taken_back_to_the_byte() {
     assert_eq!(files(&home), once);
 
     let mut terminal = on_a_terminal(&home, &["setup", "--remove"]);
-    terminal.wait_for("Take it back so? [y/N]");
+    terminal.wait_for("Undo these changes? [y/N]");
     terminal.send("y\n");
     terminal.wait_for("it can be deleted");
     assert_eq!(ended(terminal.wait_exit()), "exit 0");
@@ -110,8 +110,8 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     for answer in ["n\n", "y\n"] {
         let mut terminal = on_a_terminal(&home, &["setup"]);
         for (question, answer) in [
-            ("Enter keeps 2, q gives up:", "\n"),
-            ("0 is none, q gives up:", "\n"),
+            ("Enter keeps 2, q cancels:", "\n"),
+            ("0 is none, q cancels:", "\n"),
             ("In which shells", "1\n"),
             ("Where are you told", "\n"),
             ("Sign a yes", "n\n"),
@@ -146,7 +146,7 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
     terminal.settle(std::time::Duration::from_millis(300));
     terminal.send("q\n");
-    terminal.wait_for("nothing was changed: it was given up");
+    terminal.wait_for("nothing was changed: cancelled");
 }
 
 #[test]

@@ -91,9 +91,9 @@ fn through_a_pipe(ward: &Ward, folder: &Scratch) -> Finding {
     finding(
         "pipe",
         seen,
-        "an answer through a pipe is none: guard reads the terminal alone",
+        "an answer through a pipe does not count: guard reads only the terminal",
         "a grant was given through a pipe",
-        "guard allow list, and guard allow remove; then tell the makers of guard",
+        "guard allow list, and guard allow remove; then report it as SECURITY.md says",
     )
 }
 
@@ -156,7 +156,7 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     let enrolled = ward.engine.approvers();
     let check = "approval.approvers";
     if let Some(problem) = enrolled.problems.first() {
-        return Some(Finding::fail(check, problem.to_string(), "put it right; until then nobody can sign"));
+        return Some(Finding::fail(check, problem.to_string(), "fix it; until then nobody can sign"));
     }
     if let Some(why) = sign::lacking(&enrolled, sign::most(ward.engine)) {
         return Some(Finding::fail(

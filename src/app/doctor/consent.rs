@@ -56,12 +56,12 @@ pub fn switched_off(host: &Host, text: &str) -> Option<Obstacle> {
     } else {
         return None;
     };
-    obstacle(format!("{} is told not to run hooks ({switch})", host.title), format!("take {switch} out"))
+    obstacle(format!("{} is configured not to run hooks ({switch})", host.title), format!("take {switch} out"))
 }
 
 /// An agent that passes over a file with comments, trailing commas or keys that it does not know.
 fn strict(host: &Host, text: &str, keys: &[String]) -> Option<Obstacle> {
-    let skips = format!("{} passes over the whole file", host.title);
+    let skips = format!("{} ignores the whole file", host.title);
     let Ok(value) = serde_json::from_str::<Value>(text) else {
         return obstacle(format!("{skips}: it has comments or trailing commas"), "take them out");
     };
@@ -80,14 +80,15 @@ impl Asked<'_> {
     /// Where a file keeps a hash of what each hook does that is trusted: `[hooks.state."FILE:EVENT:GROUP:HANDLER"]`.
     fn by_hash(self, kept: &str, path: &Path, text: &str) -> Option<Obstacle> {
         let Self { title, trust } = self;
-        let untrusted = || obstacle(format!("{title} was not told to trust the hook, and skips it"), &trust.remedy);
+        let untrusted =
+            || obstacle(format!("{title} has not been told to trust the hook, and skips it"), &trust.remedy);
         let Ok(root) = DeTable::parse(kept) else { return untrusted() };
         let features = root.get_ref().get("features").map(|value| value.get_ref());
         let off = |key: &&String| {
             matches!(features.and_then(|features| within(features, key)), Some(DeValue::Boolean(false)))
         };
         if let Some(switch) = trust.switches.iter().find(off) {
-            let says = format!("{title} is told not to run hooks (features.{switch} in {})", trust.file);
+            let says = format!("{title} is configured not to run hooks (features.{switch} in {})", trust.file);
             return obstacle(says, format!("take {switch} = false out"));
         }
         let state = root.get_ref().get("hooks").and_then(|hooks| within(hooks.get_ref(), "state"));
@@ -125,7 +126,7 @@ impl Asked<'_> {
         if automatic || known {
             return None;
         }
-        obstacle(format!("{title} was not told to accept the hook, and passes over it"), &trust.remedy)
+        obstacle(format!("{title} was not told to accept the hook, and ignores it"), &trust.remedy)
     }
 }
 

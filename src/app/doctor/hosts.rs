@@ -216,7 +216,8 @@ fn wire_works(ward: &Ward, wiring: &Wiring, path: &Path, wire: &Wire, text: &str
         let says = format!("guard is in the configuration of {}, but no call of it", host.title);
         return Finding::fail(check, says, again).about(path);
     }
-    let says = format!("{} asks guard: a word that must be refused was, one that must pass did", host.title);
+    let says =
+        format!("{} asks guard: a command that must be refused was refused, and one that must run ran", host.title);
     let finding = match state {
         State::Outdated => Finding::warn(check, format!("{says}; but it is not as guard writes it today"), again),
         _ if host.config.runs == Runs::Plugin => Finding::warn(
@@ -270,5 +271,5 @@ fn described(seen: &Seen) -> String {
     let first = |text: &str| text.trim().lines().next().unwrap_or_default().chars().take(200).collect::<String>();
     let said: Vec<String> =
         [first(&seen.stdout), first(&seen.stderr)].into_iter().filter(|text| !text.is_empty()).collect();
-    if said.is_empty() { format!("{end}, and not a word") } else { format!("{end}, {}", said.join(" / ")) }
+    if said.is_empty() { format!("{end}, without any output") } else { format!("{end}, {}", said.join(" / ")) }
 }

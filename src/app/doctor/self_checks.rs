@@ -28,7 +28,7 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
 
 fn record(ward: &Ward) -> Vec<Finding> {
     let engine = ward.engine;
-    let remedy = "put right what is named; until then nothing that is flagged runs";
+    let remedy = "fix what is named; until then nothing that is flagged runs";
     if let Some(service) = engine.service() {
         let (account, socket) = (&service.account, service.socket.display());
         return vec![match engine.requests().and_then(|requests| requests.list(Timestamp::now())) {
@@ -87,7 +87,7 @@ fn exported(ward: &Ward) -> Vec<Finding> {
 fn rules(ward: &Ward) -> Vec<Finding> {
     let engine = ward.engine;
     let broken = engine.broken();
-    let remedy = "guard config check names them all; until then grants are left out and people are asked";
+    let remedy = "guard config check names them all; until then grants do not count and a person is asked";
     let mut findings: Vec<Finding> = broken.iter().map(|problem| Finding::fail("config", problem, remedy)).collect();
     let config = engine.config();
     findings.extend(config.problems.iter().map(|problem| Finding::fail("config", problem.to_string(), remedy)));
@@ -108,7 +108,7 @@ fn rules(ward: &Ward) -> Vec<Finding> {
     }
     if findings.is_empty() {
         let files = config.places.iter().filter(|place| place.found).count();
-        let says = format!("{files} configuration and {} pattern files are in order", config.pattern_files.len());
+        let says = format!("{files} configuration and {} pattern files are valid", config.pattern_files.len());
         findings.push(Finding::ok("config", says));
     }
     findings
@@ -178,7 +178,7 @@ fn clock(ward: &Ward) -> Vec<Finding> {
             let says = format!("{what} is of {at}, and the clock says {now}");
             vec![Finding::fail("clock", says, remedy)]
         }
-        None => vec![Finding::ok("clock", "it is behind nothing that was written")],
+        None => vec![Finding::ok("clock", "it is not older than anything in the record")],
     }
 }
 
@@ -186,7 +186,7 @@ fn clock(ward: &Ward) -> Vec<Finding> {
 fn person(ward: &Ward) -> Vec<Finding> {
     let terminal = &ward.engine.caller.terminal;
     if terminal.is_person_here() {
-        return vec![Finding::ok("person", "somebody can be asked at this terminal")];
+        return vec![Finding::ok("person", "a person can be asked at this terminal")];
     }
     let wait = ward.engine.policy().queue_wait;
     if wait > 0 {

@@ -103,7 +103,7 @@ fn tried(ward: &Ward, check: String, path: &Path) -> Finding {
     }
     match ward.tried(&argv("echo free; exit 7"), "") {
         Ok(seen) if seen.code == Some(7) && seen.stdout == "free\n" => {
-            Finding::ok(check, "a word that must be refused was, one that must pass did").about(path)
+            Finding::ok(check, "a command that must be refused was refused, and one that must run ran").about(path)
         }
         Ok(seen) => {
             let first = seen.stderr.lines().next().unwrap_or_default();

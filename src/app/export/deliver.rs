@@ -356,7 +356,7 @@ pub(super) fn status() -> Result<u8, Failure> {
     let states = states(&engine)?;
     let mut out = io::stdout().lock();
     if states.is_empty() {
-        writeln!(out, "The record is sent to nobody: export.to names no collector.")?;
+        writeln!(out, "The record is not sent anywhere: export.to names no collector.")?;
     }
     for state in &states {
         writeln!(out, "{}.", state.says)?;

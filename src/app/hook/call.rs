@@ -99,7 +99,7 @@ impl Wrong {
     #[must_use]
     pub fn event(name: Option<&str>) -> Self {
         match name {
-            Some(name) => Self::new(format!("the event {name:?} is none that guard answers")),
+            Some(name) => Self::new(format!("guard does not answer the event {name:?}")),
             None => Self::new("the input names no event: is this agent's name right?"),
         }
         .at(Event::Unknown)

@@ -170,7 +170,7 @@ fn elsewhere(
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),
         Asked::Reviewed(_) => return Err(Refusal::NoOne { why: "only a person answers there".to_owned() }),
         Asked::Queued { request } => {
-            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not") });
+            return Err(Refusal::NoOne { why: format!("request {request} waits, and this hook does not wait for it") });
         }
     };
     let fresh = engine.judge_again(invocation);

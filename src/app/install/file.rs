@@ -77,7 +77,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     })();
     let done = made.map_err(cannot).and_then(|()| {
         if read(path)?.as_deref() != old {
-            return Err("was changed in this moment by something else: run this again".to_owned());
+            return Err("was changed by another program at the same time: run this again".to_owned());
         }
         fs::rename(&temporary, &target).map_err(cannot)
     });

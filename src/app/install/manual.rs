@@ -35,7 +35,7 @@ stand-in for its model and without an account. held: nothing ran that guard had 
 why. through: it ran all the same. A dash: the agent has nothing to try it with.";
 
 const CASES: &str = "\
-canary: a word that must be refused was, one that must pass did. ask: what a person approves runs. deny: what a person \
+canary: a command that must be refused was refused, and one that must run ran. ask: what a person approves runs. deny: what a person \
 refuses does not, and the model reads the person's words. killed: guard is ended while it waits. gone: guard's program is \
 not there. files: the agent's own tools would write a start-up file and a hook of git. late: the agent's time for the hook \
 is over while guard waits. once: with both doors open, one yes is enough. undone: guard install --uninstall restores the \

@@ -155,7 +155,7 @@ impl Install<'_> {
         }
         if self.args.yes {
             write!(out, "{shown}")?;
-        } else if !confirm(&shown, if self.args.uninstall { "Take guard out?" } else { "Change it so?" })? {
+        } else if !confirm(&shown, if self.args.uninstall { "Take guard out?" } else { "Make this change?" })? {
             writeln!(out, "{}: not changed", client.title)?;
             return Ok(Some(exit::REFUSED));
         }

@@ -57,7 +57,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
                 Ok(entry) => take(&entry, &mut chapters, &mut others, zone),
                 Err(StoreError::Pruned { .. }) => {}
                 Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
-                    others.push(format!("Row {id} cannot be told: {error}."));
+                    others.push(format!("Row {id} cannot be shown: {error}."));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -175,7 +175,9 @@ fn sentence(entry: &Entry) -> Option<String> {
         (Some("deny"), "person") => format!("A person refused {command}{tier}{after}{colon}."),
         (Some("deny"), "timeout") => format!("Nobody answered: {command}{tier} did not run."),
         (Some("deny"), "rule") => format!("Rule {} refused {command}{tier}.", words.unwrap_or("of the policy")),
-        (Some("deny"), "attempt") => format!("An answer was tried from where none may come: {command}{colon}."),
+        (Some("deny"), "attempt") => {
+            format!("An answer was attempted from a place that may not answer: {command}{colon}.")
+        }
         (Some("deny"), "unjudged") => format!("What an agent wanted was refused unjudged{colon}."),
         (Some("deny"), "no-one-to-ask") => {
             format!("{command}{tier} was refused because nobody could be asked{colon}.")

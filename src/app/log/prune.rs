@@ -62,12 +62,12 @@ pub(super) fn run(args: &PruneArgs, now: &Zoned) -> Result<u8, Failure> {
         Why::Person => {
             if engine.caller.origin.is_guarded() || !engine.caller.terminal.is_person_here() {
                 return refuse(
-                    "another age than the policy's is named by a person at their own terminal, and not from inside a \
-                     guarded session; without --older-than, what is older than retention_days goes",
+                    "only a person at their own terminal, not a guarded session, may give --older-than; without it, \
+                     what is older than retention_days is deleted",
                 );
             }
             let Some(would) = store.would_prune(&limit, now.timestamp())? else { return tell(args, None, 0, now) };
-            let shown = format!("{} would go for good.\n", capital(&extent(&would, now.time_zone())));
+            let shown = format!("{} would be deleted for good.\n", capital(&extent(&would, now.time_zone())));
             if !confirm(&shown, "Prune them?")? {
                 return refuse("not pruned");
             }
@@ -107,7 +107,7 @@ fn tell(args: &PruneArgs, pruned: Option<&Pruned>, room: u64, now: &Zoned) -> Re
             writeln!(out, "{verb} {}.", extent(pruned, now.time_zone()))?;
             if !pruned.carried.is_empty() {
                 let numbers: Vec<String> = pruned.carried.iter().map(ToString::to_string).collect();
-                writeln!(out, "Grants that still hold were carried on: {}.", numbers.join(", "))?;
+                writeln!(out, "Grants that still hold were kept: {}.", numbers.join(", "))?;
             }
             if room > 0 {
                 writeln!(out, "{} KiB were given back to the disk.", room / 1024)?;
@@ -134,7 +134,7 @@ pub(in crate::app) fn extent(pruned: &Pruned, zone: &TimeZone) -> String {
         Why::Retention { days: 1 } => format!("{rows}: older than a day"),
         Why::Retention { days } => format!("{rows}: older than {days} days"),
         Why::Size { mib } => format!("{rows}: the record had grown beyond {mib} MiB"),
-        Why::Person => format!("{rows}: older than {}, at a person's word", shown(pruned.before)),
+        Why::Person => format!("{rows}: older than {}, as a person asked", shown(pruned.before)),
     }
 }
 

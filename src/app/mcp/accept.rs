@@ -132,7 +132,7 @@ fn settle(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<
     let caller = &engine.caller;
     if caller.origin.is_guarded() || !caller.terminal.is_person_here() {
         return refuse(
-            "what a server says is taken for right by a person at their own terminal, and not from inside a guarded session",
+            "what a server says is accepted by a person at their own terminal, and not from inside a guarded session",
         );
     }
     let book = pins.read().map_err(Failure::Said)?;
@@ -156,15 +156,16 @@ fn settle(engine: &Engine, pins: &Pins, which: &Which, accepts: bool) -> Result<
         }
     }
     if text.is_empty() && accepts {
-        writeln!(io::stdout(), "Nothing of {} is other than it was at first.", visible::text(&which.server))?;
+        writeln!(io::stdout(), "Nothing of {} has changed since it was first seen.", visible::text(&which.server))?;
         return Ok(exit::ALLOW);
     }
-    let question = if accepts { "Take this for right?" } else { "Forget what was said, so that the next look counts?" };
+    let question =
+        if accepts { "Accept this?" } else { "Forget what is pinned, so that the next start is pinned anew?" };
     if !confirm(&text, question)? {
         return refuse("not changed");
     }
     pins.change(|book| change(book, which, accepts)).map_err(Failure::Said)?;
-    writeln!(io::stdout(), "{}", if accepts { "Taken for right." } else { "Forgotten." })?;
+    writeln!(io::stdout(), "{}", if accepts { "Accepted." } else { "Forgotten." })?;
     Ok(exit::ALLOW)
 }
 

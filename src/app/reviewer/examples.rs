@@ -169,7 +169,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
         let value = serde_json::json!({ "disagreements": found, "examples": known });
         format!("{value}\n")
     } else if found.is_empty() && known.is_empty() {
-        "No person has decided otherwise than the reviewer.\n".to_owned()
+        "No person has disagreed with the reviewer.\n".to_owned()
     } else {
         let mut text = String::new();
         for one in &found {
@@ -182,7 +182,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
             let line = format!("row {}, example: {} ({})", example.row, example.command, example.why);
             text.push_str(&format!("{}\n", visible::text(&line)));
         }
-        text.push_str("guard reviewer examples accept ROW takes one up.\n");
+        text.push_str("guard reviewer examples accept ROW adds one.\n");
         text
     };
     Ok(exit::after(io::stdout().write_all(text.as_bytes()), exit::ALLOW)?)
@@ -190,7 +190,7 @@ fn list(engine: &Engine, as_json: bool) -> Result<u8, Failure> {
 
 fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
     person(engine)?;
-    let none = || Failure::Said(format!("row {row} is none in which a person decided otherwise"));
+    let none = || Failure::Said(format!("in row {row} no person disagreed with the reviewer"));
     let entry = engine.existing()?.ok_or_else(none)?.entry(row)?;
     if disagrees(&entry) != Some(true) {
         return Err(none());
@@ -208,17 +208,17 @@ fn accept(engine: &Engine, row: i64) -> Result<u8, Failure> {
         opinion.says.name(),
         visible::text(&opinion.reason)
     );
-    let why = line::ask(&shown, "What is to be learned from it? (Enter alone: nothing)")?;
+    let why = line::ask(&shown, "What should the reviewer learn from it? (Enter alone: nothing)")?;
     let why = why.trim().to_owned();
     if why.is_empty() {
-        return Err(Failure::Said("not taken up".to_owned()));
+        return Err(Failure::Said("not added".to_owned()));
     }
     let command = command.chars().take(MAX_COMMAND).collect();
     let rules = entry.findings.into_iter().map(|finding| finding.rule).collect();
     let said = opinion.says.name().to_owned();
     file.example.push(Example { row, command, rules, said, decided, why });
     write(engine, &file)?;
-    writeln!(io::stdout(), "Row {row} is an example from now on.")?;
+    writeln!(io::stdout(), "Row {row} is now an example.")?;
     Ok(exit::ALLOW)
 }
 
@@ -228,10 +228,10 @@ fn remove(engine: &Engine, row: i64) -> Result<u8, Failure> {
     let before = file.example.len();
     file.example.retain(|example| example.row != row);
     if file.example.len() == before {
-        return Err(Failure::Said(format!("row {row} is no example")));
+        return Err(Failure::Said(format!("row {row} is not an example")));
     }
     write(engine, &file)?;
-    writeln!(io::stdout(), "Row {row} is no example any more.")?;
+    writeln!(io::stdout(), "Row {row} is no longer an example.")?;
     Ok(exit::ALLOW)
 }
 

@@ -166,7 +166,7 @@ fn words(report: &Report, since: &str) -> String {
     text.push_str(&format!("Let run and refused by a person later: {}.\n", all.wrong));
     if let Some(median) = report.median_ms {
         text.push_str(&format!(
-            "An opinion in the middle after {median} ms; {} tokens, cost {}.\n",
+            "Median time of an opinion: {median} ms; {} tokens, cost {}.\n",
             all.tokens,
             money(all.cost)
         ));

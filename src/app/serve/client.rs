@@ -55,7 +55,9 @@ impl Client {
                     Ok(Some(told)) => told,
                     other => {
                         *known = None;
-                        let why = other.err().map_or_else(|| "it hung up".to_owned(), |error| error.to_string());
+                        let why = other
+                            .err()
+                            .map_or_else(|| "it closed the connection".to_owned(), |error| error.to_string());
                         return Err(self.trouble(&why));
                     }
                 }
@@ -66,7 +68,7 @@ impl Client {
             Ok(Reply::Error(why)) => Err(StoreError::Elsewhere { why }),
             Err(error) => {
                 *known = None;
-                Err(self.trouble(&format!("its answer is none ({error})")))
+                Err(self.trouble(&format!("its answer cannot be read ({error})")))
             }
         }
     }
@@ -79,7 +81,7 @@ impl Client {
         let lines = self.open()?;
         let own = Self { service: self.service.clone(), lines: RefCell::new(Some(lines)) };
         own.ask::<()>(Ask::Listen { id: id.to_owned() })?;
-        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it hung up"))?;
+        let lines = own.lines.into_inner().ok_or_else(|| self.trouble("it closed the connection"))?;
         let stream = lines.stream().try_clone().map_err(|error| self.trouble(&error.to_string()))?;
         let bounded = stream.set_read_timeout(None).and_then(|()| stream.set_nonblocking(true));
         bounded.map_err(|error| self.trouble(&error.to_string()))?;

@@ -161,11 +161,11 @@ impl<'a> Connection<'a> {
                 reply(self.grant(&grant))
             }
             Ask::Sessions => {
-                let known = self.approver("see how sessions stand").and_then(|()| self.store());
+                let known = self.approver("see the sessions").and_then(|()| self.store());
                 reply(known.and_then(|store| told(record_backend::sessions(store, usize::MAX, Timestamp::now()))))
             }
             Ask::Resume { root, session, why } => reply(self.resume(&root, &session, &why)),
-            Ask::Listen { .. } | Ask::Show { .. } => reply::<()>(Err("that is said alone".to_owned())),
+            Ask::Listen { .. } | Ask::Show { .. } => reply::<()>(Err("that is a request of its own".to_owned())),
         }
     }
 
@@ -215,8 +215,8 @@ fn read(heard: &[u8]) -> Or<Ask> {
             (Ok(Version { v }), _) if v != VERSION => {
                 Err(format!("guard and its service are of different versions ({v} and {VERSION}): restart the service"))
             }
-            (_, Err(error)) => Err(format!("that is no question: {error}")),
-            (_, Ok(_)) => Err("that is no question".to_owned()),
+            (_, Err(error)) => Err(format!("that is not a request: {error}")),
+            (_, Ok(_)) => Err("that is not a request".to_owned()),
         },
     }
 }

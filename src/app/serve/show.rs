@@ -37,10 +37,10 @@ pub fn passed_on(words: Vec<String>) -> Option<u8> {
 fn ask(client: &Client, ask: Ask) -> Result<u8, String> {
     let told = |error: std::io::Error| format!("guard's service does not answer: {error}");
     client.ask::<()>(ask).map_err(|error| error.to_string())?;
-    let mut lines = client.take_lines().ok_or("guard's service hung up")?;
+    let mut lines = client.take_lines().ok_or("guard's service closed the connection")?;
     use std::os::fd::AsFd as _;
     pass::give(lines.stream(), [std::io::stdout().as_fd(), std::io::stderr().as_fd()]).map_err(told)?;
-    let told = lines.receive(None).map_err(told)?.ok_or("guard's service hung up")?;
+    let told = lines.receive(None).map_err(told)?.ok_or("guard's service closed the connection")?;
     match serde_json::from_slice(&told) {
         Ok(Reply::Ok(code)) => Ok(code),
         Ok(Reply::Error(why)) => Err(why),

@@ -61,7 +61,7 @@ impl Wishes {
             Some(words) => of(words, &found.agents, |name| {
                 hosts::by_name(name).ok_or_else(|| {
                     let names: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-                    format!("no agent is called {name}; guard knows {}", names.join(", "))
+                    format!("unknown agent {name}; guard knows {}", names.join(", "))
                 })
             })?,
         };
@@ -128,13 +128,13 @@ fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
     let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));
     let mut text = format!("\n{question}\n{}", listed.collect::<String>());
     loop {
-        let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q gives up:", lines.len(), kept + 1))?;
+        let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q cancels:", lines.len(), kept + 1))?;
         match typed.trim() {
             "" => return Ok(kept),
-            "q" | "Q" => return Err(io::Error::other("it was given up")),
+            "q" | "Q" => return Err(io::Error::other("cancelled")),
             typed => match typed.parse::<usize>() {
                 Ok(number @ 1..) if number <= lines.len() => return Ok(number - 1),
-                _ => text = format!("{typed} is none of them.\n"),
+                _ => text = format!("{typed} is not one of them.\n"),
             },
         }
     }
@@ -149,19 +149,19 @@ fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>> {
     });
     let mut text = format!("\n{question}\n{}", listed.collect::<String>());
     loop {
-        let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q gives up:")?;
+        let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q cancels:")?;
         let typed = typed.trim();
         match typed {
             "" => return Ok(kept),
             "0" => return Ok(Vec::new()),
-            "q" | "Q" => return Err(io::Error::other("it was given up")),
+            "q" | "Q" => return Err(io::Error::other("cancelled")),
             _ => {}
         }
         let words = typed.split([' ', ',']).filter(|word| !word.is_empty());
         let numbers = words.map(|word| word.parse().ok().filter(|number| (1..=items.len()).contains(number)));
         match numbers.collect::<Option<Vec<usize>>>() {
             Some(numbers) => return Ok(numbers.into_iter().map(|number| number - 1).collect()),
-            None => text = format!("{typed} names something that is none of them.\n"),
+            None => text = format!("{typed} names something that is not one of them.\n"),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn start(engine: &Engine, called: &Called, shell: &Shell, call: Shell
             }
         }
         Dialect::Sh => {
-            let _ = writeln!(io::stderr(), "guard: what is typed in sh is not judged: use bash or zsh");
+            let _ = writeln!(io::stderr(), "guard: what is typed into sh is not judged: use bash or zsh");
         }
     }
     run::one_with(engine, request, &variables, RunOptions::default(), &mut inherited)

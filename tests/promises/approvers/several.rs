@@ -157,7 +157,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     sql(&home, &format!("UPDATE request SET given = '[[1,\"bob\"]]' WHERE id = '{id}'"));
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
-    says(&terminal.screen(), "void: an approval under it is none of an approver who is enrolled");
+    says(&terminal.screen(), "void: one of its approvals is not from an enrolled approver");
     asker.refused("none of an approver who is enrolled");
     // Two yeses that were used once are not used again.
     let asker = Asker::new(&home, &FLAGGED);

@@ -21,7 +21,7 @@ pub struct Wrapped {
 
 /// Why a server is left alone.
 const REMOTE: &str = "it is reached over HTTP, and guard mcp starts programs";
-const UNCLEAR: &str = "how it is started cannot be told";
+const UNCLEAR: &str = "how it is started is not known";
 
 /// The words in front of a server's own command.
 fn front(name: &str) -> [String; 4] {

@@ -1,4 +1,4 @@
-//! What is asked of the record: to write a decision down, to tell how a session stands, to keep what a person granted.
+//! What is asked of the record: to write a decision down, to tell the state of a session, to keep what a person granted.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ impl Connection<'_> {
         };
         if !holds {
             let how = basis.map_or("asked", ApprovalReason::name);
-            return Err(format!("the record does not bear out that it was settled so ({how})"));
+            return Err(format!("the record does not confirm that answer ({how})"));
         }
         let root = self.peer.root(&row.root);
         let line = Line {

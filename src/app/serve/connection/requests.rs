@@ -36,7 +36,7 @@ impl Connection<'_> {
         // The oldest first.
         let late: Vec<_> = mine.iter().filter(|one| one.state == State::Late).collect();
         for one in late.iter().take(late.len().saturating_sub(MAX_LATE)) {
-            told(queue.void(&one.id, "this account left too many behind"))?;
+            told(queue.void(&one.id, "this account has left too many requests unfinished"))?;
         }
         let peer = &self.peer.caller;
         let mut invocation = Invocation { uid: self.uid(), user: self.user().to_owned(), ..whole.invocation };
@@ -45,7 +45,7 @@ impl Connection<'_> {
         if let Some(agent) = &peer.session.agent {
             invocation.session.agent = Some(agent.clone());
         }
-        let name = self.peer.name().ok_or("what process this is cannot be told")?;
+        let name = self.peer.name().ok_or("this process cannot be identified")?;
         let last = now.saturating_add(SignedDuration::from_secs(MAX_WAIT)).unwrap_or(now);
         let risk = Risk::from(new.risk);
         let request = NewRequest {
