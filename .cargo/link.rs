@@ -2,7 +2,7 @@
 //!
 //! guard starts before every command, and a third of that start was the dynamic loader's. Rust's own way to a static
 //! program (`crt-static`) needs `--target` as soon as a dependency is a procedural macro, which moves the program away
-//! from `target/release`. So the linker is told here: `-static-pie`, and a folder, looked into first, in which each
+//! from `target/release`. So the linker is told here: `-static-pie`, and a directory, looked into first, in which each
 //! library that the standard library asks for stands for its archive. The program stays position-independent.
 //!
 //! A static program relocates itself, which src/entry.rs prepares on x86-64. A release also has what the start runs put

@@ -80,7 +80,7 @@ impl Home {
     fn configured() -> Self {
         let home = Self::new();
         let folder = home.path().join(".config/guard/patterns");
-        fs::create_dir_all(&folder).expect("a folder in the temporary one");
+        fs::create_dir_all(&folder).expect("a directory in the temporary one");
         fs::write(home.path().join(".config/guard/config.toml"), CONFIG).expect("a file in it");
         let mut rules = String::from("family = \"ours\"\nabout = \"Rules of our own.\"\n");
         for rule in 0..50 {
@@ -164,7 +164,7 @@ fn size() {
 fn batch() {
     let home = Home::configured();
     let input = home.path().join("lines");
-    let mut file = fs::File::create(&input).expect("a file in the temporary folder");
+    let mut file = fs::File::create(&input).expect("a file in the temporary directory");
     for number in 0..BATCH {
         let line = LINES[number % LINES.len()].replace('\\', "\\\\").replace('"', "\\\"");
         writeln!(file, "{{\"command\": \"{line}\"}}").expect("it can be written");

@@ -20,7 +20,7 @@ _guard() {
             fi
             ;;
         :files) compopt -o filenames -o default 2>/dev/null ;;
-        :folders)
+        :directories)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -d -- "$cur")
             ;;

@@ -13,7 +13,7 @@ function __guard_complete
             complete -C (string join ' ' -- $inner $typed)
         case ':files'
             __fish_complete_path $typed
-        case ':folders'
+        case ':directories'
             __fish_complete_directories $typed
         case '*'
             string join \n -- $found

@@ -104,7 +104,7 @@ pub enum Verb {
     Deny(answer::DenyArgs),
     /// Show sessions, and let one be asked about again after too many denials
     Session(session::SessionArgs),
-    /// Trust a folder: tier 2 and below counts for less there
+    /// Trust a directory: tier 2 and below counts for less there
     Trust(trust::TrustArgs),
     /// List what is always allowed, and give a grant for it
     Learn(learn::LearnArgs),
@@ -141,7 +141,8 @@ pub enum Verb {
     Hook(hook::HookArgs),
     /// Stand between an MCP client and its server, and judge each call of a tool
     Mcp(mcp::McpArgs),
-    /// Serve guard's own tools to agents over MCP: judge a command before it is proposed, see what waits, ask for several
+    /// Serve guard's own tools to agents over MCP: judge a command before it is proposed, see what waits, ask for
+    /// several
     #[command(name = "mcp-serve")]
     McpServe,
     /// Judge what was run before: how often guard would have asked, and why
@@ -184,8 +185,8 @@ and records every decision.
 guard demo shows it in a scratch project. guard --help lists everything.
 ";
 
-/// Reads the name that guard was called by and the arguments after it. `path` is what it was started by, `account_shell`
-/// is `$SHELL`.
+/// Reads the name that guard was called by and the arguments after it. `path` is what it was started by,
+/// `account_shell` is `$SHELL`.
 #[must_use]
 pub fn read(name: &OsStr, arguments: &[OsString], path: Option<&OsStr>, account_shell: Option<&OsStr>) -> Call {
     // The path tells more than a name that a caller made up.

@@ -97,7 +97,8 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Learn(args) => learn::run(args).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|road| {
-            // The account's own folder comes first; the one that HOME names is a user's too where the account has none.
+            // The account's own directory comes first; the one that HOME names is a user's too where the account has
+            // none.
             let own = road
                 .config()
                 .places

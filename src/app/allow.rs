@@ -1,7 +1,7 @@
 //! `guard allow`: standing grants, given, listed and taken back.
 //!
-//! A grant is given by a person at their own terminal, who has read in words what it covers. What may not enter: deciding
-//! what a grant may cover at all, which is the judge's.
+//! A grant is given by a person at their own terminal, who has read in words what it covers. What may not enter:
+//! deciding what a grant may cover at all, which is the judge's.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -46,7 +46,7 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Give a grant: exactly this command, in this folder, for this session
+    /// Give a grant: exactly this command, in this directory, for this session
     Add(AddArgs),
     /// Take a grant back
     Remove {
@@ -69,16 +69,16 @@ struct AddArgs {
     command: Option<OsString>,
     #[command(flatten)]
     tool: ToolArgs,
-    /// Cover its programs, subcommands and flags, with operands in the folder alone
+    /// Cover its programs, subcommands and flags, with operands in the directory alone
     #[arg(long, conflicts_with = "rule")]
     shape: bool,
     /// Cover whatever only this rule finds, instead of a command
     #[arg(long, value_name = "RULE", conflicts_with_all = ["command", "tool"])]
     rule: Option<String>,
-    /// Hold in this folder and below
-    #[arg(long, value_name = "FOLDER", conflicts_with = "anywhere")]
+    /// Hold in this directory and below
+    #[arg(long, value_name = "DIR", conflicts_with = "anywhere")]
     folder: Option<PathBuf>,
-    /// Hold in every folder
+    /// Hold in every directory
     #[arg(long)]
     anywhere: bool,
     /// Hold until this time, in every session: 2h, 3d, 2026-11-21
@@ -212,7 +212,7 @@ fn add(engine: &Engine, args: &AddArgs, now: &Zoned) -> Result<u8, Failure> {
     if let What::Shape { shape } = &what {
         let folder = match &place {
             Place::Folder { path } => path,
-            Place::Anywhere => "the folder that it is run in",
+            Place::Anywhere => "the directory that it is run in",
         };
         shown.push_str(&examples(shape, folder));
     }
@@ -300,7 +300,7 @@ pub(super) fn shaped(shape: &str) -> String {
         let path = script.rsplit_once('=').map_or(script, |(path, _)| path);
         only.push_str(&format!(" and {path} is unchanged"));
     }
-    format!("`{program}` with no other flags and with operands in that folder alone, where {only}")
+    format!("`{program}` with no other flags and with operands in that directory alone, where {only}")
 }
 
 /// Commands that a grant of a shape would let run, and one that it would not: for whoever is about to give it.
@@ -327,7 +327,7 @@ fn words(what: &What, where_: &Place, until: &Until, now: &Zoned) -> String {
     };
     let where_ = match where_ {
         Place::Folder { .. } => format!("in {}", place(where_)),
-        Place::Anywhere => "in every folder".to_owned(),
+        Place::Anywhere => "in every directory".to_owned(),
     };
     format!("{what}, {where_}, {until}")
 }

@@ -49,7 +49,7 @@ pub enum Asked {
     },
 }
 
-/// A grant that the card offers: exactly this command, in this folder.
+/// A grant that the card offers: exactly this command, in this directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     pub until: Until,

@@ -155,7 +155,7 @@ fn with_a_person(
             let _ = writeln!(
                 std::io::stderr(),
                 "guard: queued: request {request} waits for a person; guard wait {request} waits for the answer, and \
-                 the same command in the same folder then uses it, once"
+                 the same command in the same directory then uses it, once"
             );
             return Err(exit::QUEUED);
         }
@@ -302,8 +302,8 @@ pub(super) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what is
-/// not is left out.
+/// Writes a decision down, in the way that is given, and sends it on. Where the policy keeps only what is flagged, what
+/// is not is left out.
 ///
 /// # Errors
 /// It could not be written, and the command is of tier 2 or above.

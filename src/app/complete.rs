@@ -196,7 +196,7 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
         ("KEY", "config") => Names::Keys,
         ("PAGE", "man") => Names::Pages,
         ("FILE", _) => return Wanted::Files,
-        ("FOLDER", _) => return Wanted::Folders,
+        ("DIR", _) => return Wanted::Folders,
         _ => return Wanted::Words(Vec::new()),
     };
     with(known(kind))

@@ -1,4 +1,5 @@
-//! `guard config`: the policy, where each value came from, what is wrong with it, and changes of the account's own file.
+//! `guard config`: the policy, where each value came from, what is wrong with it, and changes of the account's own
+//! file.
 //!
 //! What may not enter: loading it. The configuration comes as it holds for the caller.
 
@@ -348,7 +349,7 @@ mod tests {
     use super::*;
     use crate::config::{Roots, load};
 
-    /// What is loaded with this user file, and the folder that keeps it.
+    /// What is loaded with this user file, and the directory that keeps it.
     fn with(text: &str) -> (tempfile::TempDir, Loaded) {
         let folder = tempfile::tempdir().unwrap();
         let named = folder.path().join("guard");

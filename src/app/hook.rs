@@ -122,7 +122,7 @@ fn read() -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("the input is not the JSON that was expected: {error}"))
 }
 
-/// A folder as the hook and the shell both name it, whatever links lead to it.
+/// A directory as the hook and the shell both name it, whatever links lead to it.
 #[must_use]
 pub fn physical(folder: &Path) -> PathBuf {
     std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())

@@ -33,13 +33,14 @@ use crate::world::identity::{Caller, IdentityError};
 /// The arguments of `guard install`.
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// The agent that shall ask guard; shims for links that stand in front of the shells; mcp for the servers of MCP clients
+    /// The agent that shall ask guard; shims for links that stand in front of the shells; mcp for the servers of MCP
+    /// clients
     #[arg(value_name = "AGENT", value_parser = names(), required_unless_present = "all")]
     agent: Option<String>,
     /// The client whose servers are put behind guard (mcp)
     #[arg(value_name = "CLIENT", conflicts_with = "all")]
     client: Option<String>,
-    /// Every agent that is found, by its folder or its program on the PATH; with mcp every client that has servers
+    /// Every agent that is found, by its directory or its program on the PATH; with mcp every client that has servers
     #[arg(long)]
     all: bool,
     /// In this project only, where the agent has a file for that
@@ -54,8 +55,8 @@ pub struct InstallArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// The folder for the links (shims)
-    #[arg(long, value_name = "FOLDER")]
+    /// The directory for the links (shims)
+    #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
@@ -115,7 +116,7 @@ pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
         return shims.run(args.uninstall, args.dry_run).map_err(InstallError::Wrong);
     }
     if args.dir.is_some() {
-        return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir FOLDER".to_owned()));
+        return Err(InstallError::Wrong("--dir is for shims, as in: guard install shims --dir DIR".to_owned()));
     }
     if agent == Some("mcp") {
         let keeper = Backups::new(&data.join("mcp"));
@@ -156,7 +157,7 @@ struct Session<'a> {
     args: &'a InstallArgs,
     caller: &'a Caller,
     wirer: Wirer<'a>,
-    /// The folder of the links that stand for shells.
+    /// The directory of the links that stand for shells.
     shims: PathBuf,
     look: Look,
 }

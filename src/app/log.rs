@@ -68,10 +68,10 @@ struct Filters {
     /// Only calls of tools: those whose name fits this glob (payment.*), or all
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "*")]
     tool: Option<String>,
-    /// Only commands in this folder and below
-    #[arg(long, value_name = "FOLDER")]
+    /// Only commands in this directory and below
+    #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Only rows with this text in the command, the findings, the words, the folder, or who asked
+    /// Only rows with this text in the command, the findings, the words, the directory, or who asked
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
     /// Only this session, as guard session names it
@@ -311,7 +311,7 @@ fn filter(filters: &Filters, now: &Zoned) -> Result<Filter, Failure> {
     })
 }
 
-/// A folder by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
+/// A directory by the name that it would be recorded under: links stay as they are written, `.` and `..` go.
 pub(super) fn named(folder: &Path) -> String {
     let mut name = PathBuf::new();
     for component in folder.components() {

@@ -1,8 +1,8 @@
-//! `guard mcp-serve`: guard's own tools for agents, over standard input and output: judge a command before it is proposed,
-//! see what waits, ask for several at once with reasons.
+//! `guard mcp-serve`: guard's own tools for agents, over standard input and output: judge a command before it is
+//! proposed, see what waits, ask for several at once with reasons.
 //!
-//! What may not enter: answering a request, giving a grant, changing a setting, running anything. An agent that speaks to
-//! this has no more power than one that does not.
+//! What may not enter: answering a request, giving a grant, changing a setting, running anything. An agent that speaks
+//! to this has no more power than one that does not.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ fn tools() -> Value {
         "tool": { "type": "string", "description": "The name of a tool, in the place of a command" },
         "input": { "description": "The input of that tool" },
         "server": { "type": "string", "description": "The name of the server that offers that tool" },
-        "cwd": { "type": "string", "description": "The folder, absolute; else the one that guard was started in" },
+        "cwd": { "type": "string", "description": "The directory, absolute; else the one that guard was started in" },
         "reason": { "type": "string", "description": "Why it is wanted, for the person who is asked" },
     });
     let reads = json!({ "readOnlyHint": true, "openWorldHint": false });
@@ -149,7 +149,7 @@ fn tools() -> Value {
         { "name": "submit_batch", "title": "Ask a person for several commands",
           "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false },
           "description": "Asks a person for several commands at once, each with the reason why it is wanted. Nothing runs: \
-            when a request is approved, run the same command in the same folder. What needs no person is said to be allowed.",
+            when a request is approved, run the same command in the same directory. What needs no person is said to be allowed.",
           "inputSchema": { "type": "object", "required": ["items"], "additionalProperties": false, "properties": {
             "items": { "type": "array", "minItems": 1, "maxItems": BATCH,
               "items": { "type": "object", "properties": item, "additionalProperties": false } } } } },

@@ -110,7 +110,7 @@ pub struct Shelf<'a> {
     pub catalog: &'a Catalog,
     /// What is wrong with pattern files, a sentence each.
     pub broken: &'a [String],
-    /// The folder of the user's own pattern files.
+    /// The directory of the user's own pattern files.
     pub own: Option<&'a Path>,
 }
 

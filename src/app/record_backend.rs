@@ -266,5 +266,5 @@ fn written(
     Ok(number.map(Receipt::Recorded))
 }
 
-/// The folder that `guard serve` keeps, where a verb is run on it.
+/// The directory that `guard serve` keeps, where a verb is run on it.
 pub(super) static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();

@@ -146,9 +146,9 @@ struct Replay<'a> {
     since: Option<Timestamp>,
     zone: jiff::tz::TimeZone,
     tally: Tally,
-    /// Verdicts by folder and command: most are run more than once.
+    /// Verdicts by directory and command: most are run more than once.
     known: HashMap<(Option<PathBuf>, What), Verdict>,
-    /// Which folders are there.
+    /// Which directories are there.
     there: HashMap<PathBuf, bool>,
     /// Which file of how many, for the progress.
     place: String,
@@ -173,8 +173,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What guard would do. Where the folder is gone, or not known, nothing of the world is asked: what is there now is
-    /// not what was there then.
+    /// What guard would do. Where the directory is gone, or not known, nothing of the world is asked: what is there now
+    /// is not what was there then.
     fn judge(&self, what: &What, cwd: Option<&Path>, looks: bool) -> Result<Verdict, String> {
         let request = match what {
             What::Line(text) => self.engine.plain_line(text.into()).map_err(|error| error.to_string())?,

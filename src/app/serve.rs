@@ -46,7 +46,7 @@ pub struct ServeArgs {
     #[arg(long)]
     system: bool,
     /// Where they lie
-    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/guard")]
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/guard")]
     folder: PathBuf,
     /// Where to listen; without, where the configuration says
     #[arg(long, value_name = "SOCKET", requires = "system")]
@@ -60,13 +60,13 @@ pub struct ServeArgs {
     /// Where the gateway listens, in the place of what its configuration says
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["system", "unit", "verb", "status"])]
     listen: Option<String>,
-    /// Run log, stats, verify or export on the folder, as the account that it belongs to
+    /// Run log, stats, verify or export on the directory, as the account that it belongs to
     #[arg(last = true, value_name = "VERB", conflicts_with = "system")]
     verb: Vec<OsString>,
 }
 
 impl ServeArgs {
-    /// The verb that is to be run on the folder, from here on the folder of this process's record.
+    /// The verb that is to be run on the directory, from here on the directory of this process's record.
     ///
     /// # Errors
     /// It is none that only reads.

@@ -155,7 +155,7 @@ fn trust(id: &str) -> Result<u8, Failure> {
         what: &Covers::UpTo { tier: Tier::Medium },
         place: &Place::Anywhere,
         until: &Until::Session { id: session.clone() },
-        words: "whatever is of tier 2 and below, in every folder, until this session ends",
+        words: "whatever is of tier 2 and below, in every directory, until this session ends",
         user: &approvals.engine.caller.account.name,
         session: &session,
     };

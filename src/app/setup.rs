@@ -1,8 +1,8 @@
-//! `guard setup`: everything that guard is asked by, set up in one go: what is there is found, a person says what they want,
-//! every change is shown, made, and tried.
+//! `guard setup`: everything that guard is asked by, set up in one go: what is there is found, a person says what they
+//! want, every change is shown, made, and tried.
 //!
-//! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]), and
-//! how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
+//! What may not enter: how an agent is wired ([`super::install`]), what a file of guard's own looks like ([`edits`]),
+//! and how a person is asked (`wishes`). Whatever is written here `--remove` takes back.
 
 mod choices;
 pub mod edits;
@@ -137,7 +137,7 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
     let mut plan = Plan { edits: Vec::new(), wired: Vec::new(), unwired: Vec::new(), problems: Vec::new() };
     if args.remove {
         (plan.edits, plan.problems) = house.taken_back();
-        // What was made last goes first, so that folders are empty when their turn comes.
+        // What was made last goes first, so that directories are empty when their turn comes.
         plan.edits.reverse();
     } else {
         plan.edits = house.wanted(&wishes).map_err(Failure::Said)?;

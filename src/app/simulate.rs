@@ -36,8 +36,8 @@ pub struct SimulateArgs {
     /// A configuration to try in the place of your own config.toml; that of the machine and of projects hold as ever
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A folder of pattern files to try in the place of your own
-    #[arg(long, value_name = "FOLDER")]
+    /// A directory of pattern files to try in the place of your own
+    #[arg(long, value_name = "DIR")]
     patterns: Option<PathBuf>,
     /// Try this mode; with smart it says what the reviewer could settle, and asks none
     #[arg(long, value_parser = ["off", "smart", "manual"])]
@@ -110,7 +110,7 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
         let Some(path) = path else { return Ok(None) };
         let about = std::fs::metadata(path).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))?;
         if about.is_dir() != folder {
-            let what = if folder { "a folder" } else { "a file" };
+            let what = if folder { "a directory" } else { "a file" };
             return Err(Failure::Said(format!("{}: {what} is expected", path.display())));
         }
         Ok(Some(std::path::absolute(path)?))
@@ -119,7 +119,7 @@ fn instead(args: &SimulateArgs) -> Result<Option<Instead>, Failure> {
     Ok((file.is_some() || patterns.is_some()).then_some(Instead { file, patterns }))
 }
 
-/// The policy as it is and the other one, for each folder that has a say in them.
+/// The policy as it is and the other one, for each directory that has a say in them.
 struct Policies {
     now: Engine,
     instead: Option<Instead>,
@@ -136,7 +136,7 @@ impl Policies {
         let now = Engine::open().map_err(|error| Failure::Said(error.to_string()))?;
         let mut policies =
             Self { now, instead, mode, known: HashMap::new(), folders: HashMap::new(), problems: Vec::new() };
-        // In the root folder no project has a say.
+        // In the root directory no project has a say.
         let bench = policies.bench(Path::new("/"));
         let problems = std::mem::take(&mut policies.problems);
         if !problems.is_empty() {

@@ -1,9 +1,9 @@
 //! `guard submit`: what the gateway starts for each command that comes in over its API.
 //!
-//! One object on standard input says what somebody wants to run; lines of JSON on standard output say what becomes of it:
-//! that it waits, under which name, and in the end whether it may run. Nothing runs here: the client is told, and what it
-//! is told is in the record first. The gateway keeps standard input open as long as it wants an answer; when that ends,
-//! by its will or by its death, nobody waits any more.
+//! One object on standard input says what somebody wants to run; lines of JSON on standard output say what becomes of
+//! it: that it waits, under which name, and in the end whether it may run. Nothing runs here: the client is told, and
+//! what it is told is in the record first. The gateway keeps standard input open as long as it wants an answer; when
+//! that ends, by its will or by its death, nobody waits any more.
 //!
 //! What may not enter: HTTP, tokens, and running anything.
 
@@ -108,7 +108,7 @@ struct Answer<'a> {
     /// Why it is refused, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Of the command, its folder and what of the environment matters.
+    /// Of the command, its directory and what of the environment matters.
     digest: String,
     /// The row of the record, to report the outcome to.
     #[serde(skip_serializing_if = "Option::is_none")]

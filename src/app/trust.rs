@@ -1,4 +1,4 @@
-//! `guard trust`: folders where tier 2 and below counts for less, kept in the account's own configuration.
+//! `guard trust`: directories where tier 2 and below counts for less, kept in the account's own configuration.
 //!
 //! What may not enter: what trust means for a command, which is the judge's.
 
@@ -23,20 +23,20 @@ use crate::ui::visible;
 /// The arguments of `guard trust`.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The folder, with all below it; this one without
-    #[arg(value_name = "FOLDER", default_value = ".")]
+    /// The directory, with all below it; this one without
+    #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
     /// Trust it no longer
     #[arg(long)]
     remove: bool,
-    /// List the folders that are trusted
+    /// List the directories that are trusted
     #[arg(long, conflicts_with = "remove")]
     list: bool,
 }
 
 const KEY: &str = "trusted_folders";
 
-/// Trusts a folder, or lists those that are trusted, and returns the exit code: 126 when it is refused.
+/// Trusts a directory, or lists those that are trusted, and returns the exit code: 126 when it is refused.
 ///
 /// # Errors
 /// The configuration cannot be read or written, or there is no terminal.
@@ -46,7 +46,7 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         let folders = &engine.policy().trusted_folders;
         let mut out = io::stdout().lock();
         if folders.is_empty() {
-            writeln!(out, "No folder is trusted.")?;
+            writeln!(out, "No directory is trusted.")?;
         }
         for folder in folders {
             writeln!(out, "{}", visible::text(folder))?;
@@ -91,7 +91,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
     let text = old.clone().unwrap_or_default();
     let mut folders = listed(&text).map_err(said)?;
     if folders.contains(&folder) != args.remove {
-        let state = if args.remove { "is not among the folders of" } else { "is trusted already by" };
+        let state = if args.remove { "is not among the directories of" } else { "is trusted already by" };
         return Err(format!("{folder} {state} {}", path.display()));
     }
     if args.remove {
@@ -105,7 +105,7 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
             visible::text(&folder),
             -weight
         );
-        if !confirm(&shown, "Trust this folder?").map_err(|error| error.to_string())? {
+        if !confirm(&shown, "Trust this directory?").map_err(|error| error.to_string())? {
             return Ok(None);
         }
         folders.push(folder.clone());
@@ -130,17 +130,17 @@ fn change(engine: &Engine, args: &TrustArgs) -> Result<Option<String>, String> {
     }))
 }
 
-/// A folder that may be trusted: it is one, and neither everything nor all of a home.
+/// A directory that may be trusted: it is one, and neither everything nor all of a home.
 fn bounded(engine: &Engine, folder: &str) -> Result<(), String> {
     let path = Path::new(folder);
     if !path.is_dir() {
-        return Err(format!("{folder} is no folder"));
+        return Err(format!("{folder} is no directory"));
     }
     let real = path.canonicalize().map_err(|error| format!("{folder}: {error}"))?;
     let home = engine.caller.account.home.as_deref().and_then(|home| home.canonicalize().ok());
     let named = engine.caller.env.get("HOME").and_then(|home| Path::new(home).canonicalize().ok());
     if real.parent().is_none() || [home, named].iter().flatten().any(|home| home.starts_with(&real)) {
-        return Err(format!("{folder} holds a whole home: trust the folder of a project"));
+        return Err(format!("{folder} holds a whole home: trust the directory of a project"));
     }
     if folder.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) {
         return Err(format!("{folder} would be read as a pattern: write it into the configuration"));
@@ -148,7 +148,7 @@ fn bounded(engine: &Engine, folder: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The folders that a configuration names.
+/// The directories that a configuration names.
 fn listed(text: &str) -> Result<Vec<String>, String> {
     let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;
     match table.get_ref().get(KEY).map(|value| value.get_ref()) {
@@ -157,14 +157,14 @@ fn listed(text: &str) -> Result<Vec<String>, String> {
             .iter()
             .map(|item| match item.get_ref() {
                 DeValue::String(folder) => Ok(folder.to_string()),
-                _ => Err(format!("{KEY} is not a list of folders")),
+                _ => Err(format!("{KEY} is not a list of directories")),
             })
             .collect(),
-        Some(_) => Err(format!("{KEY} is not a list of folders")),
+        Some(_) => Err(format!("{KEY} is not a list of directories")),
     }
 }
 
-/// The configuration with these folders, and every other byte as it was.
+/// The configuration with these directories, and every other byte as it was.
 fn with(text: &str, folders: &[String]) -> Result<String, String> {
     let list = folders.iter().map(|folder| quoted(folder)).collect::<Vec<_>>().join(", ");
     let table = DeTable::parse(text).map_err(|error| format!("not valid TOML: {}", error.message()))?;

@@ -1,8 +1,8 @@
 //! The enrolled approvers: a file for each, `approvers/NAME.toml` beside the configuration.
 //!
-//! The machine's folder counts alone where it holds any, then the account's own, then the one that HOME leads to: who can
-//! set a variable must not choose who approves. What is wrong with any file is a problem with all of them, because who
-//! is enrolled is not known then, and nothing that wants a signature gets through.
+//! The machine's directory counts alone where it holds any, then the account's own, then the one that HOME leads to:
+//! who can set a variable must not choose who approves. What is wrong with any file is a problem with all of them,
+//! because who is enrolled is not known then, and nothing that wants a signature gets through.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ use crate::judge::document::{self, Fault, Fields, quoted};
 #[derive(Clone, Debug, Default)]
 pub struct Enrolled {
     pub approvers: Vec<Approver>,
-    /// The folder that counts, or the one that a first approver would be put into.
+    /// The directory that counts, or the one that a first approver would be put into.
     pub folder: PathBuf,
     /// Whether the account that runs guard can change who is enrolled.
     pub changeable: bool,
@@ -157,7 +157,7 @@ fn written(approver: &Approver) -> String {
     text
 }
 
-/// Whether an account can put files into a folder, or make it.
+/// Whether an account can put files into a directory, or make it.
 fn is_changeable(folder: &Path, uid: u32) -> bool {
     let about = folder.ancestors().find_map(|place| fs::metadata(place).ok());
     about.is_none_or(|about| uid == 0 || about.uid() == uid || about.mode() & 0o002 != 0)

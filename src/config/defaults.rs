@@ -43,8 +43,8 @@ pub const FAIL_CLOSED_THRESHOLD: Weight = Weight(101);
 /// Tightens what could be read of a configuration in which something is wrong, so that nothing flagged runs unasked.
 ///
 /// Each value is the stricter of what was read and what is built in; then every threshold is at most 1.01, people are
-/// asked (`mode = manual`), no folder is trusted, no host is known beyond the patterns' own, no rule is switched off,
-/// everything is recorded and `yolo` is off. Support commands stay: they are never gated.
+/// asked (`mode = manual`), no directory is trusted, no host is known beyond the patterns' own, no rule is switched
+/// off, everything is recorded and `yolo` is off. Support commands stay: they are never gated.
 pub fn fail_closed(policy: &mut Policy) {
     let built_in = Policy::default();
     for (key, _) in PRESETS {

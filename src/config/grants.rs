@@ -152,10 +152,10 @@ impl Reader<'_> {
     fn place(&self) -> Result<Place> {
         match self.text("where")? {
             "anywhere" => Ok(Place::Anywhere),
-            // A grant of the machine's file holds for all accounts, so that `~/` would mean another folder for each.
+            // A grant of the machine's file holds for all accounts, so that `~/` would mean another directory for each.
             path => match folder(path, None) {
                 Ok(path) if path.contains('*') => {
-                    Err(self.refuse("where", self.field("where")?, "one folder, without `*`"))
+                    Err(self.refuse("where", self.field("where")?, "one directory, without `*`"))
                 }
                 Ok(path) => Ok(Place::Folder { path }),
                 Err(why) => Err(self.refuse("where", self.field("where")?, format!("\"{path}\": {why}"))),

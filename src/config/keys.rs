@@ -96,7 +96,7 @@ pub enum Kind {
 /// What a list holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// A glob over absolute folders; `~/` is the account's home.
+    /// A glob over absolute directories; `~/` is the account's home.
     Folder,
     /// A glob over branch names.
     Branch,
@@ -161,7 +161,7 @@ const GRANT_FIELDS: &[Field] = &[
         kind: "{ exact = … }, { shape = … } or { rule = … }",
         what: "The commands it covers: one to the byte, a program with subcommand and flags, or what one rule finds.",
     },
-    Field { name: "where", kind: "an absolute folder, or \"anywhere\"", what: "The folder and all below it." },
+    Field { name: "where", kind: "an absolute directory, or \"anywhere\"", what: "The directory and all below it." },
     Field {
         name: "until",
         kind: "a date (its end, UTC), a date-time with offset, or \"revoked\"",
@@ -270,7 +270,7 @@ pub const KEYS: &[Entry] = &[
     row(Key::WeightDisguise, "weights.disguise", WEIGHT, Higher,
         "Added when a command is written so as to hide what it is."),
     row(Key::WeightTrustedFolder, "weights.trusted_folder", Kind::Weight(-100, 0), Higher,
-        "Added in a trusted folder, at tier 2 and below: never above 0."),
+        "Added in a trusted directory, at tier 2 and below: never above 0."),
     row(Key::WeightSecretsRead, "weights.secrets_read", WEIGHT, Higher,
         "Added once credentials were read in the session."),
     row(Key::WeightEgressAfterSecrets, "weights.egress_after_secrets", WEIGHT, Higher,
@@ -302,7 +302,7 @@ pub const KEYS: &[Entry] = &[
     row(Key::QueueNotify, "queue.notify", Kind::Argv, Lower,
         "A program, and its arguments, that is told of each command that begins to wait, and that nobody waits for: on \
          standard input one JSON object as guard pending --json has it, redacted; {summary} in an argument becomes one \
-         line. It is looked for in the system's folders, or named with its own, and ended after 10 s. No shell reads \
+         line. It is looked for in the system's directories, or named with its own, and ended after 10 s. No shell reads \
          it. In user or machine files; keep the program where agents cannot write."),
     row(Key::ApprovalsMedium, "approvals.tier_2", APPROVERS, Higher,
         "How many different approvers sign a yes to what is of tier 2. From 2 on it is always asked about, and no grant, \
@@ -437,7 +437,7 @@ impl Item {
     #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
-            Self::Folder => "absolute folders (globs; `~/` is the home)",
+            Self::Folder => "absolute directories (globs; `~/` is the home)",
             Self::Branch => "branch names (globs)",
             Self::Word => "words",
             Self::Host => "host names",

@@ -7,7 +7,7 @@ use crate::judge::policy::Policy;
 /// How the layers join, in words.
 const LAYERS: &str = "\
 guard reads /etc/guard/config.toml, then ~/.config/guard/config.toml, then .guard.toml in the project: at the git top \
-level and in each folder from there down to the working directory. A later file wins. Lists add up; an entry that \
+level and in each directory from there down to the working directory. A later file wins. Lists add up; an entry that \
 begins with ! takes one away. What /etc locks can only be tightened, and a project can only tighten. Where the \
 account's own home holds a configuration, one that HOME or XDG_CONFIG_HOME lead to can only tighten. With anything \
 wrong in any file, nothing flagged runs unasked until it is fixed: see guard config check.";

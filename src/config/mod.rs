@@ -63,7 +63,7 @@ pub struct Loaded {
     joined: Joined,
 }
 
-/// A file and a folder that were looked for.
+/// A file and a directory that were looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub layer: Layer,
@@ -145,7 +145,7 @@ impl Loaded {
 pub struct Instead {
     /// For the user's `config.toml`.
     pub file: Option<PathBuf>,
-    /// For the user's folder of patterns.
+    /// For the user's directory of patterns.
     pub patterns: Option<PathBuf>,
 }
 
@@ -283,8 +283,8 @@ impl Loading<'_> {
         self.finish()
     }
 
-    /// What the reviewer is sent, and that there is none where one is wanted. A project's file takes neither away: what it
-    /// would no longer send to the reviewer is a person's.
+    /// What the reviewer is sent, and that there is none where one is wanted. A project's file takes neither away: what
+    /// it would no longer send to the reviewer is a person's.
     fn with_reviewer(&mut self) {
         if self.joined.policy.mode != Mode::Smart {
             return;

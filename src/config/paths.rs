@@ -12,28 +12,28 @@ use super::layers::Layer;
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 
-/// The machine's folder. It is no setting: whoever can set an environment variable must not choose it.
+/// The machine's directory. It is no setting: whoever can set an environment variable must not choose it.
 pub const MACHINE: &str = "/etc/guard";
 /// The file of a project.
 pub const PROJECT_FILE: &str = ".guard.toml";
-/// The folder of a project's patterns.
+/// The directory of a project's patterns.
 pub const PROJECT_PATTERNS: &str = ".guard/patterns";
 
 /// A file larger than this is no configuration.
 const MAX_BYTES: u64 = 1 << 20;
-/// More pattern files than this in one folder are no configuration either.
+/// More pattern files than this in one directory are no configuration either.
 const MAX_PATTERN_FILES: usize = 1000;
 
 /// The places that configuration is read from, as values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
-    /// The folder of the machine's layer, `/etc/guard`.
+    /// The directory of the machine's layer, `/etc/guard`.
     pub machine: PathBuf,
     /// Who must own it: root.
     pub machine_owner: u32,
     /// The account's home by the account database.
     pub home: Option<PathBuf>,
-    /// The folder that `XDG_CONFIG_HOME` or `HOME` lead to.
+    /// The directory that `XDG_CONFIG_HOME` or `HOME` lead to.
     pub named: Option<PathBuf>,
     /// Where the search for a project begins.
     pub cwd: PathBuf,
@@ -62,13 +62,13 @@ impl Roots {
         }
     }
 
-    /// The account's own folder, `~/.config/guard`.
+    /// The account's own directory, `~/.config/guard`.
     #[must_use]
     pub fn account(&self) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(".config/guard"))
     }
 
-    /// The folders of the project, outermost first: from the git top level down to the working directory. Without a
+    /// The directories of the project, outermost first: from the git top level down to the working directory. Without a
     /// repository, from below the home down; elsewhere the working directory alone. Never a home or `/`.
     #[must_use]
     pub fn project(&self) -> Vec<PathBuf> {
@@ -123,7 +123,7 @@ impl<'a> Finder<'a> {
         Self { layer, roots, problems: Vec::new(), warnings: Vec::new() }
     }
 
-    /// The configuration file and the pattern folder of a layer.
+    /// The configuration file and the pattern directory of a layer.
     pub fn find(&mut self, file: &Path, patterns: &Path) -> Found {
         let config = match self.read(file) {
             Ok(text) => text.map(|text| (file.to_owned(), text)),
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The `*.toml` files of a folder, by name; none when it is missing.
+    /// The `*.toml` files of a directory, by name; none when it is missing.
     pub fn list(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let entries = match fs::read_dir(folder) {
@@ -244,7 +244,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Whoever can write the folder can replace the file.
+    /// Whoever can write the directory can replace the file.
     fn check_folder(&mut self, path: &Path) -> Result<(), Box<ConfigProblem>> {
         let Some(folder) = path.parent() else { return Ok(()) };
         match fs::metadata(folder) {
@@ -277,7 +277,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Nothing is there, or what should be a folder above it is none.
+/// Nothing is there, or what should be a directory above it is none.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -291,7 +291,7 @@ fn plain(error: &io::Error) -> String {
     }
 }
 
-/// Whether two paths lead to the same folder. Where one is missing they do not.
+/// Whether two paths lead to the same directory. Where one is missing they do not.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;

@@ -195,7 +195,8 @@ impl Document {
         }
     }
 
-    /// Somebody wants several approvers, and how many cannot be read: two, so that a slip of the pen does not leave one.
+    /// Somebody wants several approvers, and how many cannot be read: two, so that a slip of the pen does not leave
+    /// one.
     fn take_several(&mut self, key: Key, line: u32) {
         if key.only_tightens() {
             self.entries.push(Entry { key, given: Given::Number(2), line });
@@ -326,25 +327,25 @@ fn is_program(word: &str) -> bool {
     !word.is_empty() && (!word.contains('/') || word.starts_with('/') || word.starts_with("~/"))
 }
 
-/// An absolute folder without a slash at its end, `~/` resolved.
+/// An absolute directory without a slash at its end, `~/` resolved.
 pub(super) fn folder(text: &str, home: Option<&Path>) -> Result<String, String> {
     let absolute = match (text.strip_prefix("~/").or_else(|| (text == "~").then_some("")), home) {
         (Some(rest), Some(home)) => match home.to_str() {
             Some(home) => format!("{}/{rest}", home.trim_end_matches('/')),
-            None => return Err("the home's path is not UTF-8; write the folder out".to_owned()),
+            None => return Err("the home's path is not UTF-8; write the directory out".to_owned()),
         },
-        (Some(_), None) => return Err("the account has no home; write the folder out".to_owned()),
+        (Some(_), None) => return Err("the account has no home; write the directory out".to_owned()),
         (None, _) => text.to_owned(),
     };
     if !absolute.starts_with('/') {
-        return Err("a folder must be absolute, or begin with `~/`".to_owned());
+        return Err("a directory must be absolute, or begin with `~/`".to_owned());
     }
     if absolute.split('/').any(|part| part == "..") {
-        return Err("a folder must not hold `..`".to_owned());
+        return Err("a directory must not hold `..`".to_owned());
     }
     let bare = absolute.trim_end_matches('/');
     if bare.is_empty() || bare.trim_start_matches('/').chars().all(|c| c == '*') {
-        return Err("that is every folder there is".to_owned());
+        return Err("that is every directory there is".to_owned());
     }
     Ok(bare.to_owned())
 }

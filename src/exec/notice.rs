@@ -1,9 +1,9 @@
-//! A program that is told something and left alone: in a session of its own, with an environment that the caller did not
-//! choose, and ended when its time is up.
+//! A program that is told something and left alone: in a session of its own, with an environment that the caller did
+//! not choose, and ended when its time is up.
 //!
-//! Nobody waits for it: what starts it goes on at once and never hears what became of it. It is a grandchild that is let
-//! go, so that no command finds a child it does not know, and it holds nothing that the caller has open. What may not
-//! enter: commands of anybody but the person whose configuration names the program.
+//! Nobody waits for it: what starts it goes on at once and never hears what became of it. It is a grandchild that is
+//! let go, so that no command finds a child it does not know, and it holds nothing that the caller has open. What may
+//! not enter: commands of anybody but the person whose configuration names the program.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int};
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::preserve::{LAST_NAMED, last_error, mask_of, set_mask};
 
-/// Where a program without a folder is looked for. Not along `PATH`: what runs unasked must not be chosen by it.
+/// Where a program without a directory is looked for. Not along `PATH`: what runs unasked must not be chosen by it.
 pub const PLACES: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
 
 /// The most that is told: what fits into a pipe that nobody has read from yet.
@@ -40,7 +40,7 @@ pub struct Notice<'a> {
     pub limit: Duration,
 }
 
-/// The file of a program: one that is named with its folder, or one in [`PLACES`].
+/// The file of a program: one that is named with its directory, or one in [`PLACES`].
 #[must_use]
 pub fn find(program: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match (program.strip_prefix("~/"), home) {

@@ -147,8 +147,8 @@ fn c_string(text: &OsStr, place: &str) -> Result<CString, ExecError> {
     CString::new(text.as_bytes()).map_err(|_| ExecError::Nul { place: place.to_owned() })
 }
 
-/// The paths that a program's name may mean: itself when it holds a slash, else one for each folder of PATH, where an
-/// empty one is the working directory.
+/// The paths that a program's name may mean: itself when it holds a slash, else one for each directory of PATH, where
+/// an empty one is the working directory.
 fn candidates(program: &OsStr, environment: &Environment) -> Result<Vec<CString>, ExecError> {
     let name = program.as_bytes();
     if name.is_empty() {

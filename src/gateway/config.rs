@@ -1,5 +1,5 @@
-//! `gateway.toml`, beside guard's own configuration: where the gateway listens, who answers through which messenger, and
-//! how far an answer without a signature reaches.
+//! `gateway.toml`, beside guard's own configuration: where the gateway listens, who answers through which messenger,
+//! and how far an answer without a signature reaches.
 //!
 //! A file that is wrong in any place is refused whole, with the line; what held before goes on. Secrets do not stand in
 //! it: it names the file or the command that gives them. What may not enter: the environment.
@@ -308,7 +308,7 @@ pub struct Route {
     pub origins: Vec<String>,
     /// A part of the session's name.
     pub session: Option<String>,
-    /// The folder, and all below it.
+    /// The directory, and all below it.
     pub folder: Option<String>,
     /// The rule of the worst finding.
     pub rule: Option<String>,

@@ -1,4 +1,4 @@
-//! Which channels are asked about a request: by tier, origin, session, folder, rule and time of day.
+//! Which channels are asked about a request: by tier, origin, session, directory, rule and time of day.
 //!
 //! What may not enter: the channels themselves.
 
@@ -78,7 +78,7 @@ mod tests {
         let text = "
             [[route]]
             tiers = [3]
-            folder = \"/srv\"
+            directory = \"/srv\"
             channels = [\"team\"]
             [[route]]
             rule = \"packages.new\"

@@ -1,5 +1,5 @@
-//! `guard serve`: the gateway as a process. It begins, listens, watches the queue, reads its configuration anew on SIGHUP,
-//! and ends on SIGTERM.
+//! `guard serve`: the gateway as a process. It begins, listens, watches the queue, reads its configuration anew on
+//! SIGHUP, and ends on SIGTERM.
 //!
 //! What may not enter: what is served.
 
@@ -106,7 +106,7 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
     Ok((path, config))
 }
 
-/// The socket: where the configuration says, else in the folder for such things.
+/// The socket: where the configuration says, else in the directory for such things.
 pub fn socket_path(config: &Config, folder: &Path) -> PathBuf {
     config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
 }

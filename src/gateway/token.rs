@@ -28,8 +28,8 @@ enum Verb {
         /// What it is for: submit, read, decide; several with commas
         #[arg(long, value_delimiter = ',', required = true, value_parser = scope)]
         scope: Vec<Scope>,
-        /// Commands are handed in for this folder and what lies below; again for more, without for every folder
-        #[arg(long, value_name = "FOLDER")]
+        /// Commands are handed in for this directory and what lies below; again for more, without for every directory
+        #[arg(long, value_name = "DIR")]
         folder: Vec<String>,
         /// Where what is handed in with it comes from: api, or the messenger whose bot hands it in
         #[arg(long, default_value = "api", value_parser = origin)]
@@ -88,7 +88,7 @@ pub fn run(args: &TokenArgs) -> Result<u8, String> {
                 return Err(format!("{name} stands for something else: choose another name"));
             }
             if let Some(folder) = folder.iter().find(|folder| !folder.starts_with('/')) {
-                return Err(format!("{folder}: a folder is named from the root"));
+                return Err(format!("{folder}: a directory is named from the root"));
             }
             let given = secret::<32>("gt_")?;
             base.add_token(&Token {

@@ -42,10 +42,10 @@ impl std::fmt::Display for GrantId {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum What {
-    /// This command, to the byte (its text; the folder is [`Place`]'s).
+    /// This command, to the byte (its text; the directory is [`Place`]'s).
     Exact { command: String },
-    /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it. The
-    /// places that they name lie in the folder of the grant.
+    /// Commands of this shape: program, subcommand and flags, then in brackets the rules that found something in it.
+    /// The places that they name lie in the directory of the grant.
     Shape { shape: String },
     /// Whatever only this rule finds.
     Rule { rule: String },
@@ -57,7 +57,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Place {
-    /// In this folder and below.
+    /// In this directory and below.
     Folder {
         path: String,
     },
@@ -129,7 +129,7 @@ impl Receipt {
 }
 
 impl Place {
-    /// Whether a folder lies where the grant holds.
+    /// Whether a directory lies where the grant holds.
     #[must_use]
     pub fn holds(&self, cwd: &str) -> bool {
         match self {
@@ -150,8 +150,8 @@ impl Approved {
         Self { invocation, basis: cleared.basis().clone(), digest }
     }
 
-    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` the one that
-    /// was made after the answer.
+    /// What a person let run: bound to what they saw. `shown` is the judgment that was on the card, `fresh` the one
+    /// that was made after the answer.
     ///
     /// # Errors
     /// [`Refusal::Changed`] when the two differ in anything that the approval was given for.
@@ -208,8 +208,8 @@ pub enum Advance {
     Host,
 }
 
-/// A judgment that was made after a person answered, with new answers of the world. It is a type of its own so that what
-/// was on the card cannot stand in for it.
+/// A judgment that was made after a person answered, with new answers of the world. It is a type of its own so that
+/// what was on the card cannot stand in for it.
 #[derive(Debug)]
 pub struct Rejudged(Judgment);
 

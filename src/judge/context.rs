@@ -1,5 +1,5 @@
 //! The circumstances of RISK.md: production, root, ssh, outside the project, a protected branch, a
-//! disguise, a trusted folder.
+//! disguise, a trusted directory.
 //!
 //! What may not enter: opinions about programs (those are rules), and anything that was done earlier in
 //! the session (that is [`super::behaviour`]).
@@ -67,7 +67,7 @@ pub fn circumstances(
     all
 }
 
-/// Whether a folder is the trusted one or lies below it.
+/// Whether a directory is the trusted one or lies below it.
 fn trusted(folder: &str, cwd: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     glob::text(folder, cwd) || glob::text(&format!("{folder}/*"), cwd)

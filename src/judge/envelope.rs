@@ -1,9 +1,9 @@
 //! Envelopes: what agents put around a command before they hand it to a shell.
 //!
 //! An envelope is recognised only when the whole string fits its agent's template; the command in it is then what is
-//! judged, shown, granted and recorded, and the whole string is what runs. Whatever does not fit to the last byte is judged
-//! as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the envelope
-//! does in front of it (a snapshot that is sourced, a folder that is entered), and the findings are joined.
+//! judged, shown, granted and recorded, and the whole string is what runs. Whatever does not fit to the last byte is
+//! judged as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the
+//! envelope does in front of it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
 //!
 //! What may not enter: reading files. Where a template names a file, its place must be the one that the agent uses.
 
@@ -46,7 +46,7 @@ struct Opened {
 struct Places<'a> {
     /// Home directories: the account's, and the one that the environment names.
     homes: Vec<&'a str>,
-    /// Folders for temporary files.
+    /// Directories for temporary files.
     temporary: Vec<&'a str>,
     environment: &'a Environment,
     /// The agent that asks, as far as its processes tell.
@@ -54,7 +54,7 @@ struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// Whether a path names a file directly in this folder of a home.
+    /// Whether a path names a file directly in this directory of a home.
     fn in_home<'p>(&self, folder: &str, path: &'p str) -> Option<&'p str> {
         let below =
             |home: &&str| path.strip_prefix(home.trim_end_matches('/'))?.strip_prefix('/')?.strip_prefix(folder);

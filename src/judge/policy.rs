@@ -26,7 +26,7 @@ pub struct Policy {
     pub preset: Preset,
     /// The score from which a command of this origin is asked for.
     pub thresholds: Thresholds,
-    /// How much each circumstance adds. A trusted folder's is negative.
+    /// How much each circumstance adds. A trusted directory's is negative.
     pub weights: BTreeMap<CircumstanceFact, Weight>,
     /// Seconds to answer, by tier 2, 3 and 4.
     pub timeouts: Timeouts,
@@ -42,7 +42,7 @@ pub struct Policy {
     pub queue_notify: Vec<String>,
     /// How many different approvers sign a yes to what is of a tier.
     pub approvals: Approvals,
-    /// Globs over absolute folders that are trusted.
+    /// Globs over absolute directories that are trusted.
     pub trusted_folders: Vec<String>,
     /// Branch names, by glob, that are protected.
     pub protected_branches: Vec<String>,
@@ -133,8 +133,8 @@ impl Default for Policy {
     }
 }
 
-/// How many different approvers sign a yes, by tier; 1: one person says it, and signs where approvers are enrolled and the
-/// tier is 3 or 4.
+/// How many different approvers sign a yes, by tier; 1: one person says it, and signs where approvers are enrolled and
+/// the tier is 3 or 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approvals {
     pub medium: u8,

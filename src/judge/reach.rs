@@ -1,4 +1,4 @@
-//! Which places a command falls on, resolved: what a grant for commands of a shape holds against its folder.
+//! Which places a command falls on, resolved: what a grant for commands of a shape holds against its directory.
 //!
 //! What may not enter: grants, and what a command does there.
 
@@ -16,7 +16,8 @@ pub struct Reach {
     pub places: Vec<Option<String>>,
 }
 
-/// The places that the acts name: what their effects fall on, and whatever of the other arguments is written like a path.
+/// The places that the acts name: what their effects fall on, and whatever of the other arguments is written like a
+/// path.
 #[must_use]
 pub fn of(invocation: &Invocation, facts: &Facts, inquiry: &Inquiry<'_>) -> Reach {
     let placer = Placer::new(invocation);
@@ -52,11 +53,12 @@ fn is_like_a_path(value: &Value) -> bool {
 }
 
 impl Reach {
-    /// Whether all places lie in a folder, that a grant names, or where it names none in the working directory `cwd`.
+    /// Whether all places lie in a directory, that a grant names, or where it names none in the working directory
+    /// `cwd`.
     #[must_use]
     pub fn is_within(&self, folder: Option<&str>, cwd: &str) -> bool {
         let Some(here) = &self.cwd else { return false };
-        // The folder as it is resolved, where links lead to the working directory by way of it.
+        // The directory as it is resolved, where links lead to the working directory by way of it.
         let folder = match folder.map(|folder| folder.trim_end_matches('/')) {
             None => here.as_str(),
             Some(folder) => {

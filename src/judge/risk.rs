@@ -135,7 +135,7 @@ impl Risk {
         Self { tier, score: weight, reversibility, findings, context: Vec::new() }.within(context)
     }
 
-    /// The same risk under more circumstances. Only the trusted folder's takes away, never below zero and never from
+    /// The same risk under more circumstances. Only the trusted directory's takes away, never below zero and never from
     /// tier 3 and 4; a change of production is at least tier 2.
     #[must_use]
     pub fn within(mut self, context: Vec<Circumstance>) -> Self {

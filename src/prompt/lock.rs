@@ -26,7 +26,7 @@ impl Lock {
     /// Opens the lock of a terminal (by its device number) without taking it.
     ///
     /// # Errors
-    /// When there is no folder of the user's own for it, or something else stands at its place.
+    /// When there is no directory of the user's own for it, or something else stands at its place.
     pub(super) fn open(terminal: u64, runtime: Option<&Path>) -> io::Result<Self> {
         let path = folder(runtime)?.join(format!("tty-{terminal:x}.lock"));
         let file = OpenOptions::new()
@@ -66,7 +66,7 @@ impl Lock {
     }
 }
 
-/// A folder that belongs to this user and that nobody else can write to.
+/// A directory that belongs to this user and that nobody else can write to.
 fn folder(runtime: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(runtime) = runtime
         && runtime.is_absolute()
@@ -77,7 +77,7 @@ fn folder(runtime: Option<&Path>) -> io::Result<PathBuf> {
     make(&PathBuf::from(format!("/tmp/guard-{}", geteuid())))
 }
 
-/// Makes a folder that only this user may enter, or finds that it is one.
+/// Makes a directory that only this user may enter, or finds that it is one.
 fn make(path: &Path) -> io::Result<PathBuf> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
@@ -91,7 +91,7 @@ fn make(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A real folder of this user's, closed to writing by others.
+/// A real directory of this user's, closed to writing by others.
 fn is_own(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0)

@@ -2,8 +2,8 @@
 //!
 //! A hook that hands a command to its host's own prompt, or gets a person's yes, says so in its row. When the host then
 //! runs that very command with guard as its shell, guard finds the row and uses it: once, soon, for the same session's
-//! process, and never for more than what was asked about. The hook and the shell have different environments, so the two
-//! are not bound by the invocation's digest but by an HMAC over the text, the folder and the process.
+//! process, and never for more than what was asked about. The hook and the shell have different environments, so the
+//! two are not bound by the invocation's digest but by an HMAC over the text, the directory and the process.
 //!
 //! That a row was used is told by the intent that is about it: rows are never changed.
 
@@ -104,7 +104,8 @@ impl Store {
     }
 }
 
-/// The row that handed a command over, when it is the newest of its kind, still good, for this tier or above, and unused.
+/// The row that handed a command over, when it is the newest of its kind, still good, for this tier or above, and
+/// unused.
 fn unused(connection: &Connection, scope: &str, tier: Tier, now: Timestamp) -> rusqlite::Result<Option<i64>> {
     let newest = connection.query_row(NEWEST, [scope], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     let Some((row, at, advised)): Option<(i64, i64, u8)> = newest else { return Ok(None) };

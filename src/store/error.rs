@@ -1,8 +1,8 @@
 //! What can go wrong with the record, in words that name the file and the remedy.
 //!
 //! SQLite answers every trouble with a number. Most numbers have several causes (`SQLITE_CANTOPEN` is a missing
-//! folder, a read-only disk or a file of root's), so the cause is looked up in the file system after the fact, on the
-//! way to the error only.
+//! directory, a read-only disk or a file of root's), so the cause is looked up in the file system after the fact, on
+//! the way to the error only.
 
 use std::fmt;
 use std::io;
@@ -23,15 +23,15 @@ use super::Paths;
 pub enum StoreError {
     /// No home directory: neither `XDG_DATA_HOME` nor `HOME` nor the account database names one.
     NoHome,
-    /// The folder or the disk does not take writes.
+    /// The directory or the disk does not take writes.
     ReadOnly { path: PathBuf },
-    /// A file or folder that another account owns, and that this one may not use.
+    /// A file or directory that another account owns, and that this one may not use.
     NotOurs { path: PathBuf, owner: String },
     /// The permissions forbid it.
     Denied { path: PathBuf },
-    /// It is no plain file: a folder, a link, a device.
+    /// It is no plain file: a directory, a link, a device.
     NotAFile { path: PathBuf },
-    /// Something else stands where a folder should be.
+    /// Something else stands where a directory should be.
     NotAFolder { path: PathBuf },
     /// No space is left, or a quota is used up.
     Full { path: PathBuf },
@@ -84,7 +84,7 @@ impl fmt::Display for StoreError {
                 write!(f, "{} may not be used: correct its permissions (chmod u+rwX)", path.display())
             }
             Self::NotAFile { path } => write!(f, "{} is not a plain file: move it away", path.display()),
-            Self::NotAFolder { path } => write!(f, "{} is not a folder: move it away", path.display()),
+            Self::NotAFolder { path } => write!(f, "{} is not a directory: move it away", path.display()),
             Self::Full { path } => write!(f, "no space is left for {}: free some", path.display()),
             Self::TooLarge { path } => {
                 write!(f, "{} may not grow: raise the limit on file sizes (ulimit -f)", path.display())
@@ -190,7 +190,7 @@ impl StoreError {
         }
     }
 
-    /// What stands where a folder above a path should be.
+    /// What stands where a directory above a path should be.
     fn in_the_way(path: &Path) -> Self {
         let above = path.ancestors().skip(1).find(|above| std::fs::metadata(above).is_ok_and(|about| !about.is_dir()));
         Self::NotAFolder { path: above.unwrap_or(path).to_owned() }
@@ -198,7 +198,7 @@ impl StoreError {
 
     /// That a path may not be used: by whose fault.
     fn barred(path: &Path) -> Self {
-        // The file may be out of sight because a folder above it is somebody else's.
+        // The file may be out of sight because a directory above it is somebody else's.
         let nearest = path.ancestors().find_map(|near| std::fs::symlink_metadata(near).ok().map(|about| (near, about)));
         match nearest {
             Some((near, about)) if about.uid() != Uid::effective().as_raw() => {
@@ -261,7 +261,8 @@ impl Paths {
     }
 }
 
-/// The name of an account, or its number. Only the file is read: a program that is linked statically cannot ask further.
+/// The name of an account, or its number. Only the file is read: a program that is linked statically cannot ask
+/// further.
 fn name_of(uid: u32) -> String {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let named = passwd.lines().find_map(|line| {

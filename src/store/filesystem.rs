@@ -1,4 +1,4 @@
-//! Whether a folder lies on a file system that several machines, or a process in user space, may change.
+//! Whether a directory lies on a file system that several machines, or a process in user space, may change.
 //!
 //! The write-ahead log keeps an index in memory that all processes share. Across machines there is no such memory, and
 //! many file systems in user space do not offer it either: there, a rollback journal is used.

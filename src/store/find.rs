@@ -28,7 +28,7 @@ pub struct Filter {
     pub command: Option<String>,
     /// Calls of tools whose name fits this glob, small and capital letters being the same; `*` for all.
     pub tool: Option<String>,
-    /// The folder or one above it.
+    /// The directory or one above it.
     pub folder: Option<String>,
     /// A part of anything that is said of the row in words.
     pub text: Option<String>,

@@ -78,7 +78,7 @@ impl Store {
         }
         match grant.place {
             Place::Folder { path } if !path.starts_with('/') => {
-                return refused("the folder of a grant must be an absolute path");
+                return refused("the directory of a grant must be an absolute path");
             }
             Place::Folder { .. } | Place::Anywhere => {}
         }

@@ -19,7 +19,7 @@ pub struct Habit {
     pub allowed: u32,
     pub denied: u32,
     pub last: Timestamp,
-    /// In how many folders, and by how many approvals each.
+    /// In how many directories, and by how many approvals each.
     pub folders: BTreeMap<String, u32>,
     /// One of them could not be undone, or was of tier 4.
     pub grave: bool,

@@ -13,10 +13,10 @@
 //! to start over; with the lock taken first they queue up, and the chain cannot fork.
 //!
 //! `synchronous=NORMAL` means that a commit waits for no disk. In the log's mode this never damages the file: a loss of
-//! power may take the last rows, whole ones and from the end, as if the machine had stopped a moment earlier. The end of
-//! a process, kill -9 included, takes nothing that was committed. Rows of tier 3 and above are the exception: they are on
-//! the disk before the command runs, because such a command may be what ends the machine, and because a person's answer
-//! has cost seconds already.
+//! power may take the last rows, whole ones and from the end, as if the machine had stopped a moment earlier. The end
+//! of a process, kill -9 included, takes nothing that was committed. Rows of tier 3 and above are the exception: they
+//! are on the disk before the command runs, because such a command may be what ends the machine, and because a person's
+//! answer has cost seconds already.
 //!
 //! On file systems that several machines share, the log's shared memory does not exist; there a rollback journal
 //! and full waits for the disk are used, which is slower and right.
@@ -24,11 +24,11 @@
 //! Most guards write one row and become another program. They take the record for themselves for that moment
 //! (`write_alone`), which spares the shared memory; where somebody else has it open, they share it like everybody.
 //!
-//! The queue is another file ([`queue`]): its rows change, and what was exact in them is erased, while rows of the record
-//! do neither; and the schema of the record, which every command reads, stays as short as it is.
+//! The queue is another file ([`queue`]): its rows change, and what was exact in them is erased, while rows of the
+//! record do neither; and the schema of the record, which every command reads, stays as short as it is.
 //!
-//! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the log
-//! is long, and then it is emptied too, because every opening reads it through.
+//! The log is not carried over into the file when the record is closed, because that waits for the disk: only once the
+//! log is long, and then it is emptied too, because every opening reads it through.
 
 mod advised;
 mod answers;
@@ -75,7 +75,7 @@ pub use redact::redact;
 pub use rows::{Entry, Kind, ResultEntry};
 pub use stats::{HASTY_MS, Stats};
 
-/// The HMAC of some bytes under the key of the record in this folder, for one purpose, in hexadecimal digits.
+/// The HMAC of some bytes under the key of the record in this directory, for one purpose, in hexadecimal digits.
 ///
 /// # Errors
 /// There is no key there, or none that can be read.

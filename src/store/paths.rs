@@ -1,6 +1,6 @@
 //! Where the record lies.
 //!
-//! The file is made with 0600 in a folder with 0700. What may not enter: SQLite.
+//! The file is made with 0600 in a directory with 0700. What may not enter: SQLite.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
-/// The folder for data below a home.
+/// The directory for data below a home.
 const DATA: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
 
 /// The files of the record.
@@ -21,7 +21,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The record in this folder.
+    /// The record in this directory.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), name: "guard.db" }
@@ -33,7 +33,7 @@ impl Paths {
         Self { folder: self.folder.clone(), name: "queue.db" }
     }
 
-    /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's folder for data (`~/.local/share/guard`).
+    /// The account's own: `$XDG_DATA_HOME/guard`, else the platform's directory for data (`~/.local/share/guard`).
     ///
     /// `home` is the account's real home, from the account database. Where that holds a configuration of guard's, the
     /// record stays there whatever the environment says, or setting a variable would begin a record without a past;
@@ -57,7 +57,7 @@ impl Paths {
         Ok(Self::new(data_folder().ok_or(StoreError::NoHome)?.join("guard")))
     }
 
-    /// The folder.
+    /// The directory.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -80,10 +80,10 @@ impl Paths {
         self.folder.join(format!("{}{suffix}", self.name))
     }
 
-    /// Makes the folder and an empty file.
+    /// Makes the directory and an empty file.
     pub(super) fn make(&self) -> Result<(), StoreError> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(|error| match error.kind() {
-            // Something else than a folder.
+            // Something else than a directory.
             io::ErrorKind::AlreadyExists => StoreError::NotAFolder { path: self.folder.clone() },
             _ => StoreError::from_io(&self.folder, error),
         })?;

@@ -102,7 +102,7 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
     lines
 }
 
-/// The folder, the account and the machine.
+/// The directory, the account and the machine.
 fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {
     let mut text = visible::line(&shorten(&view.cwd, view.home.as_deref()), look.ascii);
     if let Some(host) = &view.host {

@@ -14,7 +14,7 @@ use crate::judge::invocation::{Environment, Origin, Session};
 /// A process at the other end of a socket.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its account, session and ancestors; its folder, environment and terminal are not known.
+    /// Its account, session and ancestors; its directory, environment and terminal are not known.
     pub caller: Caller,
     process: Process,
     seat: Seat,

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::harness::home::Home;
 use crate::harness::pty::Terminal;
 
-/// A machine, a home and a project in a folder of their own.
+/// A machine, a home and a project in a directory of their own.
 struct House {
     folder: tempfile::TempDir,
     roots: Roots,
@@ -393,9 +393,9 @@ fn a_wrong_value_says_what_was_expected_and_what_was_found() {
         ("production = \"prod\"", "production: expected a list of words, found \"prod\""),
         ("production = [1]", "production: expected a string, found 1"),
         ("production = [\"\"]", "production: \"\": an entry must not be empty"),
-        ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a folder must be absolute"),
-        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every folder there is"),
-        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a folder must not hold `..`"),
+        ("trusted_folders = [\"build\"]", "trusted_folders: \"build\": a directory must be absolute"),
+        ("trusted_folders = [\"/**\"]", "trusted_folders: \"/**\": that is every directory there is"),
+        ("trusted_folders = [\"/a/../..\"]", "trusted_folders: \"/a/../..\": a directory must not hold `..`"),
         ("known_hosts = [\"https://a.example/\"]", "known_hosts: \"https://a.example/\": a host is a name alone"),
         ("known_hosts = [\"*\"]", "known_hosts: \"*\": a host is a name alone"),
         ("support = 1", "support: expected tables headed [[support]], found 1"),
@@ -493,9 +493,9 @@ fn a_grant_that_is_vague_is_refused() {
         ("what", "{ glob = \"*\" }", "grant.what: expected one of { exact"),
         ("what", "{ rule = \"git.*\" }", "grant.what: a rule is named by its whole id"),
         ("what", "{ exact = \" \" }", "grant.what: expected a string that is not empty"),
-        ("where", "\"src\"", "grant.where: \"src\": a folder must be absolute"),
-        ("where", "\"/\"", "grant.where: \"/\": that is every folder there is"),
-        ("where", "\"/srv/*\"", "grant.where: one folder, without `*`"),
+        ("where", "\"src\"", "grant.where: \"src\": a directory must be absolute"),
+        ("where", "\"/\"", "grant.where: \"/\": that is every directory there is"),
+        ("where", "\"/srv/*\"", "grant.where: one directory, without `*`"),
         ("until", "\"never\"", "grant.until: expected a date such as 2030-12-31, or \"revoked\""),
         ("until", "2030-01-31T12:00:00", "grant.until: a time of day needs a date and an offset"),
         ("until", "12:00:00", "grant.until: a time of day needs a date and an offset"),

@@ -31,7 +31,7 @@ fn wired(host: &Host) -> Home {
 }
 
 fn install(home: &Home, host: &Host) {
-    // The folder by which the agent is known to be there.
+    // The directory by which the agent is known to be there.
     home.stand_in(&host.agent.programs[0], "exit 1");
     home.prints(&["install", host.name, "--yes"], 0);
     // What the person then says to the agent.
@@ -428,7 +428,7 @@ fn from_inside_a_guarded_session_the_doctor_works_and_no_terminal_helps() {
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// A home with links in front of the shells, and their folder.
+/// A home with links in front of the shells, and their directory.
 fn with_shims() -> (Home, PathBuf) {
     let home = home();
     assert!(home.guard(&["install", "shims", "--yes"]).output().unwrap().status.success());

@@ -62,7 +62,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
             finding(
                 "filesystem.recursive-delete",
                 tier,
-                "Deletes a folder and everything in it; what git does not track cannot be brought back.",
+                "Deletes a directory and everything in it; what git does not track cannot be brought back.",
                 Some("git clean -n shows what would go; trash-put keeps it"),
                 (start, start + part.len()),
                 &["build"],
@@ -89,7 +89,7 @@ fn view(command: &[u8], tier: Tier, dangerous: &[&str]) -> CardView {
         threshold: Weight(200),
         evidence: Vec::new(),
         opinion: None,
-        session_grant: Some("exactly this command, in this folder, until this session ends".to_owned()),
+        session_grant: Some("exactly this command, in this directory, until this session ends".to_owned()),
         standing_grant: Some("exactly this command, in ~/work/api and below, until you revoke it".to_owned()),
     }
 }

@@ -1,7 +1,8 @@
 //! A command runs as it would have run without guard: the same surroundings, the same signals, the same end.
 //!
 //! Each promise compares a command that is started directly with the same command started through guard: by the whole
-//! program, which becomes the command, and by its `exec` alone in both its ways, becoming the command and waiting for it.
+//! program, which becomes the command, and by its `exec` alone in both its ways, becoming the command and waiting for
+//! it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -105,7 +106,7 @@ fn approve(invocation: Invocation) -> Approved {
     Approved::by_policy(invocation, &judgment, &cleared)
 }
 
-/// A folder for one promise, and what is started in it.
+/// A directory for one promise, and what is started in it.
 struct Place {
     folder: tempfile::TempDir,
 }
@@ -164,7 +165,7 @@ impl Place {
             }
         };
         command.current_dir(self.folder.path());
-        // The record goes to this folder, in every way alike.
+        // The record goes to this directory, in every way alike.
         for (name, folder) in [("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")] {
             command.env(name, self.file(folder));
         }

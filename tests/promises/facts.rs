@@ -77,7 +77,7 @@ fn acts_of(facts: &Facts, program: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A folder whose `rm` only writes down its arguments.
+/// A directory whose `rm` only writes down its arguments.
 struct StandIn {
     folder: tempfile::TempDir,
 }

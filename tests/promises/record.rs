@@ -167,7 +167,7 @@ fn something_else_in_the_place_of_the_record_is_not_touched() {
     assert!(home.run(&["true"]).status.success());
     std::fs::remove_dir_all(home.data()).unwrap();
     std::fs::write(home.data(), "").unwrap();
-    home.holds_back(&home.run(&FLAGGED), "share/guard is not a folder");
+    home.holds_back(&home.run(&FLAGGED), "share/guard is not a directory");
     assert!(home.run(&["true"]).status.success());
 }
 

@@ -125,7 +125,7 @@ fn where_the_folder_is_gone_nothing_is_looked_up() {
         fs::create_dir_all(folder.join(".git/refs")).unwrap();
     };
     git(&home.path("work"));
-    // What is not there cannot be lost; of a folder that is gone nobody knows what was there.
+    // What is not there cannot be lost; of a directory that is gone nobody knows what was there.
     let there = claude(&home, "toolu_1", "2026-11-20T10:00:00Z", "rm -rf not-there");
     let mut gone = claude(&home, "toolu_2", "2026-11-20T10:00:00Z", "rm -rf not-there");
     gone["cwd"] = json!(home.path("gone"));
@@ -133,7 +133,7 @@ fn where_the_folder_is_gone_nothing_is_looked_up() {
     let found = replayed(&home, &[]);
     assert_eq!(numbers(&found), [2, 1, 1, 0], "{found}");
     assert_eq!(found["folder_gone"], 1);
-    assert!(home.prints(&["replay"], 0).contains("1 ran in folders that are gone"));
+    assert!(home.prints(&["replay"], 0).contains("1 ran in directories that are gone"));
 }
 
 #[test]

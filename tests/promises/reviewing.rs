@@ -1,5 +1,5 @@
-//! The second factor as a person at a terminal sees it: the reviewer is a program of their own, and guard asks it while the
-//! card is there.
+//! The second factor as a person at a terminal sees it: the reviewer is a program of their own, and guard asks it while
+//! the card is there.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -221,7 +221,8 @@ fn figures_tell_what_was_taken_away() {
     assert_eq!(manual["reviewer_may_settle"], 0, "{manual}");
 }
 
-/// A home whose reviewer is a model that says no: guard stands in a folder of its own, beside a helper that plays it.
+/// A home whose reviewer is a model that says no: guard stands in a directory of its own, beside a helper that plays
+/// it.
 fn refusing() -> Home {
     let home = home_with("true", "");
     let own = home.path("bin/guard");

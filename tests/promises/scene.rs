@@ -1,4 +1,5 @@
-//! A stage for the world's tests: real repositories made by real git in a temporary folder, with a home of their own.
+//! A stage for the world's tests: real repositories made by real git in a temporary directory, with a home of their
+//! own.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use guard::judge::analysis::question::{Answer, FileFacts, GitFacts, PathFacts, Q
 use guard::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use guard::world::World;
 
-/// A temporary folder with a home of its own, and git in it.
+/// A temporary directory with a home of its own, and git in it.
 pub struct Scene {
     folder: tempfile::TempDir,
 }
@@ -43,7 +44,7 @@ impl Scene {
         scene
     }
 
-    /// The real path of the folder with everything.
+    /// The real path of the directory with everything.
     pub fn top(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Less to ask: a folder or a session that a person trusts, and what that does not reach.
+//! Less to ask: a directory or a session that a person trusts, and what that does not reach.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn says(home: &Home, arguments: &[&str], answer: &str) -> String {
     terminal.screen()
 }
 
-/// Whether a program that nobody sits in front of may run this, asked in the folder of the work.
+/// Whether a program that nobody sits in front of may run this, asked in the directory of the work.
 fn runs(home: &Home, words: &[&str]) -> bool {
     let mut command = shell(home, &[&["--"], words].concat());
     command.env("GUARD_WAIT", "0");
@@ -66,7 +66,7 @@ fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
     let mut terminal = crate::harness::pty::Terminal::spawn(marked);
     assert_eq!(crate::harness::pty::ended(terminal.wait_exit()), "exit 126");
     assert!(!home.path("home/.config/guard/config.toml").exists());
-    assert_eq!(home.prints(&["trust", "--list"], 0), "No folder is trusted.\n");
+    assert_eq!(home.prints(&["trust", "--list"], 0), "No directory is trusted.\n");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     let screen = says(&home, &["learn", "accept", "1"], "y\r");
     assert!(screen.contains("holds"), "{screen}");
     assert!(runs(&home, &["git", "push", "--force", "next"]));
-    assert!(!runs(&home, &["git", "push", "--force", "../elsewhere"]), "it names a place outside the folder");
+    assert!(!runs(&home, &["git", "push", "--force", "../elsewhere"]), "it names a place outside the directory");
     assert_eq!(home.prints(&["learn"], 0), nothing);
 }
 

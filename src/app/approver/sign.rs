@@ -1,7 +1,7 @@
 //! Signing a yes, and finding out whether the signatures under one are enough.
 //!
-//! What may not enter: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is the
-//! judge's ([`approver`]).
+//! What may not enter: whether somebody may answer at all ([`super::super::approvals`]), and what is signed, which is
+//! the judge's ([`approver`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ fn with_ssh(approver: &Approver, public: &str, message: &[u8]) -> Result<Signed,
     Ok(signed)
 }
 
-/// The file of the private key that belongs to a public one, among those of a folder.
+/// The file of the private key that belongs to a public one, among those of a directory.
 fn private_half(folder: &Path, public: &str) -> Option<PathBuf> {
     let wanted = PublicKey::read(public).ok()?;
     let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
@@ -174,7 +174,8 @@ impl Drop for Held {
 
 const ENROLLED: &str = "approvers are enrolled";
 
-/// Whether the signatures under a yes are enough for its tier and the approvers it wants; the names of those who signed.
+/// Whether the signatures under a yes are enough for its tier and the approvers it wants; the names of those who
+/// signed.
 ///
 /// # Errors
 /// Why they are not.

@@ -41,7 +41,11 @@ pub fn look(ward: &Ward) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !wanted.is_empty() {
         let Ok(folder) = Scratch::new("doctor") else {
-            return vec![Finding::warn("approval", "it was not tried: there is no folder to try it in", "set TMPDIR")];
+            return vec![Finding::warn(
+                "approval",
+                "it was not tried: there is no directory to try it in",
+                "set TMPDIR",
+            )];
         };
         findings.extend(wanted.into_iter().map(|way| way(ward, &folder)));
     }
@@ -172,7 +176,7 @@ fn approvers(ward: &Ward) -> Option<Finding> {
     let says = format!("what is of tier 3 and above wants the signature of {}", names.join(" or "));
     let finding = if enrolled.changeable {
         let says = format!("{says}; but a program of this account can change who is enrolled");
-        Finding::warn(check, says, "as root, move the folder to /etc/guard/approvers")
+        Finding::warn(check, says, "as root, move the directory to /etc/guard/approvers")
     } else {
         Finding::ok(check, format!("{says}, and this account cannot change who is enrolled"))
     };
@@ -194,7 +198,7 @@ fn through_the_files(ward: &Ward, _: &Scratch) -> Finding {
     let writable: Vec<String> = files
         .iter()
         .filter(|file| {
-            // What is not there yet can be made where its folder can be written.
+            // What is not there yet can be made where its directory can be written.
             let there = file.ancestors().find(|path| path.exists());
             there.is_some_and(|path| nix::unistd::access(path, AccessFlags::W_OK).is_ok())
         })

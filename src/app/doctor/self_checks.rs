@@ -38,7 +38,7 @@ fn record(ward: &Ward) -> Vec<Finding> {
     }
     let paths = match engine.paths() {
         Ok(paths) => paths,
-        Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to a folder of your own")],
+        Err(error) => return vec![Finding::fail("record", error.to_string(), "set HOME to a directory of your own")],
     };
     let database = paths.database();
     let store = match Store::open(&paths) {

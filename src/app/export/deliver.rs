@@ -1,8 +1,8 @@
 //! Sending each row to collectors once it is written, and once more where that is not sure.
 //!
-//! Each destination has a position: the last row that it took. Who has written a row sends what comes after the position,
-//! when that costs no waiting (`at_once`); `guard export --deliver` sends to every destination, and waits. A collector that
-//! is down is told about by `--status` and costs a command nothing but a failed `connect`.
+//! Each destination has a position: the last row that it took. Who has written a row sends what comes after the
+//! position, when that costs no waiting (`at_once`); `guard export --deliver` sends to every destination, and waits. A
+//! collector that is down is told about by `--status` and costs a command nothing but a failed `connect`.
 //!
 //! Rows go in their order and every kind of row goes, so that a number that is missing shows. What was sent and not yet
 //! remembered when guard was killed is sent again.
@@ -51,7 +51,7 @@ pub(in crate::app) fn at_once(engine: &Engine, row: Option<i64>) {
     }
 }
 
-/// The same, of a record in this folder.
+/// The same, of a record in this directory.
 pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row: Option<i64>) {
     let Some(row) = row else { return };
     for (text, destination) in places.iter().filter_map(|text| Some((text, Destination::parse(text).ok()?))) {
@@ -72,8 +72,8 @@ pub(in crate::app) fn from(store: &Store, folder: &Path, places: &[String], row:
     }
 }
 
-/// After which row a destination begins that was told nothing yet: before this one, and before those that others wrote a
-/// moment ago, who may have come later to what is remembered.
+/// After which row a destination begins that was told nothing yet: before this one, and before those that others wrote
+/// a moment ago, who may have come later to what is remembered.
 fn beginning(store: &Store, row: i64) -> i64 {
     const MOMENT: SignedDuration = SignedDuration::from_secs(10);
     let since = Timestamp::now().checked_sub(MOMENT).unwrap_or(Timestamp::MIN);
@@ -231,7 +231,8 @@ fn datagrams(socket: &impl Datagrams, entries: &[Entry], message: impl Fn(&Entry
     Sent { taken: entries.len(), failed: None, rejected }
 }
 
-/// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is wanted.
+/// Sends what was not sent yet, to one collector or to all that the configuration names; and goes on, if that is
+/// wanted.
 ///
 /// # Errors
 /// There is none, or the record cannot be read.

@@ -281,7 +281,7 @@ fn plain(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,folder,\
+pub(super) const CSV_HEAD: &str = "id,time,kind,decision,settled_by,provenance,tier,score,reversibility,rules,command,directory,\
     user,origin,agent,session,answer_ms,exit,signal,duration_ms,words,hash";
 
 /// Comma-separated, as RFC 4180 has it.

@@ -140,7 +140,7 @@ fn first<'a>(value: &'a Value, paths: &[String]) -> Option<&'a Value> {
     paths.iter().find_map(|path| at(value, path))
 }
 
-/// A folder that is not empty: a text, the first of a list of texts, or of objects with a path.
+/// A directory that is not empty: a text, the first of a list of texts, or of objects with a path.
 fn folder(value: &Value, paths: &[String]) -> Option<PathBuf> {
     paths.iter().find_map(|path| {
         let found = at(value, path)?;

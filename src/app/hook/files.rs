@@ -24,7 +24,7 @@ pub(super) fn followed(changes: &[FileChange], engine: &Engine, cwd: Option<&Pat
     all
 }
 
-/// Where a link on the way leads; `None` without one, or where the way to the folder or the home itself is the link.
+/// Where a link on the way leads; `None` without one, or where the way to the directory or the home itself is the link.
 fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String> {
     let named = lexical(&cwd.join(&change.path));
     let base = [Some(cwd), home].into_iter().flatten().find(|base| named.starts_with(base));
@@ -36,7 +36,7 @@ fn behind(cwd: &Path, home: Option<&Path>, change: &FileChange) -> Option<String
     let real = match change.kind {
         // A link that is deleted or moved is itself gone, and not what it leads to.
         ChangeKind::Delete | ChangeKind::Move => of_parent()?,
-        // A file that is not there yet may still lie behind a link to a folder, and a link may lead to nothing yet.
+        // A file that is not there yet may still lie behind a link to a directory, and a link may lead to nothing yet.
         ChangeKind::Write | ChangeKind::Edit => match (named.canonicalize(), named.read_link()) {
             (Ok(real), _) => real,
             (Err(_), Ok(target)) => lexical(&physical(named.parent()?).join(target)),

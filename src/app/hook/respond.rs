@@ -52,7 +52,7 @@ pub(super) fn on(host: Host, call: &Call, watchdog: &Watchdog) -> Result<Answer,
     {
         return Err(format!("the command is longer than {} KiB: too large to analyse", MAX_COMMAND >> 10));
     }
-    // Configuration and project are those of where the command would run. A folder that is gone has neither.
+    // Configuration and project are those of where the command would run. A directory that is gone has neither.
     if let Some(cwd) = &call.cwd {
         let _ = std::env::set_current_dir(cwd);
     }
@@ -210,7 +210,7 @@ fn invocation(engine: &Engine, host: Host, call: &Call) -> Result<Invocation, En
     if let Some(cwd) = &call.cwd {
         invocation.cwd = if cwd.is_absolute() { cwd.clone() } else { invocation.cwd.join(cwd) };
     }
-    // The hook's own folder is not the command's.
+    // The hook's own directory is not the command's.
     invocation.env.variables.insert("PWD".into(), invocation.cwd.clone().into());
     invocation.env.variables.remove(std::ffi::OsStr::new("OLDPWD"));
     let session = &mut invocation.session;

@@ -1,5 +1,5 @@
 //! Files of others, read and replaced: whole or not at all, with their mode, through symbolic links, and with what they
-//! were before kept in guard's own folder.
+//! were before kept in guard's own directory.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -57,7 +57,7 @@ pub fn line_of(text: &str, at: usize) -> usize {
 pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot be written: {error}");
     let target = if old.is_some() { fs::canonicalize(path).map_err(cannot)? } else { path.to_owned() };
-    let folder = target.parent().ok_or("has no folder")?;
+    let folder = target.parent().ok_or("has no directory")?;
     let about = fs::metadata(&target).ok();
     let mode = about.as_ref().map_or(if executable { 0o755 } else { 0o644 }, |about| about.mode() & 0o7777);
     let temporary = folder.join(format!(".guard-{}.tmp", std::process::id()));
@@ -83,7 +83,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     });
     match done {
         Ok(()) => {
-            // The name is on the disk once its folder is.
+            // The name is on the disk once its directory is.
             let _ = File::open(folder).and_then(|folder| folder.sync_all());
             Ok(())
         }
@@ -94,7 +94,7 @@ pub fn replace(path: &Path, old: Option<&str>, new: &str, executable: bool) -> R
     }
 }
 
-/// Makes the folders above a file and returns those that were made, the outermost first.
+/// Makes the directories above a file and returns those that were made, the outermost first.
 ///
 /// # Errors
 /// A sentence without the name of the file.
@@ -114,11 +114,11 @@ pub struct Kept {
     pub before: Option<String>,
     /// Whether it is still as guard left it.
     pub untouched: bool,
-    /// The folders that were made for it.
+    /// The directories that were made for it.
     pub folders: Vec<PathBuf>,
 }
 
-/// Guard's own folder for what files were before.
+/// Guard's own directory for what files were before.
 #[derive(Debug)]
 pub struct Backups {
     folder: PathBuf,
@@ -131,7 +131,7 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 impl Backups {
-    /// The backups in guard's folder for data.
+    /// The backups in guard's directory for data.
     #[must_use]
     pub fn new(data: &Path) -> Self {
         Self { folder: data.join("installed") }

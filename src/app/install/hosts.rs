@@ -1,5 +1,5 @@
-//! The agents that guard can be wired into: where their configuration lies, what is written there, and what each does when
-//! guard fails. The installer, the doctor and guard-agents(7) read this one view of their descriptions
+//! The agents that guard can be wired into: where their configuration lies, what is written there, and what each does
+//! when guard fails. The installer, the doctor and guard-agents(7) read this one view of their descriptions
 //! (`patterns/agents/`).
 
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub struct Host {
     pub config: &'static Config,
     /// What is written for the account.
     pub user: Vec<&'static Wire>,
-    /// What is written in a project, below its top folder; none where the agent has no file there.
+    /// What is written in a project, below its top directory; none where the agent has no file there.
     pub project: Vec<&'static Wire>,
 }
 
@@ -46,7 +46,8 @@ pub fn numbers(version: &str) -> Vec<u32> {
 }
 
 impl Host {
-    /// Whether this version blocks what guard could not answer for; where that has not changed between versions, any does.
+    /// Whether this version blocks what guard could not answer for; where that has not changed between versions, any
+    /// does.
     #[must_use]
     pub fn blocks(&self, version: Option<&str>) -> bool {
         match (&self.config.blocks_from, version) {
@@ -55,8 +56,8 @@ impl Host {
         }
     }
 
-    /// The version from which on its hook can refuse anything, where this one is older: until then guard can stand in for
-    /// its shell alone.
+    /// The version from which on its hook can refuse anything, where this one is older: until then guard can stand in
+    /// for its shell alone.
     #[must_use]
     pub fn by_shell_before(&self, version: Option<&str>) -> Option<&'static str> {
         self.config.holds_from.as_deref().filter(|_| !self.blocks(version))

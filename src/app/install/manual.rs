@@ -11,13 +11,13 @@ says which of them hold.";
 
 const HOOKS: &str = "\
 guard install AGENT shows the change and asks before it writes. It keeps the comments, the order and the layout of the \
-file, keeps what the file was before in the installed folder beside the record, and guard install AGENT --uninstall \
+file, keeps what the file was before in the installed directory beside the record, and guard install AGENT --uninstall \
 brings that back. guard answers before the agent's own time is up: a host that gives up on a hook usually lets the \
 command run. Where a shell is sure to read what is written, || exit 2 behind it blocks the command when guard fails or \
 is gone. The lines below say what each agent does without an answer.";
 
 const SHELLS: &str = "\
-guard install shims makes a folder (DIR below) of links called bash, sh and zsh that lead to guard, and prints the line \
+guard install shims makes a directory (DIR below) of links called bash, sh and zsh that lead to guard, and prints the line \
 that opens each door. Through this door guard sees what the agent's hook does not report, and nothing runs when guard \
 is not there. With both doors open a command is asked about once. Agents without a line for the shell start a shell by \
 its absolute path: for them there is only the hook.";
@@ -131,13 +131,13 @@ fn section(host: &Host) -> String {
         .map(|wire| match wire.when {
             When::Always => below(wire),
             When::There => format!("{} where it is there", below(wire)),
-            When::Folder | When::FolderAbove => format!("{} where its folder is there", below(wire)),
+            When::Folder | When::FolderAbove => format!("{} where its directory is there", below(wire)),
         })
         .collect();
     let there = if host.config.variable.is_empty() {
         String::new()
     } else {
-        format!("; {} names another folder than ~/{}", host.config.variable, host.config.folder)
+        format!("; {} names another directory than ~/{}", host.config.variable, host.config.folder)
     };
     line("File", &format!("{}{there}", user.join(", ")));
     let project: Vec<&str> = host.project.iter().map(|wire| wire.path.as_str()).collect();

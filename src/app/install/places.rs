@@ -12,7 +12,7 @@ use crate::exec::probe::Probe;
 use crate::world::identity::Caller;
 use crate::world::programs::Search;
 
-/// The folders that paths of the table start from.
+/// The directories that paths of the table start from.
 #[derive(Debug)]
 pub struct Places<'a> {
     caller: &'a Caller,
@@ -36,7 +36,7 @@ impl<'a> Places<'a> {
         &self.home
     }
 
-    /// The folder of an agent.
+    /// The directory of an agent.
     #[must_use]
     pub fn folder(&self, host: &Host) -> PathBuf {
         let absolute = |name: &str| self.caller.env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         self.home.join(&host.config.folder)
     }
 
-    /// The top of the project: the nearest folder with a repository, else the working directory.
+    /// The top of the project: the nearest directory with a repository, else the working directory.
     #[must_use]
     pub fn project(&self) -> &Path {
         let cwd = &self.caller.cwd;
@@ -91,8 +91,8 @@ impl<'a> Places<'a> {
         host.agent.in_editor || self.program(host).is_some()
     }
 
-    /// The version of an agent: as the package says that its program belongs to; where it comes without one too, it is asked
-    /// itself.
+    /// The version of an agent: as the package says that its program belongs to; where it comes without one too, it is
+    /// asked itself.
     #[must_use]
     pub fn version(&self, host: &Host) -> Option<String> {
         let program = self.program(host)?;
@@ -118,7 +118,7 @@ impl<'a> Places<'a> {
         version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
     }
 
-    /// Whether an agent is there: its folder, or a program of its.
+    /// Whether an agent is there: its directory, or a program of its.
     #[must_use]
     pub fn is_there(&self, host: &Host) -> bool {
         self.folder(host).is_dir() || self.program(host).is_some()
@@ -140,7 +140,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The version of a package for Python, by the folder that describes it beside its program.
+/// The version of a package for Python, by the directory that describes it beside its program.
 fn distributed(program: &Path, real: &Path, host: &Host) -> Option<String> {
     let near = [program, real].into_iter().filter_map(|path| path.parent()?.parent());
     let libraries = near.filter_map(|root| std::fs::read_dir(root.join("lib")).ok()).flatten().flatten();

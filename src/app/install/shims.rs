@@ -1,4 +1,4 @@
-//! A folder of links that bear a shell's name and lead to guard, for agents that look for `bash` and the like.
+//! A directory of links that bear a shell's name and lead to guard, for agents that look for `bash` and the like.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use crate::world::shell;
 /// The shells that guard stands in for.
 const SHELLS: [(&str, Dialect); 3] = [("bash", Dialect::Bash), ("sh", Dialect::Sh), ("zsh", Dialect::Zsh)];
 
-/// The links in one folder.
+/// The links in one directory.
 #[derive(Debug)]
 pub struct Shims<'a> {
     pub caller: &'a Caller,
@@ -37,7 +37,7 @@ impl Shims<'_> {
     /// Makes the links, or removes them, and says which lines open which door.
     ///
     /// # Errors
-    /// Something else stands in a link's place, or the folder cannot be written.
+    /// Something else stands in a link's place, or the directory cannot be written.
     pub fn run(&self, uninstall: bool, dry_run: bool) -> Result<u8, String> {
         let mut out = io::stdout().lock();
         let mut say = |line: &str| writeln!(out, "{line}").map_err(|error| error.to_string());
@@ -57,7 +57,9 @@ impl Shims<'_> {
             }
             // Only an empty one goes.
             let _ = fs::remove_dir(self.folder);
-            say("Take the lines that name this folder out of your shell's start-up file and of the agents' settings.")?;
+            say(
+                "Take the lines that name this directory out of your shell's start-up file and of the agents' settings.",
+            )?;
             return Ok(exit::ALLOW);
         }
         let made = self.make(dry_run)?;
@@ -70,13 +72,16 @@ impl Shims<'_> {
     /// Makes the links that are not there yet.
     ///
     /// # Errors
-    /// Something else stands in a link's place, or the folder cannot be written.
+    /// Something else stands in a link's place, or the directory cannot be written.
     pub fn make(&self, dry_run: bool) -> Result<Made, String> {
         let names: Vec<&str> = self.wanted().into_iter().map(|(name, _)| name).collect();
         for name in &names {
             let link = self.folder.join(name);
             if fs::symlink_metadata(&link).is_ok() && !self.is_ours(&link) {
-                return Err(format!("{}: something else is there: choose another folder with --dir", link.display()));
+                return Err(format!(
+                    "{}: something else is there: choose another directory with --dir",
+                    link.display()
+                ));
             }
         }
         let mut changed = Vec::new();

@@ -114,7 +114,7 @@ impl Wirer<'_> {
             self.write(&wiring, change).map_err(|why| InstallError::Wrong(format!("{}: {why}", change.path.display())))
         };
         if self.uninstall {
-            // What was made last goes first, so that folders are empty when their turn comes.
+            // What was made last goes first, so that directories are empty when their turn comes.
             planned.changes.iter().rev().try_for_each(write)
         } else {
             planned.changes.iter().try_for_each(write)
@@ -161,7 +161,8 @@ impl Wirer<'_> {
             return self.forget(path, old.as_deref());
         }
         let folders = file::make_folders(path)?;
-        // What the file was before guard: the copy where only guard changed it since, else what it is now without guard.
+        // What the file was before guard: the copy where only guard changed it since, else what it is now without
+        // guard.
         let (before, folders) = match (kept, old) {
             (Some(kept), _) if kept.untouched => (kept.before.clone(), kept.folders.clone()),
             (_, Some(text)) => {
@@ -181,7 +182,7 @@ impl Wirer<'_> {
         file::replace(path, old.as_deref(), new, executable)
     }
 
-    /// Forgets a file that guard is out of, and the folders that were made for it.
+    /// Forgets a file that guard is out of, and the directories that were made for it.
     fn forget(&self, path: &Path, old: Option<&str>) -> Result<(), String> {
         if !path.exists() {
             let folders = self.keeper.kept(path, old.unwrap_or_default()).map(|kept| kept.folders).unwrap_or_default();

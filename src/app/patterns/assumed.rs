@@ -1,9 +1,9 @@
 //! The world that examples are judged in, assumed and never looked at: the same verdict on every machine.
 //!
-//! A developer at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an example names is
-//! there, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few files at the top
-//! are committed and unchanged, apart from names that begin with `new`; build output is ignored; the rest is not
-//! tracked. Scripts say `true`. `~/.bashrc` and `~/.claude/settings.json` call guard.
+//! A developer at `/home/me/code/project`, a repository on branch `main` with a remote. Everything that an example
+//! names is there, unless its name begins with `does-not-exist` or `missing`. `src`, `docs`, `tests` and a few files at
+//! the top are committed and unchanged, apart from names that begin with `new`; build output is ignored; the rest is
+//! not tracked. Scripts say `true`. `~/.bashrc` and `~/.claude/settings.json` call guard.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::judge::policy::Policy;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::{Judgment, MAX_ROUNDS, judge};
 
-/// The project's folder.
+/// The project's directory.
 const PROJECT: &str = "/home/me/code/project";
 
 /// What is committed at the top of the project.

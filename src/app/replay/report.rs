@@ -81,11 +81,14 @@ fn more(all: usize, text: &mut String) {
 fn skipped(tally: &Tally, text: &mut String) {
     let mut notes = Vec::new();
     if tally.gone > 0 {
-        notes.push(format!("{} ran in folders that are gone: judged strictly, nothing looked up", number(tally.gone)));
+        notes.push(format!(
+            "{} ran in directories that are gone: judged strictly, nothing looked up",
+            number(tally.gone)
+        ));
     }
     if tally.placeless > 0 {
         let placeless = number(tally.placeless);
-        notes.push(format!("{placeless} do not tell their folder: judged strictly, nothing looked up"));
+        notes.push(format!("{placeless} do not tell their directory: judged strictly, nothing looked up"));
     }
     if tally.skipped_lines > 0 {
         notes.push(format!("{} lines could not be read and were skipped", number(tally.skipped_lines)));

@@ -41,9 +41,9 @@ pub struct Tally {
     pub files: usize,
     pub unreadable: Vec<(PathBuf, String)>,
     pub skipped_lines: u64,
-    /// Commands in folders that are gone.
+    /// Commands in directories that are gone.
     pub gone: u64,
-    /// Commands of which no folder is told.
+    /// Commands of which no directory is told.
     pub placeless: u64,
 }
 

@@ -19,7 +19,7 @@ use crate::app::hook::{hosts, shape};
 use crate::judge::invocation::Environment;
 use crate::judge::sort;
 
-/// How deep folders are gone into.
+/// How deep directories are gone into.
 const MAX_DEPTH: usize = 8;
 
 /// How many files there may be.
@@ -132,7 +132,7 @@ pub fn read_any(path: &Path, sink: &mut dyn Sink) {
     read(agent, path, &mut Seen::default(), sink);
 }
 
-/// Gemini CLI keeps the project's path beside the folder of its chats, in newer versions.
+/// Gemini CLI keeps the project's path beside the directory of its chats, in newer versions.
 fn project_of(path: &Path) -> Option<PathBuf> {
     let root =
         path.ancestors().skip(1).take(3).map(|folder| folder.join(".project_root")).find(|file| file.is_file())?;
@@ -143,7 +143,7 @@ fn project_of(path: &Path) -> Option<PathBuf> {
 /// One file while it is read.
 struct Reader<'a> {
     agent: &'static str,
-    /// The session's folder, where a line of its own tells it.
+    /// The session's directory, where a line of its own tells it.
     cwd: Option<PathBuf>,
     seen: &'a mut Seen,
     sink: &'a mut dyn Sink,
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     /// `{"timestamp":…,"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{…}"}}`;
-    /// the folder stands in lines of its own. Old files have no `payload` around it.
+    /// the directory stands in lines of its own. Old files have no `payload` around it.
     fn codex(&mut self, value: &Value) {
         let payload = value.get("payload").unwrap_or(value);
         if let Some(cwd) = payload.get("cwd").and_then(Value::as_str) {

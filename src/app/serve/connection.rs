@@ -224,7 +224,7 @@ fn read(heard: &[u8]) -> Or<Ask> {
 fn path(text: &Text) -> Or<PathBuf> {
     text.bytes()
         .map(|bytes| OsString::from_vec(bytes).into())
-        .ok_or_else(|| "a folder is not as it is to be written".to_owned())
+        .ok_or_else(|| "a directory is not as it is to be written".to_owned())
 }
 
 fn both_of(both: &(Text, Text)) -> Or<(Vec<u8>, PathBuf)> {

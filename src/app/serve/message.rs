@@ -198,7 +198,7 @@ pub enum SettledBy {
 pub struct Row {
     /// It is the answer to a host that runs the command itself.
     pub advised: bool,
-    /// The command as both a hook and the shell see it, and the folder.
+    /// The command as both a hook and the shell see it, and the directory.
     pub handed: Option<(Text, Text)>,
     pub command: String,
     /// The tool that is called, where it is no command, and whether something of its input is hidden.

@@ -250,7 +250,7 @@ impl Drop for Place {
     }
 }
 
-/// The folder is this account's and nobody else's; it is made where its parent lets us.
+/// The directory is this account's and nobody else's; it is made where its parent lets us.
 fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
     let name = folder.display();
     if !folder.is_absolute() {
@@ -264,7 +264,7 @@ fn check_folder(folder: &Path, uid: u32) -> Result<(), String> {
     }
     let about = std::fs::symlink_metadata(folder).map_err(|error| format!("{name}: {error}"))?;
     if !about.is_dir() {
-        return Err(format!("{name} is not a folder"));
+        return Err(format!("{name} is not a directory"));
     }
     if about.uid() != uid {
         let (other, own) = (Account::of(about.uid()).name, Account::of(uid).name);

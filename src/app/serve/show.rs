@@ -1,4 +1,4 @@
-//! What verbs show of the record, for those who may read it: the service runs the verb on its own folder and lets it
+//! What verbs show of the record, for those who may read it: the service runs the verb on its own directory and lets it
 //! print to the files of whoever asked.
 //!
 //! What may not enter: a verb that writes, or that opens files by name.

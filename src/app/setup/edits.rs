@@ -1,5 +1,5 @@
-//! The files of a person that `guard setup` writes beside those of agents: the configuration, the shells' start-up files,
-//! completions and manual pages. What each held before is kept, so that it can be put back.
+//! The files of a person that `guard setup` writes beside those of agents: the configuration, the shells' start-up
+//! files, completions and manual pages. What each held before is kept, so that it can be put back.
 //!
 //! What may not enter: asking, and agents' files.
 
@@ -230,7 +230,7 @@ impl House<'_> {
         all
     }
 
-    /// Where a shell looks for completions of an account's own. zsh has no such folder: the start-up file names it.
+    /// Where a shell looks for completions of an account's own. zsh has no such directory: the start-up file names it.
     fn completions(&self, shell: Interactive) -> PathBuf {
         match shell {
             Interactive::Bash => self.data().join("bash-completion/completions/guard"),

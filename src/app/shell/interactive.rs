@@ -1,7 +1,7 @@
 //! A shell that a person types to: the real one, with guard's lines loaded behind the person's own start-up files.
 //!
-//! bash is told of a start-up file of guard's that reads theirs first; zsh reads its first file from a folder of guard's,
-//! which sends it on to theirs. A shell that has no place for them (sh) is said to be without them.
+//! bash is told of a start-up file of guard's that reads theirs first; zsh reads its first file from a directory of
+//! guard's, which sends it on to theirs. A shell that has no place for them (sh) is said to be without them.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

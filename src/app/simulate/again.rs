@@ -1,9 +1,10 @@
 //! A recorded decision, taken again.
 //!
-//! The world of then is gone: whether a folder was ignored, what a script held, which branch was checked out. What was
-//! found with its help stands in the row, and is taken from there. Judged anew, on the text as it was recorded, is only
-//! what sets two policies apart: rules of pattern files and circumstances that one of them knows and the other does not.
-//! Both are judged with the same answers of today's world, so that what has changed in it since counts for neither.
+//! The world of then is gone: whether a directory was ignored, what a script held, which branch was checked out. What
+//! was found with its help stands in the row, and is taken from there. Judged anew, on the text as it was recorded, is
+//! only what sets two policies apart: rules of pattern files and circumstances that one of them knows and the other
+//! does not. Both are judged with the same answers of today's world, so that what has changed in it since counts for
+//! neither.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -45,8 +46,8 @@ impl Word {
     }
 }
 
-/// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too. `None`
-/// where no policy was asked.
+/// What the policy of then said: to ask is what it was, whatever the answer, and where nobody could be asked too.
+/// `None` where no policy was asked.
 pub(super) fn then(entry: &Entry) -> Option<Word> {
     Some(match (entry.decision.as_deref()?, entry.settled_by.as_deref()) {
         (_, Some("attempt" | "unjudged")) => return None,
@@ -66,7 +67,7 @@ pub(super) struct Again {
     pub threshold: Weight,
     /// The rule that weighs most.
     pub rule: Option<String>,
-    /// The folder is there, and was looked at.
+    /// The directory is there, and was looked at.
     pub looked: bool,
     /// It is asked, and a reviewer could settle it.
     pub reviewer: bool,
@@ -77,7 +78,7 @@ pub(super) struct Bench {
     now: Engine,
     other: Engine,
     built_in: Catalog,
-    /// What was judged already, by kind, origin, folder and text: most commands are run more than once.
+    /// What was judged already, by kind, origin, directory and text: most commands are run more than once.
     known: RefCell<HashMap<Asked, Rc<Anew>>>,
 }
 
@@ -94,7 +95,7 @@ struct Anew {
     bound_to: Vec<String>,
     may_grant: bool,
     unread: bool,
-    /// The folder is there, and was looked at.
+    /// The directory is there, and was looked at.
     looked: bool,
 }
 

@@ -63,7 +63,7 @@ pub(super) struct Report {
     reviewer: u64,
     /// A part of the command is hidden in the record.
     hidden: u64,
-    /// The folder is gone.
+    /// The directory is gone.
     gone: u64,
     /// Rows that do not say enough.
     pub unreadable: u64,
@@ -244,8 +244,8 @@ impl Report {
         );
         note(
             self.gone,
-            "command ran in a folder that is gone: nothing was looked up there",
-            "commands ran in folders that are gone: nothing was looked up there",
+            "command ran in a directory that is gone: nothing was looked up there",
+            "commands ran in directories that are gone: nothing was looked up there",
         );
         note(
             self.unreadable,

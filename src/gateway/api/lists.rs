@@ -36,7 +36,7 @@ pub struct Which {
     status: Option<String>,
     tier: Option<u8>,
     session: Option<String>,
-    /// Words of the command, the folder or the reason
+    /// Words of the command, the directory or the reason
     q: Option<String>,
     /// Where the page before ended: its `next`
     cursor: Option<String>,

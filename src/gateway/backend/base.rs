@@ -377,7 +377,7 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         name: row.get(0)?,
         hash: hash(row.get(1)?),
         scopes: scopes.split(',').filter_map(Scope::named).collect(),
-        // What cannot be read is no folder that there is, and not every folder.
+        // What cannot be read is no directory that there is, and not every directory.
         folders: serde_json::from_str(&folders).unwrap_or_else(|_| vec![String::new()]),
         max_tier: row.get(4)?,
         created: time(row.get(5)?),

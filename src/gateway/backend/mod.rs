@@ -1,7 +1,7 @@
 //! The backend: requests, answers, tokens and what the gateway itself has to remember, reached through one trait.
 //!
-//! What keeps them is not `async`: it lives in a thread of its own ([`Room`]), which is handed one piece of work after the
-//! other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
+//! What keeps them is not `async`: it lives in a thread of its own ([`Room`]), which is handed one piece of work after
+//! the other. What may not enter: who may answer what ([`crate::answer`]), and HTTP.
 
 pub mod base;
 pub mod own;
@@ -66,7 +66,7 @@ impl Scope {
 pub struct Token {
     pub name: String,
     pub scopes: Vec<Scope>,
-    /// Commands are handed in for these folders and what lies below; none: for every folder.
+    /// Commands are handed in for these directories and what lies below; none: for every directory.
     pub folders: Vec<String>,
     /// Where what is handed in with it comes from.
     pub origin: Origin,

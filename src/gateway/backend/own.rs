@@ -1,5 +1,5 @@
-//! The backend of one account: its own record and queue, opened as guard opens them. It is as strong as that account, and no
-//! stronger.
+//! The backend of one account: its own record and queue, opened as guard opens them. It is as strong as that account,
+//! and no stronger.
 //!
 //! What may not enter: who may answer what.
 
@@ -25,7 +25,7 @@ use crate::judge::syntax::tree::Span;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
 use crate::store::{End, IntentRow, Paths, Settled, Store};
 
-/// The record, the queue and the gateway's own file in one folder.
+/// The record, the queue and the gateway's own file in one directory.
 pub struct Own {
     store: Store,
     queue: Queue,
@@ -58,7 +58,7 @@ impl Account {
         Roots::of(&env, self.home.as_deref(), self.uid, Path::new("/"))
     }
 
-    /// The folder of `gateway.toml`: that of the account's own configuration.
+    /// The directory of `gateway.toml`: that of the account's own configuration.
     ///
     /// # Errors
     /// There is no home.

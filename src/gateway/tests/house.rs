@@ -26,7 +26,7 @@ pub fn guard() -> &'static Path {
     })
 }
 
-/// A home, a folder to work in, and a gateway.
+/// A home, a directory to work in, and a gateway.
 pub struct House {
     folder: tempfile::TempDir,
     gateway: Option<Child>,

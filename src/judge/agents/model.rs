@@ -68,14 +68,14 @@ pub struct Process {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Door {
-    /// How guard stands in front of it, for people; `DIR` is the folder of the links.
+    /// How guard stands in front of it, for people; `DIR` is the directory of the links.
     #[serde(default)]
     pub how: String,
     /// Variables that name the shell for which a command of the hook is meant, the first that is set; `passwd` is the
     /// account's own shell.
     #[serde(default)]
     pub from: Vec<String>,
-    /// A file below its folder, and the keys in it that name the shell.
+    /// A file below its directory, and the keys in it that name the shell.
     #[serde(default)]
     pub settings: Option<(String, Vec<String>)>,
     /// Its path must contain one of these, or it is passed over.
@@ -109,10 +109,10 @@ pub struct Hook {
     /// Fields of an input by which its own form is known, where it runs another agent's hooks.
     #[serde(default)]
     pub known_by: Vec<Vec<String>>,
-    /// Names of fields that hold the folder of the session; of objects in a list, their `path`.
+    /// Names of fields that hold the directory of the session; of objects in a list, their `path`.
     #[serde(default)]
     pub cwd: Vec<String>,
-    /// Fields of the arguments that name the folder of a command, seen from the session's.
+    /// Fields of the arguments that name the directory of a command, seen from the session's.
     #[serde(default)]
     pub inner: Vec<String>,
     /// Fields that name the session.
@@ -287,12 +287,12 @@ pub struct Words {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Its folder below the home.
+    /// Its directory below the home.
     pub folder: String,
     /// The variable that names another one; empty where there is none.
     #[serde(default)]
     pub variable: String,
-    /// The folder is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
+    /// The directory is below `XDG_CONFIG_HOME` or `~/.config` rather than the home.
     #[serde(default)]
     pub below_config: bool,
     pub file: Vec<Wire>,
@@ -304,7 +304,8 @@ pub struct Config {
     pub sample: String,
     /// How it reads the answer.
     pub reads: Reads,
-    /// For how many seconds guard is told that it waits, as the entries have it; 0 leaves it at what it waits by itself.
+    /// For how many seconds guard is told that it waits, as the entries have it; 0 leaves it at what it waits by
+    /// itself.
     #[serde(default)]
     pub waits: u32,
     /// Its configuration counts in milliseconds.
@@ -354,7 +355,7 @@ pub enum Fate {
 #[serde(deny_unknown_fields)]
 pub struct Trust {
     pub kept: Kept,
-    /// The file below its folder.
+    /// The file below its directory.
     pub file: String,
     /// What that file calls the event.
     pub event: String,
@@ -480,7 +481,7 @@ pub enum Reason {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wire {
-    /// Below its folder (of a project: below the project's top); below the home where it begins with `~/`.
+    /// Below its directory (of a project: below the project's top); below the home where it begins with `~/`.
     pub path: String,
     /// It is a file of a project's, not of the account.
     #[serde(default)]
@@ -498,14 +499,14 @@ pub enum When {
     Always,
     /// Only when it is there already: the agent then reads it and not the other.
     There,
-    /// Only when its folder is there.
+    /// Only when its directory is there.
     Folder,
-    /// Only when the folder two levels above it is there.
+    /// Only when the directory two levels above it is there.
     FolderAbove,
 }
 
-/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes. Where
-/// a shell is sure to read the line, ` || exit 2` behind it blocks the command when guard fails or is gone.
+/// What kind of file it is. `@GUARD@` stands for guard's path and `@LINE@` for the command line, each inside quotes.
+/// Where a shell is sure to read the line, ` || exit 2` behind it blocks the command when guard fails or is gone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -520,8 +521,8 @@ pub enum Form {
     Toml { array: String, body: String },
     /// An item of a list in a YAML document.
     Yaml { keys: [String; 2], item: Vec<String> },
-    /// A plugin of guard's, by the agent's major version: one for each, the last for all later ones. The description names
-    /// files beside it; what was built holds their text.
+    /// A plugin of guard's, by the agent's major version: one for each, the last for all later ones. The description
+    /// names files beside it; what was built holds their text.
     Plugin(Vec<String>),
     /// A file of guard's own.
     Own {

@@ -391,7 +391,7 @@ const BINARIES: [&str; 2] = ["guard", "guard-sh"];
 /// How many directories above a path are looked at.
 const MAX_ABOVE: usize = 12;
 
-/// Whether the first unknown name of a path is all of a name, at the top of a home or in a folder there that keeps
+/// Whether the first unknown name of a path is all of a name, at the top of a home or in a directory there that keeps
 /// settings.
 fn is_unnamed(path: &NormalPath, home: &str) -> bool {
     const SETTINGS: [&str; 5] = [".config", ".local", ".ssh", ".local/share", ".local/bin"];

@@ -159,12 +159,13 @@ const FUNCTIONS: [(&str, &str); 2] = [
     ("FIND_GREP_FUNC_END", include_str!("claude/find-grep.sh")),
 ];
 
-/// What the newest versions write in one here-document: any of these, in this order, and the `PATH`. `@PROGRAM@` stands for
-/// the program that runs, `@CLAUDE@` for where Claude Code installs itself.
+/// What the newest versions write in one here-document: any of these, in this order, and the `PATH`. `@PROGRAM@` stands
+/// for the program that runs, `@CLAUDE@` for where Claude Code installs itself.
 const PARTS: [&str; 3] =
     [include_str!("claude/rg-later.sh"), include_str!("claude/find-grep-later.sh"), include_str!("claude/pkill.sh")];
 
-/// Where Claude Code lies in a package that is installed for everybody: below the folder of a folder of the `PATH`.
+/// Where Claude Code lies in a package that is installed for everybody: below the directory of a directory of the
+/// `PATH`.
 const PACKAGE: &str = "/lib/node_modules/@anthropic-ai/claude-code/";
 
 /// Whether a here-document holds known parts alone, for a program that is Claude Code's own.

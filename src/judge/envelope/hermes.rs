@@ -1,4 +1,5 @@
-//! Hermes: a snapshot of the environment is sourced, the folder entered, the command evaluated, the snapshot written.
+//! Hermes: a snapshot of the environment is sourced, the directory entered, the command evaluated, the snapshot
+//! written.
 
 use super::scan::Scan;
 use super::{Opened, Places, quoted};
@@ -91,7 +92,7 @@ pub(super) fn open(line: &Line, places: &Places<'_>) -> Option<Opened> {
     Some(Opened { inner, lead: lead.into_bytes(), is_preparation: false })
 }
 
-/// What is written after the command: the snapshot that was sourced, and the file that names the folder.
+/// What is written after the command: the snapshot that was sourced, and the file that names the directory.
 fn writes_its_own(places: &Places<'_>, snapshot: Option<&str>, writes: &str) -> Option<()> {
     let mut rest = writes;
     if let Some(snapshot) = snapshot {

@@ -1,11 +1,11 @@
-//! OpenCode: the user's start-up file is read, the folder entered, and the command evaluated from double quotes.
+//! OpenCode: the user's start-up file is read, the directory entered, and the command evaluated from double quotes.
 
 use super::{Opened, Places, positional, quoted};
 use crate::judge::invocation::Line;
 use crate::judge::syntax;
 use crate::judge::syntax::tree::{Command, Part};
 
-/// What stands in front of the folder and the command.
+/// What stands in front of the directory and the command.
 const PREAMBLE: &[&str] = &[
     "shopt -s expand_aliases",
     "[[ -f ~/.bashrc ]] && source ~/.bashrc >/dev/null 2>&1 || true",

@@ -80,7 +80,8 @@ impl ApprovalReason {
         }
     }
 
-    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`, `reviewer`: who settled it, for the record.
+    /// `score`, `grant`, `support`, `mode-off`, `above`, `yes`, `person`, `host`, `reviewer`: who settled it, for the
+    /// record.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -126,8 +127,8 @@ pub enum Refusal {
     Reviewer { by: String, reason: String },
     /// Nobody answered in time.
     Timeout { seconds: u32 },
-    /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be approved,
-    /// where `late` says so.
+    /// Nobody answered a request of the queue in time, or fewer than it wants: `so_far` says who. It can still be
+    /// approved, where `late` says so.
     Unanswered { request: String, seconds: u32, late: bool, so_far: Option<String> },
     /// Too many prompts in the hour.
     RateLimited { per_hour: u32 },
@@ -187,7 +188,7 @@ impl fmt::Display for Refusal {
             Self::Unanswered { request, seconds, late: true, .. } => write!(
                 f,
                 "timed out: nobody answered request {request} within {seconds} s; once a person approves it (guard approve {request}), the same \
-                 command in the same folder runs once"
+                 command in the same directory runs once"
             ),
             Self::Unanswered { request, seconds, late: false, .. } => {
                 write!(f, "timed out: nobody answered request {request} within {seconds} s")

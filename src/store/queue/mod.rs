@@ -1,7 +1,7 @@
 //! The queue: commands that wait for a person, in an SQLite file of their own.
 //!
-//! Beside the record and not in it: a request changes (it waits, is answered, is used) and what is exact in it is erased
-//! when it is settled, while the record's rows do neither; and no plain command reads this schema. There is no
+//! Beside the record and not in it: a request changes (it waits, is answered, is used) and what is exact in it is
+//! erased when it is settled, while the record's rows do neither; and no plain command reads this schema. There is no
 //! write-ahead log either, which would keep what was erased.
 //!
 //! # On answering once
@@ -12,8 +12,8 @@
 //! in the record and no answer here, when a process was killed in between) nothing was approved.
 //!
 //! A yes that stands here counts for nothing by itself. Whoever wants to run on it finds the row of the record that it
-//! names, whole in the chain, and in it the keyed digest of this very request ([`super::Answered`]); and it is used once,
-//! because the record remembers that it was.
+//! names, whole in the chain, and in it the keyed digest of this very request ([`super::Answered`]); and it is used
+//! once, because the record remembers that it was.
 //!
 //! What may not enter: who may answer, and whether a process is alive: the caller says it.
 
@@ -89,10 +89,10 @@ impl Queue {
         if record.queue().database().exists() { Self::open(record).map(Some) } else { Ok(None) }
     }
 
-    /// Where the one who waits for a request is woken; its folder is made.
+    /// Where the one who waits for a request is woken; its directory is made.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The directory cannot be made.
     pub fn bell(&self, id: &str) -> Result<PathBuf, StoreError> {
         let folder = self.paths.folder().join("queue");
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
@@ -306,8 +306,8 @@ impl Queue {
     }
 }
 
-/// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was signed:
-/// for a command that rests on something else by now they do not hold.
+/// Lets whoever asks anew have what waits under a name already, with the yeses so far. They are bound to what was
+/// signed: for a command that rests on something else by now they do not hold.
 fn take_up(connection: &Connection, new: &NewRequest<'_>, known: &Pending) -> rusqlite::Result<Filed> {
     connection
         .prepare("UPDATE request SET waiter = ?2, expires = ?3, approvals = max(approvals, ?4) WHERE id = ?1")?

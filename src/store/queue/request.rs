@@ -118,7 +118,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Whether two are the same command in the same folder under the same environment.
+    /// Whether two are the same command in the same directory under the same environment.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.digest == other.digest

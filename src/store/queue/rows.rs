@@ -81,7 +81,7 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<Option
     connection.prepare(&format!("SELECT {COLUMNS} FROM request WHERE id = ?1"))?.query_row([id], pending).optional()
 }
 
-/// Requests of one command in one folder, the newest first.
+/// Requests of one command in one directory, the newest first.
 pub(super) fn same(connection: &Connection, digest: &[u8; 32]) -> rusqlite::Result<Vec<Pending>> {
     let sql = format!("SELECT {COLUMNS} FROM request WHERE digest = ?1 AND exact IS NOT NULL ORDER BY filed DESC");
     connection.prepare(&sql)?.query_map([digest], pending)?.collect()

@@ -22,8 +22,8 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// How many entries of a directory tree are looked at for repositories in it.
 const MAX_ENTRIES: usize = 5_000;
 
-/// The same below a directory that is ignored: dependency folders and build output are large, are deleted often, and
-/// deleting them costs far more than looking.
+/// The same below a directory that is ignored: dependency directories and build output are large, are deleted often,
+/// and deleting them costs far more than looking.
 const MAX_IGNORED_ENTRIES: usize = 200_000;
 
 /// A path that is asked about: its parents without symbolic links, itself as it is.

@@ -22,13 +22,13 @@ const MAX_TAGS: usize = 10;
 /// How many databases may lend one another objects.
 const MAX_ALTERNATES: usize = 16;
 
-/// How many files the folder of packs may hold.
+/// How many files the directory of packs may hold.
 const MAX_PACK_FILES: usize = 10_000;
 
 /// The objects of one repository and of those that it borrows from.
 pub struct Objects {
     handle: gix::odb::Handle,
-    /// The folders that loose objects are looked for in.
+    /// The directories that loose objects are looked for in.
     folders: Vec<PathBuf>,
 }
 

@@ -40,7 +40,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         tier,
         weight: Weight::of_tier(tier),
         reversibility: Reversibility::Irreversible,
-        reason: "Deletes a folder and everything in it.".to_owned(),
+        reason: "Deletes a directory and everything in it.".to_owned(),
         instead: Some("move it to the trash".to_owned()),
         span: Span::new(0, length),
         touches: vec!["build".to_owned()],
@@ -72,7 +72,7 @@ fn view(command: &[u8], tier: Tier) -> CardView {
         threshold: Weight(200),
         evidence: vec!["build holds 214 files, 3 of them not in git".to_owned()],
         opinion: None,
-        session_grant: Some("this exact command, in this folder, until the session ends".to_owned()),
+        session_grant: Some("this exact command, in this directory, until the session ends".to_owned()),
         standing_grant: Some("this exact command, in /home/ada/project, until you revoke it".to_owned()),
     }
 }

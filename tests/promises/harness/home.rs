@@ -24,7 +24,7 @@ pub fn invocation(words: &[&str]) -> Invocation {
     }
 }
 
-/// A home, a folder to work in, and stand-ins for programs.
+/// A home, a directory to work in, and stand-ins for programs.
 pub struct Home {
     folder: tempfile::TempDir,
 }
@@ -87,9 +87,9 @@ impl Home {
         command
     }
 
-    /// Runs a script as root of a namespace of its own, where `mount` mounts, with guard, the folder of the record and
-    /// the flagged command as its arguments. A home of root that this account may not read is an empty one there. `None`
-    /// where the system does not let us.
+    /// Runs a script as root of a namespace of its own, where `mount` mounts, with guard, the directory of the record
+    /// and the flagged command as its arguments. A home of root that this account may not read is an empty one there.
+    /// `None` where the system does not let us.
     pub fn in_a_namespace(&self, script: &str) -> Option<Output> {
         let mut probe = self.program("unshare");
         let able = probe.args(["-Urm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();

@@ -251,7 +251,7 @@ fn what_is_exact_is_kept_from_others_and_erased_when_it_is_settled() {
     let id = asker.id.clone();
     person(&home, &["deny", &id]).wait_exit();
     asker.refused("denied by a person");
-    assert!(!holds(), "the password is still in the folder");
+    assert!(!holds(), "the password is still in the directory");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_service_that_is_down_lets_nothing_flagged_through() {
 #[test]
 fn a_socket_that_another_account_put_up_is_not_believed() {
     let Some(machine) = Machine::with(ADA) else { return };
-    // Wherever it may stand: this folder is open to all, as no folder of a real service is.
+    // Wherever it may stand: this directory is open to all, as no directory of a real service is.
     std::fs::set_permissions(machine.path("run"), std::fs::Permissions::from_mode(0o777)).unwrap();
     for account in ["bob", "agent"] {
         let place = machine.path("run/guard.sock");

@@ -103,7 +103,7 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// A program as an account of this machine, in the agent's folder, without a terminal.
+    /// A program as an account of this machine, in the agent's directory, without a terminal.
     pub fn program(&self, account: &str, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         let id = if account == "root" { 0 } else { uid(account) }.to_string();

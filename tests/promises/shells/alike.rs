@@ -10,7 +10,7 @@ use super::snippets;
 use crate::harness::home::Home;
 use crate::harness::tools;
 
-/// A folder with guard under the names of shells, in a home where nothing is asked.
+/// A directory with guard under the names of shells, in a home where nothing is asked.
 pub struct Shims {
     pub home: Home,
 }

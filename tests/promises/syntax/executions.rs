@@ -1,4 +1,4 @@
-//! What a shell runs, the tree shows: random texts are given to real shells in an empty folder where
+//! What a shell runs, the tree shows: random texts are given to real shells in an empty directory where
 //! `rm` is a stand-in that leaves a mark. Where the mark appears, the tree must have named `rm` or
 //! have been refused. `GUARD_TEST_EXECUTIONS` sets how many texts are tried.
 
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// Pieces of shell text. None of them can do harm in a folder of its own: no program but the
+/// Pieces of shell text. None of them can do harm in a directory of its own: no program but the
 /// stand-in can be found, and every path is relative.
 const PIECES: &[&str] = &[
     "rm x",

@@ -1,4 +1,5 @@
-//! A headless Chromium and one page in it. It takes commands on descriptor 3 and answers on 4, JSON ended by a zero byte.
+//! A headless Chromium and one page in it. It takes commands on descriptor 3 and answers on 4, JSON ended by a zero
+//! byte.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -148,7 +149,7 @@ impl Browser {
         pairs.filter(|(role, _)| roles.contains(&role.as_str())).collect()
     }
 
-    /// Keeps a picture in the folder that `GUARD_PICTURES` names.
+    /// Keeps a picture in the directory that `GUARD_PICTURES` names.
     pub fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("GUARD_PICTURES") else { return };
         let data = self.call("Page.captureScreenshot", json!({ "format": "png" }))["data"].clone();
