@@ -94,7 +94,13 @@ fn up_to(most: u8, pending: &Pending) -> Result<(), Bar> {
 /// Whether a request was handed in with the token of this name.
 #[must_use]
 pub fn is_of(pending: &Pending, token: &str) -> bool {
-    pending.root.split_once("@api:").is_some_and(|(_, client)| client == token)
+    is_root_of(&pending.root, token)
+}
+
+/// Whether the root of a session is what a client with the token of this name hands in.
+#[must_use]
+pub fn is_root_of(root: &str, token: &str) -> bool {
+    root.split_once("@api:").is_some_and(|(_, client)| client == token)
 }
 
 /// What became of an answer, in words for whoever gave it.

@@ -16,6 +16,10 @@ use serde::Deserialize;
 /// The port, where the file names none. Browsers refuse 6000, which older documents name.
 pub const PORT: u16 = 6180;
 
+/// The push services of the browsers that have web push: Chromium's, Firefox's, Safari's and Edge's.
+const PUSH_HOSTS: [&str; 4] =
+    ["fcm.googleapis.com", "updates.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com"];
+
 /// The configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -38,6 +42,8 @@ pub struct Config {
     pub callback: Vec<Callback>,
     /// How long a channel may take to accept a message, in seconds.
     pub accept_secs: u64,
+    /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
+    pub push_hosts: Vec<String>,
 }
 
 impl Default for Config {
@@ -53,6 +59,7 @@ impl Default for Config {
             route: Vec::new(),
             callback: Vec::new(),
             accept_secs: 5,
+            push_hosts: PUSH_HOSTS.map(str::to_owned).into(),
         }
     }
 }

@@ -149,6 +149,12 @@ impl Hub {
         self.inner().requests.values().find(|shown| shown.pending.id == id).cloned()
     }
 
+    /// What happened to a request since this was started, as far as it is kept.
+    #[must_use]
+    pub fn events_of(&self, action: &str) -> Vec<Arc<Event>> {
+        self.inner().ring.iter().filter(|event| event.action_id == action).cloned().collect()
+    }
+
     /// Begins to listen after an event.
     #[must_use]
     pub fn listen(&self, after: Option<u64>) -> Heard {
@@ -177,6 +183,12 @@ fn kind(is_new: bool, state: State) -> &'static str {
         State::Void => "request.void",
         State::Lapsed => "request.lapsed",
     }
+}
+
+/// Whether somebody still waits for its answer.
+#[must_use]
+pub fn is_waiting(shown: &Shown) -> bool {
+    shown.pending.state == State::Waiting
 }
 
 /// How many seconds are left for an answer.

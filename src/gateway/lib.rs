@@ -17,6 +17,7 @@ pub mod hub;
 pub mod name;
 pub mod pair;
 pub mod person;
+pub mod push;
 pub mod reviewer;
 pub mod route;
 pub mod routing;

@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::routing::Carrier;
-use crate::{submission, talk};
+use crate::{push, submission, talk};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -172,6 +172,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     for action in app.room.at(|backend| backend.base().untold()).await?? {
         callback::tell(&app, action);
     }
+    let notices = tokio::spawn(push::send_notices(app.clone()));
     let mut carrier = Carrier::begin(&app);
     ready();
     loop {
@@ -192,6 +193,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     }
     carrier.end().await;
     looking.abort();
+    notices.abort();
     // Judges hear that nobody wants their answers any more.
     locked(&app.judges).clear();
     let _ = end.send(true);

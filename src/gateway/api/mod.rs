@@ -1,6 +1,6 @@
 //! The API: HTTP on loopback and a Unix socket.
 //!
-//! [`door`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
+//! [`access`] says who comes in, [`submit`] takes commands, [`answers`] takes answers, [`lists`] shows, [`events`] tells. What
 //! may not enter: what becomes of an answer ([`crate::backend`]).
 
 pub mod access;
@@ -10,6 +10,8 @@ pub mod lists;
 pub mod pages;
 pub mod passkeys;
 pub mod problem;
+pub mod push;
+pub mod record;
 pub mod submit;
 
 use std::collections::HashMap;
@@ -128,6 +130,14 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(pages::login))
         .routes(routes!(pages::logout))
         .routes(routes!(lists::replies))
+        .routes(routes!(record::stats))
+        .routes(routes!(record::sessions))
+        .routes(routes!(record::resume))
+        .routes(routes!(record::trust))
+        .routes(routes!(record::search))
+        .routes(routes!(record::story))
+        .routes(routes!(push::key, push::subscribe))
+        .routes(routes!(push::unsubscribe))
         .routes(routes!(passkeys::challenge))
         .routes(routes!(passkeys::begin))
         .routes(routes!(passkeys::wait))
@@ -177,10 +187,15 @@ mod tests {
                 "get /healthz",
                 "get /readyz",
                 "get /v1/events",
+                "get /v1/push",
+                "get /v1/record",
                 "get /v1/replies",
                 "get /v1/requests",
                 "get /v1/requests/{id}",
                 "get /v1/requests/{id}/challenge",
+                "get /v1/requests/{id}/story",
+                "get /v1/sessions",
+                "get /v1/stats",
                 "get /v1/status",
                 "get /v1/ws",
                 "post /v1/enrol",
@@ -189,11 +204,15 @@ mod tests {
                 "post /v1/logout",
                 "post /v1/pairings",
                 "post /v1/pairings/wait",
+                "post /v1/push",
+                "post /v1/push/remove",
                 "post /v1/requests",
                 "post /v1/requests/batch",
                 "post /v1/requests/{id}/approve",
                 "post /v1/requests/{id}/deny",
                 "post /v1/requests/{id}/result",
+                "post /v1/sessions/resume",
+                "post /v1/sessions/trust",
             ]
         );
         assert_eq!(document.info.title, "guard-gateway");

@@ -24,7 +24,7 @@ use crate::name::{hash, secret};
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'; require-trusted-types-for 'script'";
+     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types guard";
 
 /// The cookie: of this host alone, for no script, and never with what another site starts.
 const COOKIE: &str = "__Host-guard";
@@ -55,6 +55,9 @@ pub fn files() -> Router<Arc<App>> {
         .route("/passkey.js", file("text/javascript; charset=utf-8", include_str!("../page/passkey.js")))
         .route("/app.js", file("text/javascript; charset=utf-8", include_str!("../page/app.js")))
         .route("/cards.js", file("text/javascript; charset=utf-8", include_str!("../page/cards.js")))
+        .route("/figures.js", file("text/javascript; charset=utf-8", include_str!("../page/figures.js")))
+        .route("/notify.js", file("text/javascript; charset=utf-8", include_str!("../page/notify.js")))
+        .route("/worker.js", file("text/javascript; charset=utf-8", include_str!("../page/worker.js")))
         .route("/style.css", file("text/css; charset=utf-8", include_str!("../page/style.css")))
         .route("/manifest.webmanifest", file("application/manifest+json", include_str!("../page/manifest.webmanifest")))
         .route("/icon.svg", file("image/svg+xml", include_str!("../page/icon.svg")))

@@ -3,6 +3,8 @@
 //!
 //! Losing it loses no answer. What may not enter: answers.
 
+mod devices;
+
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use crate::judge::invocation::Origin;
 use crate::name::GatewayKey;
 
 /// What has to be done to an empty file, in order. Never edited, only added to.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
   CREATE TABLE own(what TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
   CREATE TABLE token(
@@ -36,10 +38,16 @@ const STEPS: [&str; 2] = [
   ALTER TABLE token ADD COLUMN origin TEXT NOT NULL DEFAULT 'api';
   ALTER TABLE submission ADD COLUMN callback TEXT;
 ",
+    "
+  CREATE TABLE device(
+    endpoint TEXT PRIMARY KEY, name TEXT NOT NULL, token TEXT, keys TEXT NOT NULL, created INTEGER NOT NULL
+  ) STRICT;
+  ALTER TABLE offer ADD COLUMN opened INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// How many steps this version knows.
-const KNOWN: u32 = 2;
+const KNOWN: u32 = 3;
 
 /// How long what was handed in is remembered.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;

@@ -6,6 +6,7 @@
 pub mod base;
 pub mod own;
 pub mod process;
+pub mod record;
 
 use std::sync::mpsc;
 
@@ -13,9 +14,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use self::record::{Cursor, SessionView};
 use crate::judge::approver::Signed;
 use crate::judge::invocation::Origin;
 use crate::store::queue::{Outcome, Pending};
+use crate::store::{Entry, Stats};
 
 /// A person's answer to a request, as it comes in from afar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +119,9 @@ pub struct Offer {
     pub closed: bool,
 }
 
+/// Rows of the record, and where the next page begins if there is one.
+pub type Page = (Vec<Entry>, Option<Cursor>);
+
 /// All that is kept, wherever that is.
 pub trait Backend: Send {
     /// All requests that a list shows.
@@ -147,6 +153,42 @@ pub trait Backend: Send {
     /// # Errors
     /// It is not written down; nothing was answered all the same.
     fn attempt(&mut self, why: &str, now: Timestamp) -> Result<(), String>;
+
+    /// The figures since a time.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    fn stats(&mut self, since: Timestamp) -> Result<Stats, String>;
+
+    /// The sessions in which anybody was asked or something denied, the latest first.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, String>;
+
+    /// Lets a session that is stopped be asked about again; the number of the row that says so.
+    ///
+    /// # Errors
+    /// It is not written down, and the session stays stopped.
+    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String>;
+
+    /// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
+    ///
+    /// # Errors
+    /// It is not written down, and nothing is granted.
+    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, String>;
+
+    /// Rows of the record in which every one of the words stands, the newest first, and where the next page begins.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, String>;
+
+    /// The rows of the record about a request.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, String>;
 
     /// What the gateway itself remembers.
     fn base(&mut self) -> &mut base::Base;

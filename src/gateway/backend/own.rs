@@ -16,14 +16,15 @@ use nix::libc;
 
 use super::base::Base;
 use super::process::lives;
-use super::{Backend, Given};
+use super::record::{self, Cursor, SessionView};
+use super::{Backend, Given, Page};
 use crate::judge::approved::Receipt;
 use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
 use crate::judge::policy::Refusal;
 use crate::judge::risk::{Finding, Reversibility, Risk, Tier};
 use crate::judge::syntax::tree::Span;
 use crate::store::queue::{Answer, Outcome, Pending, Queue, State, Whole};
-use crate::store::{End, IntentRow, Paths, Settled, Store};
+use crate::store::{End, Entry, IntentRow, Paths, Settled, Stats, Store};
 
 /// The record, the queue and the gateway's own file in one directory.
 pub struct Own {
@@ -202,6 +203,31 @@ impl Backend for Own {
         let digest = invocation.digest(&BTreeSet::new());
         let row = IntentRow::plain(now, &invocation, digest, &risk, Settled::Refused(&refusal));
         self.store.intent(&row).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn stats(&mut self, since: Timestamp) -> Result<Stats, String> {
+        record::stats(&self.store, since)
+    }
+
+    fn sessions(&mut self, now: Timestamp) -> Result<Vec<SessionView>, String> {
+        let breaker = config::load(&self.account.roots()).policy.breaker_after;
+        record::sessions(&self.store, breaker, now)
+    }
+
+    fn resume(&mut self, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String> {
+        record::resume(&self.store, session, by, why, now)
+    }
+
+    fn trust(&mut self, session: &SessionView, by: &str, now: Timestamp) -> Result<i64, String> {
+        record::trust(&self.store, session, &self.account.name, by, now)
+    }
+
+    fn search(&mut self, words: &str, from: Option<Cursor>, most: usize) -> Result<Page, String> {
+        record::search(&self.store, words, from, most)
+    }
+
+    fn story(&mut self, request: &Pending) -> Result<Vec<Entry>, String> {
+        record::story(&self.store, request)
     }
 
     fn base(&mut self) -> &mut Base {

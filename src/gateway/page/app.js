@@ -1,5 +1,7 @@
 // The page: asks the API for all that it shows, and hears of changes as they happen. It keeps nothing.
-import { card, past } from "/cards.js";
+import { card, effects, past, row, story } from "/cards.js";
+import { figures, sessions } from "/figures.js";
+import { notifier } from "/notify.js";
 import { make, sign, unable } from "/passkey.js";
 
 const $ = (id) => document.getElementById(id);
@@ -29,16 +31,57 @@ function say(text) {
   quiet = setTimeout(() => { $("said").textContent = ""; }, 6000);
 }
 
+const VIEWS = ["queue", "history", "sessions", "figures"];
+let shown = "queue";
 function show(name) {
-  for (const view of ["login", "queue", "history", "enrol"]) $(view).hidden = view !== name;
-  $("show-queue").setAttribute("aria-pressed", String(name === "queue"));
-  $("show-history").setAttribute("aria-pressed", String(name === "history"));
+  for (const view of [...VIEWS, "login", "story", "enrol"]) $(view).hidden = view !== name;
+  for (const view of VIEWS) $(`show-${view}`).setAttribute("aria-pressed", String(view === name));
+  $("views").hidden = name === "login" || name === "enrol";
+  if (VIEWS.includes(name)) shown = name;
+}
+
+/** Shows a view and fills it. */
+function visit(name) {
+  show(name);
+  const fill = { queue: refresh, history, sessions: drawSessions, figures: drawFigures }[name];
+  Promise.resolve(fill()).catch((error) => { if (error.status === 401) login(); else say(error.message); });
+}
+
+async function drawSessions() {
+  const decide = (verb) => async (session, words) => {
+    try {
+      say((await call("POST", `/v1/sessions/${verb}`, { session, ...(words ? { words } : {}) })).told);
+    } catch (error) {
+      say(error.message);
+    }
+    await drawSessions();
+  };
+  const found = await call("GET", "/v1/sessions");
+  $("sessions").replaceChildren(...sessions(found.sessions, { resume: decide("resume"), trust: decide("trust") }));
+}
+
+async function drawFigures() {
+  $("charts").replaceChildren(...figures(await call("GET", `/v1/stats?days=${$("days").value}`)));
+}
+
+async function openStory(id) {
+  try {
+    const told = await call("GET", `/v1/requests/${id}/story`);
+    const from = shown;
+    $("story").replaceChildren(...story(told, () => visit(from)));
+    show("story");
+    $("story").querySelector("h2").focus();
+  } catch (error) {
+    if (error.status === 401) return login();
+    say(error.message);
+  }
 }
 
 const does = {
   approve: (id, words) => answer(id, "approve", words),
   deny: (id, words) => answer(id, "deny", words),
   sign: (id, words) => answer(id, "approve", words, async () => sign(await call("GET", `/v1/requests/${id}/challenge`))),
+  story: (id) => openStory(id),
   select: (id, on) => { if (on) selected.add(id); else selected.delete(id); drawBatch(); },
 };
 
@@ -65,6 +108,7 @@ function drawBatch() {
   $("batch-text").textContent = chosen.length
     ? `${chosen.length} selected, in ${folders}; the worst is of tier ${worst}.`
     : `${waiting.length} wait.`;
+  $("batch-effect").replaceChildren(...effects(chosen));
   $("batch-approve").disabled = chosen.length === 0;
 }
 
@@ -138,7 +182,7 @@ function login() {
   $("secret").focus();
 }
 
-async function enter() {
+async function enter(id) {
   show("queue");
   try {
     replies = (await call("GET", "/v1/replies")).replies;
@@ -147,15 +191,50 @@ async function enter() {
   }
   await refresh();
   listen();
+  notifier($("notify"), call, say);
+  if (id) goTo(id);
 }
 
+/** Goes to the card of a request; one that does not wait any more shows what became of it. */
+function goTo(id) {
+  show("queue");
+  const node = document.getElementById(`card-${id}`);
+  if (node) node.focus();
+  else openStory(id);
+}
+
+// Keys that answer count on a card alone, where no text is typed.
+const KEYS = { a: "[data-do=approve],[data-do=sign]", d: "[data-do=deny]", s: "input[type=checkbox]", w: "input:not([type=checkbox])" };
+$("cards").addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
+  const article = event.target.closest("article");
+  if (event.key === "j" || event.key === "k") {
+    (event.key === "j" ? article.nextElementSibling : article.previousElementSibling)?.focus();
+  } else if (KEYS[event.key]) {
+    const found = article.querySelector(KEYS[event.key]);
+    if (event.key === "w") found?.focus(); else found?.click();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+document.addEventListener("keydown", (event) => {
+  // From nowhere in particular, j begins the list.
+  if (event.key === "j" && event.target === document.body && !$("queue").hidden) $("cards").firstElementChild?.focus();
+});
+
+let searches = 0;
 async function history(from) {
   const words = $("words").value.trim();
   const query = new URLSearchParams();
   if (words) query.set("q", words);
   if (from) query.set("cursor", from);
-  const found = await call("GET", `/v1/requests?${query}`);
-  const lines = found.requests.map(past);
+  const all = $("everything").checked;
+  const search = ++searches;
+  const found = await call("GET", `/v1/${all ? "record" : "requests"}?${query}`);
+  // Words that were typed meanwhile are answered by a later search.
+  if (search !== searches) return;
+  const lines = all ? found.rows.map(row) : found.requests.map((request) => past(request, openStory));
   if (from) $("past").append(...lines); else $("past").replaceChildren(...lines);
   next = found.next;
   $("more").hidden = !next;
@@ -174,8 +253,9 @@ async function logIn(secret) {
 }
 
 $("login").addEventListener("submit", (event) => { event.preventDefault(); logIn($("secret").value); });
-$("show-queue").addEventListener("click", () => { show("queue"); refresh(); });
-$("show-history").addEventListener("click", () => { show("history"); history().catch((error) => say(error.message)); });
+for (const view of VIEWS) $(`show-${view}`).addEventListener("click", () => visit(view));
+$("days").addEventListener("change", () => visit("figures"));
+$("everything").addEventListener("change", () => visit("history"));
 $("search").addEventListener("submit", (event) => event.preventDefault());
 $("words").addEventListener("input", () => history().catch((error) => say(error.message)));
 $("more").addEventListener("click", () => history(next).catch((error) => say(error.message)));
@@ -220,7 +300,12 @@ function pair(secret) {
   });
 }
 
-const code = new URLSearchParams(location.hash.slice(1)).get("login");
+const given = new URLSearchParams(location.hash.slice(1));
+const code = given.get("login");
+const mail = given.get("mail");
+// A link of a message names a request, and nothing else.
+const wanted = /^#[a-z2-7]{26}$/.test(location.hash) ? location.hash.slice(1) : null;
+window.addEventListener("hashchange", () => { if (/^#[a-z2-7]{26}$/.test(location.hash)) goTo(location.hash.slice(1)); });
 if (location.pathname === "/enrol") {
   const secret = location.hash.slice(1);
   window.history.replaceState(null, "", "/enrol");
@@ -229,6 +314,9 @@ if (location.pathname === "/enrol") {
   // Used once, and gone from the address.
   window.history.replaceState(null, "", "/");
   logIn(code);
+} else if (mail) {
+  window.history.replaceState(null, "", "/");
+  logIn(mail);
 } else {
-  enter();
+  enter(wanted);
 }

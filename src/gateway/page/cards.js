@@ -37,7 +37,7 @@ function facts(request) {
 /** A waiting request. `does` holds what its buttons do. */
 export function card(request, { bar, signed, replies, selected, does }) {
   const id = request.action_id;
-  const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}` });
+  const article = el("article", { id: `card-${id}`, "data-tier": request.tier, "aria-labelledby": `title-${id}`, tabindex: "-1" });
   const left = el("span", { class: "left" }, `${request.timeout_secs} s`);
   left.dataset.until = Date.parse(request.expires);
   article.append(
@@ -61,16 +61,79 @@ export function card(request, { bar, signed, replies, selected, does }) {
   for (const reply of replies) {
     buttons.append(el("button", { type: "button", "data-do": "reply", onclick: () => does.deny(id, reply) }, `No: ${reply}`));
   }
+  buttons.append(el("button", { type: "button", "data-do": "story", "aria-label": `All about it: request ${request.id}`, onclick: () => does.story(id) }, "All about it"));
   article.append(words, buttons);
   return article;
 }
 
-/** One line of the history. */
-export function past(request) {
+/** What several requests do together: each effect once, with how many have it, the worst first. */
+export function effects(requests) {
+  const all = new Map();
+  for (const request of [...requests].sort((one, other) => other.tier - one.tier)) {
+    const one = all.get(request.why) ?? { tier: request.tier, count: 0, commands: [] };
+    one.count += 1;
+    one.commands.push(request.command_shown);
+    all.set(request.why, one);
+  }
+  return [...all].map(([why, { tier, count, commands }]) =>
+    el("li", {}, `${count} × tier ${tier}: ${why}`, el("code", {}, commands.join("  ·  "))));
+}
+
+/** One line of the history of requests. */
+export function past(request, open) {
   const when = new Date(request.decided ?? request.filed).toLocaleString();
   const who = request.decided_by ? ` by ${request.decided_by}` : "";
   const words = request.words ? `: ${request.words}` : "";
   return el("div", { class: "past" },
-    el("p", {}, el("code", {}, request.command_shown)),
+    el("p", {}, el("button", { type: "button", class: "line", onclick: () => open(request.action_id) }, el("code", {}, request.command_shown))),
     el("p", { class: "soft" }, `${request.status}${who}${words} · tier ${request.tier} · ${request.cwd} · ${when}`));
+}
+
+/** What became of a row of the record, in words. */
+function became(row) {
+  const end = row.signal !== undefined ? `, ended by signal ${row.signal}` : row.exit !== undefined ? `, exit ${row.exit}` : "";
+  const words = row.words ? `: ${row.words}` : "";
+  const by = row.settled_by ? ` (${row.settled_by.replaceAll("_", " ")})` : "";
+  return `${row.decision ?? row.kind}${by}${words}${end}`;
+}
+
+/** One row of the record. */
+export function row(entry) {
+  const tier = entry.tier === undefined ? "" : ` · tier ${entry.tier}`;
+  return el("div", { class: "past" },
+    el("p", {}, el("code", {}, entry.command_shown ?? entry.kind)),
+    el("p", { class: "soft" }, `${became(entry)}${tier} · ${entry.cwd ?? ""} · ${new Date(entry.time).toLocaleString()} · row ${entry.id}`));
+}
+
+const EVENTS = {
+  "request.filed": "asked", "request.offered": "shown on", "request.refused": "not taken by", "request.late": "nobody answered in time",
+  "request.answered": "answered", "request.used": "the answer was used", "request.void": "void: what was asked is not what would run",
+  "request.lapsed": "too old to be answered", "request.partly": "one approver said yes", "request.escalated": "told to everybody who is to know",
+  "request.finished": "ended",
+};
+
+/** All that is known of one request. */
+export function story({ request, events, rows }, back) {
+  const line = (at, text) => el("li", {}, el("time", { datetime: at }, new Date(at).toLocaleString()), ` ${text}`);
+  const happened = [[request.filed, `asked by ${request.agent ?? request.origin}`]];
+  for (const event of events) {
+    if (event.type === "request.filed" || (event.type === "request.answered" && request.decided)) continue;
+    happened.push([event.at, [EVENTS[event.type] ?? event.type, event.channel, event.why].filter(Boolean).join(" ")]);
+  }
+  if (request.decided) {
+    happened.push([request.decided, `${request.status} by ${request.decided_by}${request.words ? `: ${request.words}` : ""}`]);
+  }
+  for (const entry of rows) {
+    const findings = (entry.findings ?? []).map((finding) => finding.reason ?? finding.rule).join("; ");
+    happened.push([entry.time, `row ${entry.id} of the record: ${became(entry)}${findings ? ` — ${findings}` : ""}`]);
+  }
+  happened.sort(([one], [other]) => Date.parse(one) - Date.parse(other));
+  return [
+    el("h2", { tabindex: "-1" }, `Request ${request.id}: ${request.status}`),
+    command(request.command_shown),
+    facts(request),
+    el("h3", {}, "What happened"),
+    el("ol", { class: "happened" }, ...happened.map(([at, text]) => line(at, text))),
+    el("button", { type: "button", onclick: back }, "Back"),
+  ];
 }

@@ -1,16 +1,17 @@
 //! The page in a real browser: headless Chromium, by its own protocol over a pipe.
 
 pub mod chromium;
+mod views;
 
 use serde_json::json;
 
 use crate::house::House;
 use chromium::Browser;
 
-const MEDIUM: &str = "npm install left-pad-of-somebody";
+pub const MEDIUM: &str = "npm install left-pad-of-somebody";
 
 /// A page that is logged in.
-fn logged_in(house: &House) -> Browser {
+pub fn logged_in(house: &House) -> Browser {
     let mut page = Browser::open(&format!("http://127.0.0.1:{}/", house.port));
     page.until("document.querySelector('#login') && !document.querySelector('#login').hidden");
     page.run(&format!(
@@ -77,6 +78,13 @@ fn several_are_answered_at_once_and_their_effect_is_told_together() {
     page.run("document.querySelectorAll('article input[type=checkbox]').forEach((one) => one.click())");
     let text = page.run("document.querySelector('#batch-text').textContent");
     assert!(text.as_str().unwrap().starts_with("2 selected, in "), "{text}");
+    // The same effect is told once, with the commands that have it.
+    let effects = page.run("[...document.querySelectorAll('#batch-effect li')].map((one) => one.textContent)");
+    let effects: Vec<String> = serde_json::from_value(effects).unwrap();
+    assert_eq!(effects.len(), 1, "{effects:?}");
+    assert!(effects[0].starts_with("2 × tier 2: "), "{effects:?}");
+    assert!(effects[0].contains(MEDIUM) && effects[0].contains("right-pad"), "{effects:?}");
+    page.picture("batch");
     page.run("document.querySelector('#batch-approve').click()");
     for agent in &mut agents {
         assert!(agent.wait().unwrap().success());

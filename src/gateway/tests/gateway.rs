@@ -8,5 +8,7 @@ mod http;
 mod load;
 mod passkey;
 mod person;
+mod push;
+mod record;
 mod reviewer;
 mod unit;

@@ -149,6 +149,55 @@ impl Browser {
         pairs.filter(|(role, _)| roles.contains(&role.as_str())).collect()
     }
 
+    /// Presses a key, wherever the focus is.
+    pub fn press(&mut self, key: &str) {
+        let text = if key.chars().count() == 1 { key } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let text = if kind == "keyDown" { text } else { "" };
+            self.call("Input.dispatchKeyEvent", json!({ "type": kind, "key": key, "text": text }));
+        }
+    }
+
+    /// Shows the page as on a screen at night, or by day.
+    pub fn scheme(&mut self, scheme: &str) {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": feature }));
+    }
+
+    /// Shows the page as on a desktop.
+    pub fn desktop(&mut self) {
+        let desktop = json!({ "width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", desktop);
+    }
+
+    /// What axe-core finds to complain of in the page as it is now.
+    #[track_caller]
+    pub fn axe(&mut self) -> Vec<String> {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/axe/node_modules/axe-core/axe.min.js");
+        let remedy = "npm install --prefix target/axe axe-core@4.14.1";
+        let script = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("axe-core: {error}: {remedy}"));
+        self.run(&format!("void (window.axe || (() => {{ {script} }})())"));
+        // An animation that runs has colours that nobody sees for long.
+        self.run("Promise.all(document.getAnimations().map((one) => one.finished)).then(() => true)");
+        let found = self.run(
+            "axe.run({ resultTypes: ['violations'] }).then((all) => all.violations.map((one) =>              one.id + ': ' + one.help + ' ' + one.nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))",
+        );
+        serde_json::from_value(found).unwrap()
+    }
+
+    /// Waits for an event of the protocol.
+    #[track_caller]
+    pub fn event(&mut self, method: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let value = self.from.recv_timeout(Duration::from_secs(30));
+            let value = value.unwrap_or_else(|_| panic!("{method} never came"));
+            if value["method"] == json!(method) && wanted(&value["params"]) {
+                return value["params"].clone();
+            }
+        }
+    }
+
     /// Keeps a picture in the directory that `GUARD_PICTURES` names.
     pub fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("GUARD_PICTURES") else { return };

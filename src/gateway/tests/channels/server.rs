@@ -14,6 +14,7 @@ pub struct Asked {
     pub method: String,
     pub path: String,
     pub head: String,
+    pub bytes: Vec<u8>,
     pub text: String,
     pub body: Value,
 }
@@ -76,15 +77,15 @@ fn serve(stream: &TcpStream, server: &Server, answer: &Mutex<Box<Answering>>) ->
         head.push_str(&line);
     }
     let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
-    let mut body = vec![0; length.unwrap_or(0)];
-    if reader.read_exact(&mut body).is_err() {
+    let mut bytes = vec![0; length.unwrap_or(0)];
+    if reader.read_exact(&mut bytes).is_err() {
         return false;
     }
-    let text = String::from_utf8_lossy(&body).into_owned();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut first = head.split(' ');
     let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
     let body = serde_json::from_str(&text).unwrap_or_default();
-    let asked = Asked { method, path, head, text, body };
+    let asked = Asked { method, path, head, bytes, text, body };
     let fault = {
         let mut faults = server.faults.lock().unwrap();
         let at = faults.iter().position(|(path, ..)| asked.path.ends_with(path.as_str()));

@@ -1,0 +1,69 @@
+//! Devices that want to be told when a command waits.
+//!
+//! What may not enter: what they are told ([`crate::push`]).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::App;
+use super::access::Caller;
+use super::problem::Problem;
+use crate::backend::Scope;
+use crate::push::{Subscription, Vapid};
+
+/// The key that a browser subscribes with.
+#[utoipa::path(get, path = "/v1/push", responses((status = 200, description = "`key`, in base64url"),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let bytes = app.room.at(|backend| backend.base().vapid()).await??;
+    Ok(Json(json!({ "key": Vapid::read(&bytes)?.public() })))
+}
+
+/// Tells a device of what waits, until it does not want that any more or its token is revoked.
+#[utoipa::path(post, path = "/v1/push", request_body = Subscription, responses(
+    (status = 204, description = "it is told from now on"), (status = 400, body = Problem),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn subscribe(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Json(device): Json<Subscription>,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Read)?;
+    device.check(&app.config().push_hosts).map_err(|why| Problem::new("bad-request", why))?;
+    let kept = move |backend: &mut dyn crate::backend::Backend| {
+        backend.base().subscribe(&caller.name, caller.token.as_deref(), &device, Timestamp::now())
+    };
+    if !app.room.at(kept).await?? {
+        return Err(Problem::new("bad-request", "there are too many devices of this name: remove one"));
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Which device.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    endpoint: String,
+}
+
+/// Forgets a device.
+#[utoipa::path(post, path = "/v1/push/remove", request_body = Device, responses(
+    (status = 204, description = "it is told nothing any more"), (status = 401, body = Problem),
+    (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub async fn unsubscribe(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Json(Device { endpoint }): Json<Device>,
+) -> Result<StatusCode, Problem> {
+    caller.may(Scope::Read)?;
+    let gone = app.room.at(move |backend| backend.base().unsubscribe(Some(&caller.name), &endpoint)).await??;
+    if gone { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::new("not-found", "there is no such device of yours")) }
+}

@@ -1,0 +1,232 @@
+//! What was: figures, sessions, the record's rows, and all that happened to one request.
+//!
+//! What may not enter: answers to requests.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::access::Caller;
+use super::lists::known;
+use super::problem::Problem;
+use super::{App, locked};
+use crate::answer;
+use crate::backend::Scope;
+use crate::backend::record::{Cursor, SessionView};
+use crate::hub;
+use crate::store::Entry;
+
+/// How many rows a page of the record holds.
+const PAGE: usize = 50;
+
+/// The most days that figures are made of.
+const MAX_DAYS: u16 = 366;
+
+/// The longest words that go with an answer or a search, in characters.
+const WORDS: usize = 500;
+
+/// The tier up to which commands run unasked in a session that is trusted.
+const TRUSTED_TIER: u8 = 2;
+
+/// Of how many days.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Since {
+    /// Days up to now: 1 to 366, 7 where it says nothing
+    days: Option<u16>,
+}
+
+/// How much was asked, how it was answered, and how fast.
+#[utoipa::path(get, path = "/v1/stats", params(Since), responses(
+    (status = 200, description = "the figures of guard stats --json"), (status = 400, body = Problem),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn stats(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(Since { days }): Query<Since>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let days = days.unwrap_or(7);
+    if !(1..=MAX_DAYS).contains(&days) {
+        return Err(Problem::new("bad-request", format!("days: 1 to {MAX_DAYS}")));
+    }
+    let since = Timestamp::now().saturating_sub(SignedDuration::from_hours(24 * i64::from(days)));
+    let since = since.map_err(|error| error.to_string())?;
+    let stats = app.room.at(move |backend| backend.stats(since)).await??;
+    let mut value = serde_json::to_value(&stats).map_err(|error| error.to_string())?;
+    value["since"] = json!(since);
+    Ok(Json(value))
+}
+
+/// The sessions in which anybody was asked or something denied, the latest first.
+#[utoipa::path(get, path = "/v1/sessions", responses(
+    (status = 200, description = "a list: how each stands, whether it is stopped, by which grant it is trusted"),
+    (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
+    let waiting = app.hub.all();
+    let view = |session: &SessionView| {
+        let mut value = serde_json::to_value(session).unwrap_or_default();
+        let is_open = |shown: &&hub::Shown| shown.pending.root == session.root && hub::is_waiting(shown);
+        value["waiting"] = json!(waiting.iter().filter(is_open).count());
+        value["id_shown"] = json!(guard_ui::ui::visible::text(&session.id));
+        value
+    };
+    Ok(Json(json!({ "sessions": all.iter().map(view).collect::<Vec<_>>() })))
+}
+
+/// Which session, and why.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// As the list of sessions has it
+    session: String,
+    /// Why, for the record
+    words: Option<String>,
+}
+
+/// The session that is meant, for somebody who may decide about it.
+async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionView, Problem> {
+    caller.may(Scope::Decide)?;
+    locked(&app.limits).decide.take(caller.name.clone(), std::time::Instant::now()).map_err(Problem::too_many)?;
+    if which.words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
+        return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")));
+    }
+    let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
+    let found = all.into_iter().find(|one| one.id == which.session);
+    let found = found.ok_or_else(|| Problem::new("not-found", "there is no such session: GET /v1/sessions"))?;
+    if caller.token.as_deref().is_some_and(|token| answer::is_root_of(&found.root, token)) {
+        return Err(Problem::new("own-request", "a session does not decide about itself"));
+    }
+    Ok(found)
+}
+
+/// Lets a session be asked about again that too many denials stopped.
+#[utoipa::path(post, path = "/v1/sessions/resume", request_body = Which, responses(
+    (status = 200, description = "the row of the record that says so"), (status = 400, body = Problem),
+    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    (status = 409, body = Problem), (status = 429, body = Problem)))]
+pub async fn resume(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Json(which): Json<Which>,
+) -> Result<Json<Value>, Problem> {
+    let found = session(&app, &caller, &which).await?;
+    let why = which.words.filter(|words| !words.trim().is_empty());
+    let why = why.ok_or_else(|| Problem::new("bad-request", "words: say why, for the record"))?;
+    if found.edited_row.is_some() {
+        let why = "rows of the record were changed by hand: look at guard verify, then guard session resume";
+        return Err(Problem::new("not-from-afar", why));
+    }
+    if !found.stopped {
+        return Err(Problem::new("settled", "this session is not stopped"));
+    }
+    let by = caller.name;
+    let row = app.room.at(move |backend| backend.resume(&found, &by, &why, Timestamp::now())).await??;
+    Ok(Json(json!({ "row": row, "told": "this session is asked about again" })))
+}
+
+/// Lets what is of tier 2 and below run unasked in a session until it ends.
+#[utoipa::path(post, path = "/v1/sessions/trust", request_body = Which, responses(
+    (status = 200, description = "the grant, and how it is taken back"), (status = 400, body = Problem),
+    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    (status = 409, body = Problem), (status = 429, body = Problem)))]
+pub async fn trust(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Json(which): Json<Which>,
+) -> Result<Json<Value>, Problem> {
+    let found = session(&app, &caller, &which).await?;
+    // Whoever may not approve each of them may not approve all of them.
+    let most = app.config().unsigned_tier.min(caller.max_tier);
+    if most < TRUSTED_TIER {
+        return Err(super::answers::barred(answer::Bar::Tier { most }));
+    }
+    if found.stopped {
+        return Err(Problem::new("settled", "this session is stopped: resume it first"));
+    }
+    if let Some(grant) = &found.trusted_by {
+        return Err(Problem::new("settled", format!("this session is trusted already, by grant {grant}")));
+    }
+    let by = caller.name;
+    let grant = app.room.at(move |backend| backend.trust(&found, &by, Timestamp::now())).await??;
+    let told = format!("trusted until the session ends; guard allow remove {grant} takes it back");
+    Ok(Json(json!({ "grant": grant, "told": told })))
+}
+
+/// What to look for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Words that all stand in a row: of the command, the directory, the findings, the answer
+    q: Option<String>,
+    /// Where the page before ended: its `next`
+    cursor: Option<String>,
+}
+
+/// The record: everything that was judged, the newest first.
+#[utoipa::path(get, path = "/v1/record", params(Search), responses(
+    (status = 200, description = "a page of 50 rows as in guard log --json, and `next` where there are more"),
+    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem)))]
+pub async fn search(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Query(Search { q, cursor }): Query<Search>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let words = q.unwrap_or_default();
+    if words.chars().count() > WORDS {
+        return Err(Problem::new("bad-request", format!("q: at most {WORDS} characters")));
+    }
+    let wrong = || Problem::new("bad-request", "this cursor is not the `next` of a page");
+    let from = cursor.map(|text| Cursor::parse(&text).ok_or_else(wrong)).transpose()?;
+    let (rows, next) = app.room.at(move |backend| backend.search(&words, from, PAGE)).await??;
+    let rows: Vec<Value> = rows.iter().map(row).collect();
+    Ok(Json(json!({ "rows": rows, "next": next.map(|next| next.to_string()) })))
+}
+
+/// All that is known of a request: its card, what happened on which channel, and its rows of the record.
+#[utoipa::path(get, path = "/v1/requests/{id}/story", params(("id" = String, Path)), responses(
+    (status = 200, description = "`request`, `events` since the gateway was started, `rows` of the record"),
+    (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub async fn story(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let shown = known(&app, &caller, &id).await?.shown;
+    let shown = shown.ok_or_else(|| Problem::new("settled", "it was settled without a person").about(&id))?;
+    let pending = shown.pending.clone();
+    let rows = app.room.at(move |backend| backend.story(&pending)).await??;
+    let events = app.hub.events_of(&shown.action);
+    // The card is told once, above them.
+    let event = |event: &Arc<hub::Event>| {
+        json!({
+            "at": event.at, "type": event.kind, "channel": event.more["channel"], "why": event.more["why"],
+        })
+    };
+    let ours = events.iter().filter(|event| event.kind.starts_with("request."));
+    Ok(Json(json!({
+        "request": hub::view(&shown, Timestamp::now()),
+        "events": ours.map(event).collect::<Vec<_>>(),
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+    })))
+}
+
+/// A row of the record, with what does not show in it made visible.
+fn row(entry: &Entry) -> Value {
+    let mut value = serde_json::to_value(entry).unwrap_or_default();
+    let visible = |text: &Option<String>| text.as_deref().map(|text| guard_ui::ui::visible::text(text).into_owned());
+    value["command_shown"] = json!(visible(&entry.command));
+    value["cwd"] = json!(visible(&entry.cwd));
+    value["words"] = json!(visible(&entry.words));
+    value["session"] = json!(visible(&entry.session));
+    value
+}

@@ -1,0 +1,263 @@
+//! What the record says to whoever looks at it from afar: figures, sessions, single rows.
+//!
+//! What may not enter: the queue, and who may see what.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::judge::approved::{Place, Until, What};
+use crate::judge::risk::Tier;
+use crate::store::queue::Pending;
+use crate::store::{Entry, Filter, Kind, NewGrant, Stats, Store, StoreError};
+
+/// How many sessions are listed: those that something happened in last.
+const SESSIONS: usize = 50;
+
+/// How many rows are looked at for one page of a search.
+const LOOKED_AT: u32 = 500;
+
+/// What a grant that trusts a session says it covers.
+const TRUSTED: &str = "whatever is of tier 2 and below, in every directory, until this session ends";
+
+/// A session, and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionView {
+    /// Its root process: what its requests are counted by.
+    #[serde(skip)]
+    pub root: String,
+    pub id: String,
+    pub last: Timestamp,
+    pub prompts_last_hour: u32,
+    pub denials_in_a_row: u32,
+    /// It is refused everything that would be asked about, until a person resumes it.
+    pub stopped: bool,
+    /// A row of the record that was edited, put in or taken out by hand.
+    pub edited_row: Option<i64>,
+    /// The grant by which what is of tier 2 and below runs unasked.
+    pub trusted_by: Option<String>,
+}
+
+/// The end of a page of rows, from which the next one goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub row: i64,
+    pub at: Timestamp,
+}
+
+impl Cursor {
+    /// The reverse of its `Display`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (row, at) = text.split_once('.')?;
+        Some(Self { row: row.parse().ok()?, at: Timestamp::from_millisecond(at.parse().ok()?).ok()? })
+    }
+}
+
+impl std::fmt::Display for Cursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.row, self.at.as_millisecond())
+    }
+}
+
+fn told(error: StoreError) -> String {
+    error.to_string()
+}
+
+/// The figures since a time.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn stats(store: &Store, since: Timestamp) -> Result<Stats, String> {
+    store.stats(since, &TimeZone::system()).map_err(told)
+}
+
+/// The sessions in which anybody was asked or something denied; `breaker` denials in a row stop one.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn sessions(store: &Store, breaker: u32, now: Timestamp) -> Result<Vec<SessionView>, String> {
+    let grants = store.grants(now).map_err(told)?;
+    let trusted_by = |id: &str| {
+        let found = grants.iter().filter(|listed| listed.ended.is_none()).map(|listed| &listed.grant);
+        let mut found = found.filter(|grant| matches!(grant.what, What::UpTo { .. }));
+        let of = |until: &Until| matches!(until, Until::Session { id: session } if session == id);
+        found.find(|grant| of(&grant.until)).map(|grant| grant.id.to_string())
+    };
+    let view = |(root, id, last): (String, String, Timestamp)| {
+        let standing = store.standing(&root, now).map_err(told)?;
+        let edited_row = store.edited(&root).map_err(told)?;
+        let denied = standing.denials_in_a_row >= breaker && !standing.resumed;
+        Ok(SessionView {
+            last,
+            prompts_last_hour: standing.prompts_last_hour,
+            denials_in_a_row: standing.denials_in_a_row,
+            stopped: denied || edited_row.is_some(),
+            edited_row,
+            trusted_by: trusted_by(&id),
+            root,
+            id,
+        })
+    };
+    store.sessions().map_err(told)?.into_iter().take(SESSIONS).map(view).collect()
+}
+
+/// Lets a session be asked about again; the number of the row that says so.
+///
+/// # Errors
+/// It is not written down, and the session stays stopped.
+pub fn resume(store: &Store, session: &SessionView, by: &str, why: &str, now: Timestamp) -> Result<i64, String> {
+    store.resume(&session.root, &session.id, by, why, now).map_err(told)
+}
+
+/// Lets what is of tier 2 and below run unasked in a session until it ends; the number of the grant.
+///
+/// # Errors
+/// It is not written down, and nothing is granted.
+pub fn trust(store: &Store, session: &SessionView, user: &str, by: &str, now: Timestamp) -> Result<i64, String> {
+    let grant = NewGrant {
+        what: &What::UpTo { tier: Tier::Medium },
+        place: &Place::Anywhere,
+        until: &Until::Session { id: session.id.clone() },
+        words: &format!("{TRUSTED} (given by {by} at the page)"),
+        user,
+        session: &session.id,
+    };
+    store.grant(&grant, now).map_err(told)
+}
+
+/// Rows in which every one of the words stands, the newest first, and where the next page begins if there is one.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn search(
+    store: &Store,
+    words: &str,
+    from: Option<Cursor>,
+    most: usize,
+) -> Result<(Vec<Entry>, Option<Cursor>), String> {
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let mut found: Vec<Entry> = Vec::new();
+    let mut from = from;
+    loop {
+        let until = from.and_then(|cursor| Timestamp::from_millisecond(cursor.at.as_millisecond() + 1).ok());
+        // The longest word leaves the fewest rows to be read.
+        let text = words.iter().max_by_key(|word| word.len()).cloned();
+        let filter = Filter { until, text, limit: Some(LOOKED_AT), ..Filter::default() };
+        let ids = store.find(&filter).map_err(told)?;
+        let whole = ids.len() == LOOKED_AT as usize;
+        let before = |id: &i64| from.is_none_or(|cursor| *id < cursor.row);
+        let ids: Vec<i64> = ids.into_iter().filter(before).rev().collect();
+        let mut last = None;
+        for entry in store.entries(&ids) {
+            let entry = entry.map_err(told)?;
+            last = Some(Cursor { row: entry.id, at: entry.time });
+            let text = serde_json::to_string(&entry).unwrap_or_default().to_lowercase();
+            if words.iter().all(|word| text.contains(word)) {
+                found.push(entry);
+            }
+            if found.len() > most {
+                found.truncate(most);
+                let next = found.last().map(|entry| Cursor { row: entry.id, at: entry.time });
+                return Ok((found, next));
+            }
+        }
+        match last {
+            Some(last) if whole => from = Some(last),
+            _ => return Ok((found, None)),
+        }
+    }
+}
+
+/// The rows of the record about a request: what was decided, who answered, and how the command ended.
+///
+/// # Errors
+/// The record cannot be read.
+pub fn story(store: &Store, request: &Pending) -> Result<Vec<Entry>, String> {
+    let filter = Filter { since: Some(request.filed), session: Some(request.root.clone()), ..Filter::default() };
+    let ids = store.find(&filter).map_err(told)?;
+    let about = |entry: &Entry| {
+        matches!(entry.kind, Kind::Intent | Kind::Advised | Kind::Answered)
+            && entry.command.as_deref() == Some(&request.command)
+            && entry.cwd.as_deref() == Some(&request.cwd)
+    };
+    store
+        .entries(&ids)
+        .into_iter()
+        .filter(|entry| entry.as_ref().map_or(true, about))
+        .collect::<Result<_, _>>()
+        .map_err(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+    use crate::judge::policy::{ApprovalReason, Refusal};
+    use crate::judge::risk::Risk;
+    use crate::store::{IntentRow, Paths, Settled};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Paths::new(folder.path().join("guard"))).unwrap();
+        (folder, store)
+    }
+
+    fn decide(store: &Store, command: &str, settled: Settled<'_>, at: i64) {
+        let invocation = Invocation {
+            request: Request::Argv(command.split(' ').map(Into::into).collect()),
+            cwd: "/work".into(),
+            env: Environment::default(),
+            home: None,
+            uid: 1000,
+            user: "ada".to_owned(),
+            origin: Origin::Agent,
+            session: Session { id: "s".to_owned(), root: "r".to_owned(), agent: None },
+        };
+        let risk = Risk { tier: Tier::Medium, ..Risk::default() };
+        let digest = invocation.digest(&std::collections::BTreeSet::new());
+        let now = Timestamp::from_millisecond(at).unwrap();
+        let _ = store.intent(&IntentRow::plain(now, &invocation, digest, &risk, settled)).unwrap();
+    }
+
+    #[test]
+    fn a_search_finds_rows_that_hold_every_word_and_goes_on_where_it_ended() {
+        let (_folder, store) = store();
+        for at in 0..5 {
+            // Two rows of the same moment lie on both sides of the end of a page.
+            decide(&store, &format!("npm install p{at}"), Settled::Allowed(&ApprovalReason::Person), 1000 + at / 2);
+        }
+        decide(&store, "git push", Settled::Refused(&Refusal::Person { words: None }), 2000);
+        let commands = |entries: &[Entry]| -> Vec<String> {
+            entries.iter().map(|entry| entry.command.clone().unwrap().replace("npm install ", "")).collect()
+        };
+        let (first, next) = search(&store, "NPM install", None, 2).unwrap();
+        assert_eq!(commands(&first), ["p4", "p3"]);
+        let next = Cursor::parse(&next.unwrap().to_string());
+        let (second, next) = search(&store, "install npm", next, 2).unwrap();
+        assert_eq!(commands(&second), ["p2", "p1"]);
+        let (last, next) = search(&store, "npm", next, 2).unwrap();
+        assert_eq!((commands(&last), next), (vec!["p0".to_owned()], None));
+        assert_eq!(search(&store, "npm push", None, 9).unwrap().0, []);
+        assert_eq!(search(&store, "", None, 9).unwrap().0.len(), 6);
+        for odd in ["", "1", "x.1", "1.x", "1."] {
+            assert_eq!(Cursor::parse(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_stopped_by_denials_and_goes_on_when_a_person_says_so() {
+        let (_folder, store) = store();
+        let now = Timestamp::from_millisecond(9000).unwrap();
+        for at in 0..3 {
+            decide(&store, "git push", Settled::Refused(&Refusal::Person { words: None }), 1000 + at);
+        }
+        let one = |breaker| sessions(&store, breaker, now).unwrap().remove(0);
+        assert_eq!((one(4).denials_in_a_row, one(4).stopped, one(3).stopped), (3, false, true));
+        assert_eq!((one(3).id.as_str(), one(3).trusted_by), ("s", None));
+        resume(&store, &one(3), "ada", "looked at it", now).unwrap();
+        assert!(!one(3).stopped);
+        let grant = trust(&store, &one(3), "ada", "ada", now).unwrap();
+        assert_eq!(one(3).trusted_by, Some(grant.to_string()));
+    }
+}

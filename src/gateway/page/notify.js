@@ -1,0 +1,54 @@
+// Notices on this device: the service worker that shows them, and the address at which the gateway reaches it.
+
+// A worker's script is code: this one address and no other.
+const own = globalThis.trustedTypes?.createPolicy("guard", {
+  createScriptURL: (url) => { if (url === "/worker.js") return url; throw new TypeError(`${url} is no script of this page`); },
+});
+
+function bytes(text) {
+  const plain = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
+}
+
+/** Registers the worker, and has a button turn notices on and off. */
+export async function notifier(button, call, say) {
+  if (!("serviceWorker" in navigator)) return;
+  let registration;
+  try {
+    await navigator.serviceWorker.register(own ? own.createScriptURL("/worker.js") : "/worker.js");
+    registration = await navigator.serviceWorker.ready;
+  } catch {
+    return; // Without it the page works as it does with it, and shows no notices.
+  }
+  if (!("PushManager" in window) || !("Notification" in window)) return;
+  const draw = async () => {
+    const is = await registration.pushManager.getSubscription();
+    button.textContent = is ? "No notices here" : "Notify me here";
+    button.hidden = false;
+    return is;
+  };
+  await draw();
+  button.onclick = async () => {
+    button.disabled = true;
+    try {
+      const before = await draw();
+      if (before) {
+        await call("POST", "/v1/push/remove", { endpoint: before.endpoint });
+        await before.unsubscribe();
+        say("This device is told of nothing any more.");
+      } else if (await Notification.requestPermission() === "granted") {
+        const { key } = await call("GET", "/v1/push");
+        const made = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) });
+        const { endpoint, keys } = made.toJSON();
+        await call("POST", "/v1/push", { endpoint, keys }).catch(async (error) => { await made.unsubscribe(); throw error; });
+        say("This device is told when a command waits.");
+      } else {
+        say("The browser does not allow this page to show notices.");
+      }
+    } catch (error) {
+      say(error.message);
+    }
+    await draw();
+    button.disabled = false;
+  };
+}

@@ -1,0 +1,318 @@
+//! Web push: notices on devices that asked for them at the page, encrypted for the device (RFC 8291) and signed with the
+//! gateway's own key (VAPID, RFC 8292).
+//!
+//! The push service in between learns that there is something, and not what. A notice carries no answer: it opens the page.
+//! What may not enter: what is worth a notice of a request beyond that it was filed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64ct::{Base64UrlUnpadded, Encoding as _};
+use jiff::Timestamp;
+use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
+use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use utoipa::ToSchema;
+
+use crate::api::App;
+use crate::channel::http;
+use crate::hub::Shown;
+use crate::route::is_urgent;
+
+/// How long a push service keeps a notice for a device that is off, in seconds: what waits does not wait longer.
+const KEPT_SECS: u32 = 300;
+
+/// How long a signature for a push service holds, in seconds; the standard allows a day.
+const SIGNED_SECS: i64 = 12 * 60 * 60;
+
+/// The longest text of a notice, in characters: what is encrypted must fit into 4096 bytes.
+const LONGEST: usize = 600;
+
+/// How long a push service may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A device, as its browser names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Subscription {
+    /// Where the push service takes notices for it
+    pub endpoint: String,
+    pub keys: Keys,
+}
+
+/// What notices for a device are encrypted with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// A point of P-256, in base64url
+    pub p256dh: String,
+    /// 16 bytes that only the device and this gateway know, in base64url
+    pub auth: String,
+}
+
+impl Subscription {
+    /// That notices can be sent there. `hosts` are the push services that are known.
+    ///
+    /// # Errors
+    /// Its address is no push service's, or its keys are none.
+    pub fn check(&self, hosts: &[String]) -> Result<(), String> {
+        let url = reqwest::Url::parse(&self.endpoint).map_err(|error| format!("endpoint: {error}"))?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let is = |known: &String| match known.strip_prefix("*.") {
+            Some(domain) => host.strip_suffix(domain).is_some_and(|front| front.len() > 1 && front.ends_with('.')),
+            None => *known == host,
+        };
+        let plain = url.scheme() == "http" && ["127.0.0.1", "[::1]", "localhost"].contains(&host.as_str());
+        if self.endpoint.len() > 1000 || !(url.scheme() == "https" || plain) || !hosts.iter().any(is) {
+            return Err(format!("endpoint: {host} is no push service that gateway.toml knows (push_hosts)"));
+        }
+        self.points().map(drop)
+    }
+
+    fn points(&self) -> Result<(Vec<u8>, Vec<u8>), String> {
+        let read = |name: &str, text: &str| {
+            Base64UrlUnpadded::decode_vec(text.trim_end_matches('='))
+                .map_err(|_| format!("keys: {name} is no base64url"))
+        };
+        let (point, auth) = (read("p256dh", &self.keys.p256dh)?, read("auth", &self.keys.auth)?);
+        match (point.len(), point.first(), auth.len()) {
+            (65, Some(4), 16) => Ok((point, auth)),
+            _ => Err("keys: p256dh is a point of 65 bytes, and auth has 16".to_owned()),
+        }
+    }
+
+    /// A text as only this device reads it: the body of the request to its push service.
+    ///
+    /// # Errors
+    /// Its key is no point of the curve, or there is no randomness.
+    pub fn encrypt(&self, text: &[u8]) -> Result<Vec<u8>, String> {
+        let broken = |_| "the notice cannot be encrypted for this device".to_owned();
+        let (device, auth) = self.points()?;
+        let random = SystemRandom::new();
+        let mut salt = [0; 16];
+        random.fill(&mut salt).map_err(broken)?;
+        let own = EphemeralPrivateKey::generate(&ECDH_P256, &random).map_err(broken)?;
+        let public = own.compute_public_key().map_err(broken)?;
+        let with = UnparsedPublicKey::new(&ECDH_P256, &device);
+        let sealed = agree_ephemeral(own, &with, |shared| {
+            seal(shared, &auth, [&device, public.as_ref()], salt, text).ok_or(ring::error::Unspecified)
+        });
+        sealed.and_then(|sealed| sealed).map_err(broken)
+    }
+}
+
+struct Length(usize);
+
+impl KeyType for Length {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
+
+/// Bytes of HKDF with SHA-256; at most 64 of them.
+fn derive<const N: usize>(salt: &[u8], secret: &[u8], info: &[&[u8]]) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    Salt::new(HKDF_SHA256, salt).extract(secret).expand(info, Length(N)).ok()?.fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The one record of RFC 8188 that RFC 8291 makes. `points` are the device's and the sender's.
+fn seal(shared: &[u8], auth: &[u8], points: [&[u8]; 2], salt: [u8; 16], text: &[u8]) -> Option<Vec<u8>> {
+    let [device, own] = points;
+    let input: [u8; 32] = derive(auth, shared, &[b"WebPush: info\0", device, own])?;
+    let key: [u8; 16] = derive(&salt, &input, &[b"Content-Encoding: aes128gcm\0"])?;
+    let nonce: [u8; 12] = derive(&salt, &input, &[b"Content-Encoding: nonce\0"])?;
+    // The last record of a text ends with a 2.
+    let mut sealed = [text, &[2]].concat();
+    let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &key).ok()?);
+    key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed).ok()?;
+    let mut body = salt.to_vec();
+    body.extend_from_slice(&4096u32.to_be_bytes());
+    body.push(u8::try_from(own.len()).ok()?);
+    body.extend_from_slice(own);
+    body.extend_from_slice(&sealed);
+    Some(body)
+}
+
+/// The key by which push services know this gateway.
+pub struct Vapid {
+    pair: EcdsaKeyPair,
+}
+
+impl Vapid {
+    /// A new key, to be kept.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub fn generate() -> Result<Vec<u8>, String> {
+        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        made.map(|made| made.as_ref().to_vec()).map_err(|_| "no key can be made for web push".to_owned())
+    }
+
+    /// The key that was kept.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes, &SystemRandom::new());
+        Ok(Self { pair: pair.map_err(|_| "gateway.db: the key for web push is damaged".to_owned())? })
+    }
+
+    /// What a browser is told, in base64url.
+    #[must_use]
+    pub fn public(&self) -> String {
+        Base64UrlUnpadded::encode_string(self.pair.public_key().as_ref())
+    }
+
+    /// The header `Authorization` for the push service of an address.
+    ///
+    /// # Errors
+    /// The address is none.
+    pub fn authorization(&self, endpoint: &str, now: Timestamp) -> Result<String, String> {
+        let url = reqwest::Url::parse(endpoint).map_err(|error| error.to_string())?;
+        let claims = json!({
+            "aud": url.origin().ascii_serialization(), "exp": now.as_second() + SIGNED_SECS, "sub": "mailto:guard@localhost",
+        });
+        let part = |value: &serde_json::Value| Base64UrlUnpadded::encode_string(value.to_string().as_bytes());
+        let signed = format!("{}.{}", part(&json!({ "typ": "JWT", "alg": "ES256" })), part(&claims));
+        let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes());
+        let signature = signature.map_err(|_| "nothing can be signed for web push".to_owned())?;
+        let signature = Base64UrlUnpadded::encode_string(signature.as_ref());
+        Ok(format!("vapid t={signed}.{signature}, k={}", self.public()))
+    }
+}
+
+/// Sends a notice of each request that is filed, for ever.
+pub async fn send_notices(app: Arc<App>) {
+    let (_, mut stream) = app.hub.listen(None);
+    loop {
+        let event = match stream.recv().await {
+            Ok(event) if event.kind == "request.filed" => event,
+            Ok(_) | Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        let Some(shown) = app.hub.find(&event.action_id) else { continue };
+        let app = app.clone();
+        tokio::spawn(async move {
+            if let Err(why) = notify(&app, &shown).await {
+                eprintln!("guard-gateway: web push: {why}");
+            }
+        });
+    }
+}
+
+/// Tells all devices of a request. One that is gone, or whose token was revoked, is forgotten.
+async fn notify(app: &App, shown: &Shown) -> Result<(), String> {
+    let all = app.room.at(|backend| backend.base().subscriptions()).await??;
+    if all.is_empty() {
+        return Ok(());
+    }
+    let vapid = Vapid::read(&app.room.at(|backend| backend.base().vapid()).await??)?;
+    let pending = &shown.pending;
+    let visible = guard_ui::ui::visible::text(&pending.command);
+    let text = json!({
+        "title": format!("guard asks: {} (tier {})", pending.tier.name(), pending.tier.number()),
+        "body": crate::channel::text::cut(&visible, LONGEST), "action_id": shown.action, "urgent": is_urgent(pending),
+    });
+    let client = http::client()?;
+    for one in all {
+        let sent = post(&client, &vapid, &one, text.to_string().as_bytes()).await;
+        match sent {
+            Ok(404 | 410) => {
+                let endpoint = one.endpoint;
+                app.room.at(move |backend| backend.base().unsubscribe(None, &endpoint)).await??;
+            }
+            Ok(200..=299) => {}
+            Ok(status) => eprintln!("guard-gateway: web push: the push service says {status}"),
+            Err(why) => eprintln!("guard-gateway: web push: {why}"),
+        }
+    }
+    Ok(())
+}
+
+async fn post(client: &reqwest::Client, vapid: &Vapid, to: &Subscription, text: &[u8]) -> Result<u16, String> {
+    let body = to.encrypt(text)?;
+    let request = client.post(&to.endpoint).timeout(PATIENCE).body(body);
+    let request = request.header("authorization", vapid.authorization(&to.endpoint, Timestamp::now())?);
+    let request = request.header("ttl", KEPT_SECS).header("urgency", "high");
+    let sent = request.header("content-encoding", "aes128gcm").send().await;
+    // The address of a device is a secret of its own: no error shows it.
+    sent.map(|response| response.status().as_u16()).map_err(|error| error.without_url().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(text: &str) -> Vec<u8> {
+        Base64UrlUnpadded::decode_vec(text).unwrap()
+    }
+
+    #[test]
+    fn a_notice_is_encrypted_as_the_standard_shows() {
+        // RFC 8291, section 5 and appendix A.
+        let device = bytes("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4");
+        let own = bytes("BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8");
+        let shared = bytes("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs");
+        let salt = bytes("DGv6ra1nlYgDCS1FRnbzlw").try_into().unwrap();
+        let text = b"When I grow up, I want to be a watermelon";
+        let sealed = seal(&shared, &bytes("BTBZMqHH6r4Tts7J_aSIgg"), [&device, &own], salt, text).unwrap();
+        assert_eq!(
+            Base64UrlUnpadded::encode_string(&sealed),
+            "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_y\
+             l95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
+        );
+    }
+
+    #[test]
+    fn the_gateway_signs_for_one_push_service_and_for_a_while() {
+        let vapid = Vapid::read(&Vapid::generate().unwrap()).unwrap();
+        let now = Timestamp::from_second(1000).unwrap();
+        let header = vapid.authorization("https://push.example.org:8443/a/b?c", now).unwrap();
+        let (token, key) = header.strip_prefix("vapid t=").unwrap().split_once(", k=").unwrap();
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let key = ring::signature::UnparsedPublicKey::new(&ring::signature::ECDSA_P256_SHA256_FIXED, bytes(key));
+        key.verify(signed.as_bytes(), &bytes(signature)).unwrap();
+        let claims: serde_json::Value = serde_json::from_slice(&bytes(signed.split_once('.').unwrap().1)).unwrap();
+        assert_eq!((&claims["aud"], &claims["exp"]), (&json!("https://push.example.org:8443"), &json!(44_200)));
+        assert!(Vapid::read(b"none").is_err());
+    }
+
+    #[test]
+    fn notices_go_to_push_services_that_are_known_and_to_nobody_else() {
+        let hosts = ["push.example.org".to_owned(), "*.push.example.com".to_owned(), "127.0.0.1".to_owned()];
+        let point = Base64UrlUnpadded::encode_string(&[[4; 1].as_slice(), &[9; 64]].concat());
+        let with = |endpoint: &str, p256dh: &str, auth: &str| Subscription {
+            endpoint: endpoint.to_owned(),
+            keys: Keys { p256dh: p256dh.to_owned(), auth: auth.to_owned() },
+        };
+        let auth = Base64UrlUnpadded::encode_string(&[1; 16]);
+        let to = |endpoint: &str| with(endpoint, &point, &auth).check(&hosts).is_ok();
+        for fine in ["https://push.example.org/x", "https://web.push.example.com/x", "http://127.0.0.1:9/x"] {
+            assert!(to(fine), "{fine}");
+        }
+        for odd in [
+            "https://push.example.com/x",
+            "https://.push.example.com/x",
+            "https://evilpush.example.com/x",
+            "https://push.example.org.evil.test/x",
+            "https://push.example.org@evil.test/x",
+            "http://push.example.org/x",
+            "ftp://push.example.org/x",
+            "https://10.0.0.1/x",
+            "push.example.org",
+        ] {
+            assert!(!to(odd), "{odd}");
+        }
+        let fine = "https://push.example.org/x";
+        assert!(with(fine, &auth, &auth).check(&hosts).is_err());
+        assert!(with(fine, &point, &point).check(&hosts).is_err());
+        assert!(with(fine, "*", &auth).check(&hosts).is_err());
+        assert!(with(fine, &point, &auth).encrypt(b"x").is_err(), "that is no point of the curve");
+    }
+}
