@@ -16,7 +16,8 @@ use crate::judge::approved::{Approved, Place, Until, What};
 use crate::judge::approver::{Approval, Fresh};
 use crate::judge::bindings::Bindings;
 use crate::judge::invocation::Invocation;
-use crate::judge::policy::{Prompt, Refusal};
+use crate::judge::policy::{Decision, Prompt, Refusal};
+use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
 use crate::prompt::terminal::{self, Answer, Closed, Question, Second};
 use crate::store::NewGrant;
@@ -180,7 +181,10 @@ fn at_the_terminal(
         Answer::Once => yes(None),
         Answer::Overruled { words } => allowed(None, Some(format!("against the reviewer's no: {words}"))),
         Answer::Settled => match review.outcome() {
-            Settles::Runs(approved) => Asked::Reviewed(approved),
+            Settles::Runs(approved) => {
+                terminal::say_yes(&answer, &view.command, &look);
+                Asked::Reviewed(approved)
+            }
             Settles::Refused(refusal) => Asked::No(refusal),
             Settles::Open => Asked::No(Refusal::Changed { what: "what the reviewer may settle".to_owned() }),
         },
@@ -230,9 +234,10 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
         standing_grant: always.as_ref().map(|offer| offer.words.clone()),
         ..CardView::new(invocation, judgment.risk.clone(), threshold)
     };
+    let told = explain::reviewer(&role(judgment, engine.policy()));
     let explained = ExplainView {
         parts: parts(&view.command, judgment),
-        outcome: explain::outcome(&crate::judge::policy::Decision::Ask(prompt.clone())),
+        outcome: told.into_iter().chain(explain::outcome(&Decision::Ask(prompt.clone()))).collect(),
         card: view.clone(),
     };
     let variable = |name: &str| std::env::var(name).ok();

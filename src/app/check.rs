@@ -17,7 +17,7 @@ use super::tool::{Servers, Told, ToolArgs};
 use crate::judge::invocation::{Invocation, Origin, Request};
 use crate::judge::policy::Decision;
 use crate::ui::json::Verdict;
-use crate::ui::style::{self, Look};
+use crate::ui::style::{self, Look, Style};
 use crate::ui::verdict;
 
 /// The arguments of `guard check`.
@@ -86,15 +86,20 @@ pub fn run(args: &CheckArgs) -> Result<u8, Failure> {
     invocation.origin = args.origin.unwrap_or(invocation.origin);
     let judged = engine.judge(&invocation);
     let command = invocation.display();
-    let threshold = engine.policy().thresholds.of(invocation.origin);
+    let verdict = Verdict::new(&command, invocation.origin, engine.policy(), &judged.judgment, &judged.decision);
     let text = if args.json {
-        let verdict = Verdict::new(&command, invocation.origin, threshold, &judged.judgment, &judged.decision);
         let mut text = serde_json::to_string(&verdict).map_err(io::Error::from)?;
         text.push('\n');
         text
     } else {
         let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
-        style::render(&[verdict::verdict(&judged.decision, &judged.judgment.risk)], &look)
+        let line = verdict::verdict(&judged.decision, &judged.judgment.risk);
+        let line = match verdict.reviewer {
+            Some("settles") => line.with(Style::Dim, "  (the reviewer is asked first)"),
+            Some(_) => line.with(Style::Dim, "  (with the reviewer's opinion)"),
+            None => line,
+        };
+        style::render(&[line], &look)
     };
     let mut out = io::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -152,8 +157,7 @@ fn judge_lines(engine: &Engine, origin: Option<Origin>) -> Result<u8, Failure> {
                 base.cwd.clone_from(folder.as_ref().unwrap_or(&cwd));
                 let judged = engine.judge(&base);
                 let command = base.display();
-                let threshold = engine.policy().thresholds.of(base.origin);
-                let verdict = Verdict::new(&command, base.origin, threshold, &judged.judgment, &judged.decision);
+                let verdict = Verdict::new(&command, base.origin, engine.policy(), &judged.judgment, &judged.decision);
                 serde_json::to_writer(&mut out, &verdict).map_err(io::Error::from)?;
             }
             Err(error) => {

@@ -12,6 +12,8 @@ use super::exit;
 use super::failure::Failure;
 use super::tool::ToolArgs;
 use crate::judge::invocation::Request;
+use crate::judge::policy::Decision;
+use crate::judge::review;
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
@@ -50,9 +52,11 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
         evidence: ask::evidence(&engine, &invocation, &judged.judgment),
         ..CardView::new(&invocation, judged.judgment.risk.clone(), threshold)
     };
+    let role = review::role(&judged.judgment, engine.policy());
+    let reviewer = if matches!(judged.decision, Decision::Ask(_)) { explain::reviewer(&role) } else { None };
     let view = ExplainView {
         parts: parts(&card.command, &judged.judgment),
-        outcome: explain::outcome(&judged.decision),
+        outcome: reviewer.into_iter().chain(explain::outcome(&judged.decision)).collect(),
         card,
     };
     let terminal = io::stdout().is_terminal();

@@ -1,10 +1,11 @@
 //! `guard mcp -- COMMAND …`: stands between an MCP client and a server that speaks over standard input and output, and
-//! judges each call of a tool.
+//! judges each call of a tool. With `--http` the server is one that is reached over HTTP, and the gateway's program that
+//! carries messages there stands in its place.
 //!
 //! All that is no call of a tool passes through to the byte. A call that may run passes as it came; one that may not is
 //! answered here, as an error of the tool that a model understands. What may not enter: judging, and asking people.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -57,8 +58,14 @@ pub struct McpArgs {
     /// Hide secrets in what the server answers, so that no model reads them
     #[arg(long)]
     redact_results: bool,
+    /// The server is reached over HTTP at this address
+    #[arg(long, value_name = "URL", conflicts_with = "server")]
+    http: Option<String>,
+    /// A header of every request to it, as NAME: VALUE; ${NAME} stands for a variable of the environment
+    #[arg(long, value_name = "HEADER", requires = "http")]
+    header: Vec<String>,
     /// The server's program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "http", value_name = "COMMAND")]
     server: Vec<OsString>,
 }
 
@@ -76,8 +83,8 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
     if let Some(What::Pins(args)) = &args.what {
         return accept::run(args).map_err(|error| error.to_string());
     }
-    let (program, rest) = args.server.split_first().ok_or("say which server: guard mcp -- COMMAND")?;
-    let mut child = Command::new(program)
+    let (program, rest) = server::command(args)?;
+    let mut child = Command::new(&program)
         .args(rest)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -87,7 +94,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         return Err("the server's standard input and output cannot be had".to_owned());
     };
     let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.folder());
-    let pinned = args.name.clone().unwrap_or_else(|| line(&args.server));
+    let pinned = args.name.clone().or_else(|| args.http.clone()).unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
         pinned,
@@ -194,8 +201,11 @@ impl Between {
             Message::Calls(calls) => {
                 let between = Arc::clone(self);
                 let line = line.to_vec();
-                for call in &calls {
-                    lock(&self.waiting).insert(call.id.to_string(), false);
+                if !self.takes(&calls) {
+                    // Under no id: the one that waits is not answered by this.
+                    let why = "guard: another call with this id waits already";
+                    self.answer(&message::error(&Value::Null, -32600, why));
+                    return;
                 }
                 // Each is judged beside the others: one that waits for a person keeps nobody waiting.
                 let judged = thread::Builder::new().spawn(move || between.judge(&line, &calls));
@@ -204,6 +214,18 @@ impl Between {
                 }
             }
         }
+    }
+
+    /// Notes that these calls wait; false where another with the id of one does, so that nobody could tell them apart.
+    fn takes(&self, calls: &[ToolRequest]) -> bool {
+        let named = || calls.iter().map(|call| &call.id).filter(|id| !id.is_null());
+        let mut own = HashSet::new();
+        let mut waiting = lock(&self.waiting);
+        if named().any(|id| waiting.contains_key(&id.to_string()) || !own.insert(id.to_string())) {
+            return false;
+        }
+        waiting.extend(own.into_iter().map(|id| (id, false)));
+        true
     }
 
     /// Judges the calls of one message, and passes it on when all may run.
@@ -230,7 +252,7 @@ impl Between {
             Some((name, why)) => {
                 for call in calls {
                     let why = if call.name == name { why.clone() } else { format!("{name} in the same batch: {why}") };
-                    self.answer(&message::refusal(&call.id, &why));
+                    self.answer(&message::refusal(call, &why));
                 }
             }
         }

@@ -180,8 +180,7 @@ fn invocation(engine: &Engine, item: &Item) -> Result<Invocation, String> {
 
 fn told(engine: &Engine, invocation: &Invocation, judged: &Judged) -> Value {
     let command = invocation.display();
-    let threshold = engine.policy().thresholds.of(Origin::Agent);
-    let verdict = Verdict::new(&command, Origin::Agent, threshold, &judged.judgment, &judged.decision);
+    let verdict = Verdict::new(&command, Origin::Agent, engine.policy(), &judged.judgment, &judged.decision);
     serde_json::to_value(verdict).unwrap_or_default()
 }
 

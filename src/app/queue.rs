@@ -118,8 +118,9 @@ pub fn ask(engine: &Engine, invocation: &Invocation, judgment: &Judgment, prompt
 /// Whether a person has said yes to this very command, and nobody has used it yet.
 #[must_use]
 pub fn is_answered(engine: &Engine, digest: &Digest) -> bool {
-    let own = || engine.service().is_none() && engine.paths().is_ok_and(|paths| paths.queue().database().exists());
-    own() && engine.requests().and_then(|queue| queue.is_answered(digest, &engine.caller.account.name)).unwrap_or(false)
+    let is_any = || engine.paths().is_ok_and(|paths| paths.queue().database().exists());
+    (engine.service().is_some() || is_any())
+        && engine.requests().and_then(|queue| queue.is_answered(digest, &engine.caller.account.name)).unwrap_or(false)
 }
 
 /// Files what a reviewer refused, so that a person may overrule it once: under which name. Nobody waits for it.
@@ -130,7 +131,7 @@ pub fn file_refused(
     judgment: &Judgment,
     opinion: &Opinion,
 ) -> Option<String> {
-    if engine.service().is_some() || engine.policy().queue_wait == 0 {
+    if engine.policy().queue_wait == 0 {
         return None;
     }
     let (now, waiter) = (Timestamp::now(), Caller::name_of_this());

@@ -328,8 +328,7 @@ impl Case<'_> {
     ) -> Result<u8, Failure> {
         let Self { engine, invocation, judgment, .. } = *self;
         let command = invocation.display();
-        let threshold = engine.policy().thresholds.of(invocation.origin);
-        let verdict = Verdict::new(&command, invocation.origin, threshold, judgment, decision);
+        let verdict = Verdict::new(&command, invocation.origin, engine.policy(), judgment, decision);
         let digest = self.digest().to_string();
         let told = Answer { status, settled_by, by, reason, digest, row, verdict };
         let text = serde_json::to_string(&told).map_err(io::Error::from)? + "\n";

@@ -194,8 +194,8 @@ const REVIEWER_FIELDS: &[Field] = &[
     },
     Field {
         name: "key",
-        kind: "{ file = … }, { env = … } or { command = […] }",
-        what: "Where the key is found; a keyring by its command (secret-tool lookup …). It is never shown.",
+        kind: "{ keyring = … }, { file = … }, { env = … } or { command = […] }",
+        what: "Where the key is found: under a name in the keyring, in a file of its own, in a variable, or what a command prints. It is never shown.",
     },
     Field {
         name: "program",

@@ -88,6 +88,8 @@ pub enum KeyFrom {
     Env(String),
     /// What this prints.
     Command(Vec<String>),
+    /// The account's keyring, under this name.
+    Keyring(String),
 }
 
 impl Reviewer {
@@ -115,6 +117,7 @@ impl Reviewer {
                 let key = match key {
                     KeyFrom::File(path) => format!("file {}", path.display()),
                     KeyFrom::Env(name) => format!("variable {name}"),
+                    KeyFrom::Keyring(name) => format!("keyring {name}"),
                     KeyFrom::Command(words) => format!("what {} prints", words.first().map_or("", String::as_str)),
                 };
                 format!("{jury}key = {key}")
@@ -379,6 +382,9 @@ fn voice(given: Juror, home: Option<&Path>) -> Result<Voice, Wrong> {
         Some(KeyFrom::Env(name)) if name.is_empty() || name.contains(['=', '\0']) => {
             return Err(("key", "that is no name of a variable".to_owned()));
         }
+        Some(KeyFrom::Keyring(name)) if name.trim().is_empty() || name.starts_with('-') => {
+            return Err(("key", "that is no name of a secret in a keyring".to_owned()));
+        }
         key => key,
     };
     let (max_tokens, temperature) = (given.max_tokens, given.temperature);
@@ -451,6 +457,8 @@ mod tests {
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { file = \"k\" }", "key"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { command = [] }", "key"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = { env = \"\" }", "key"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = { keyring = \" \" }", "key"),
+            ("provider = \"openai\"\nmodel = \"m\"\nkey = { keyring = \"-x\" }", "key"),
             ("provider = \"openia\"\nmodel = \"m\"", "toml"),
             ("provider = \"openai\"\nmodell = \"m\"", "toml"),
             ("provider = \"openai\"\nmodel = \"m\"\nkey = \"sk-1\"", "toml"),

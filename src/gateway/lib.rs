@@ -3,8 +3,8 @@
 //!
 //! The queue and the record are the truth ([`backend`]); the gateway holds nothing without which an answer would be lost.
 //! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The rooms:
-//! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models.
-//! What may not enter: deciding whether a command may run.
+//! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models,
+//! [`mcp`] for MCP servers behind HTTP. What may not enter: deciding whether a command may run.
 
 pub mod answer;
 pub mod api;
@@ -14,6 +14,7 @@ pub mod channel;
 pub mod clock;
 pub mod config;
 pub mod hub;
+pub mod mcp;
 pub mod name;
 pub mod pair;
 pub mod person;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use guard_gateway::{channel, pair, reviewer, serve, token};
+use guard_gateway::{channel, mcp, pair, reviewer, serve, token};
 
 /// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -22,6 +22,9 @@ enum Verb {
     /// Ask a model about one command: a question as JSON on standard input, its opinion on standard output
     #[command(hide = true)]
     Review(reviewer::ReviewArgs),
+    /// Carry messages between standard input and output and an MCP server that is reached over HTTP: guard mcp --http
+    #[command(hide = true)]
+    Mcp(mcp::McpArgs),
     /// Set up, try, list and remove messengers
     Channel(channel::setup::ChannelArgs),
     /// Reach the gateway that runs, for guard approver add --passkey
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Verb::Serve(args) => serve::run(&args),
         Verb::Token(args) => token::run(&args),
         Verb::Review(args) => reviewer::run(&args),
+        Verb::Mcp(args) => mcp::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
         Verb::Pair(args) => pair::run(&args),
     };

@@ -333,6 +333,8 @@ impl<'a> PromptLoop<'a> {
     /// Takes the card away; one calm line stays of a yes. A no is told by the caller, on standard error.
     fn settle(&mut self, answer: Result<&Answer, &Closed>) {
         let what = match answer {
+            // What the reviewer settles is judged once more before it is said.
+            Ok(Answer::Settled) => None,
             Ok(_) if !self.said => None,
             Ok(Answer::Once) if self.prompt.approvals > 1 => Some("your yes is one of several that are wanted"),
             Ok(answer) => answer.words(),

@@ -29,6 +29,8 @@ const UNANSWERED: u8 = 4;
 pub(super) const RESUMED: u8 = 5;
 /// It was refused because the record was edited by hand. It counts for nothing, and makes the session known.
 const EDITED: u8 = 6;
+/// The reviewer refused it.
+const DENIED_BY_REVIEWER: u8 = 7;
 /// Added to the others, or alone: it may have read credentials.
 const SECRET: u8 = 8;
 
@@ -57,8 +59,7 @@ pub(super) fn mark(row: &IntentRow<'_>) -> Option<u8> {
         // And whoever says yes to that is a program: no denial is forgotten for it.
         Settled::Allowed(ApprovalReason::Person) if is_trial(&findings(row.risk)) => 0,
         Settled::Refused(Refusal::Rule { .. }) => DENIED_BY_RULE,
-        // A model's no is held against the same wish in another spelling, as a rule's is.
-        Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_RULE,
+        Settled::Refused(Refusal::Reviewer { .. }) => DENIED_BY_REVIEWER,
         Settled::Refused(Refusal::Person { .. }) => DENIED_BY_PERSON,
         Settled::Allowed(ApprovalReason::Person) => ALLOWED_BY_PERSON,
         // A host that asks for itself does not tell what came of it.
@@ -166,10 +167,11 @@ fn standing(connection: &Connection, root: &str, now: Timestamp) -> rusqlite::Re
 
     let mut denied = connection.prepare(FINDINGS)?;
     let mut rules = BTreeMap::new();
-    for mark in [DENIED_BY_RULE, DENIED_BY_PERSON] {
+    for mark in [DENIED_BY_RULE, DENIED_BY_PERSON, DENIED_BY_REVIEWER] {
         let mut rows = denied.query(params![root, mark, LAST])?;
         while let Some(row) = rows.next()? {
-            if row.get::<_, i64>(0)? > last_yes {
+            // A model's no is held against the same wish in another spelling, and closes no session.
+            if mark != DENIED_BY_REVIEWER && row.get::<_, i64>(0)? > last_yes {
                 standing.denials_in_a_row = standing.denials_in_a_row.saturating_add(1);
             }
             // A list that cannot be read was edited by hand: the denial itself still counts.
@@ -255,6 +257,21 @@ mod tests {
         assert_eq!(run(), 0);
         sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
         assert_eq!(run(), 1);
+    }
+
+    #[test]
+    fn a_reviewers_no_is_held_against_the_same_wish_and_closes_no_session() {
+        let sample = Sample::new();
+        let risk = risk("git.push-force", Tier::Medium, &[]);
+        for _ in 0..3 {
+            let no = Refusal::Reviewer { by: "m".into(), reason: "z".into() };
+            sample.decide("r", NOON, &risk, Settled::Refused(&no), None);
+        }
+        let standing = sample.store.standing("r", now()).unwrap();
+        assert_eq!((standing.denials_in_a_row, standing.prompts_last_hour), (0, 0));
+        assert_eq!(standing.denied_rules.get("git.push-force"), Some(&3));
+        sample.decide("r", NOON, &risk, Settled::Refused(&no()), Some(900));
+        assert_eq!(sample.store.standing("r", now()).unwrap().denials_in_a_row, 1);
     }
 
     #[test]

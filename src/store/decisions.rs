@@ -19,7 +19,7 @@ use super::error::StoreError;
 use super::grants;
 use super::key::Key;
 use super::ledger;
-use super::redact::redact;
+use super::redact::{redact, redact_shown};
 use crate::judge::approved::{Receipt, What};
 use crate::judge::invocation::{Digest, Invocation};
 use crate::judge::ledger::Deeds;
@@ -188,7 +188,7 @@ impl Draft<'_> {
 /// What a row says, without its scope.
 pub(super) fn draft<'a>(kind: &'static str, row: &IntentRow<'a>, digest: &'a [u8; 32]) -> Draft<'a> {
     let (invocation, risk) = (row.invocation, row.risk);
-    let (command, redacted) = redact(&invocation.display());
+    let (command, redacted) = redact_shown(invocation);
     let redacted = redacted || row.hides || invocation.hides();
     let session = &invocation.session;
 

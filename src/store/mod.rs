@@ -71,16 +71,17 @@ pub use grants::{Ended, Listed, NewGrant};
 pub use learn::Habit;
 pub use paths::Paths;
 pub use prune::{Limit, Pruned, Retention, SAFE_DAYS, Why};
-pub use redact::redact;
+pub use redact::{redact, redact_shown};
 pub use rows::{Entry, Kind, ResultEntry};
 pub use stats::{HASTY_MS, Stats};
 
-/// The HMAC of some bytes under the key of the record in this directory, for one purpose, in hexadecimal digits.
+/// The HMAC of some bytes under the key of the record in this directory, for one purpose, in hexadecimal digits. Where there
+/// is no record yet, its key is made.
 ///
 /// # Errors
-/// There is no key there, or none that can be read.
+/// The key cannot be read or made.
 pub fn seal_beside(folder: &std::path::Path, purpose: &str, bytes: &[u8]) -> Result<String, StoreError> {
-    let seal = key::Key::read(&Paths::new(folder).key())?.seal(purpose, bytes);
+    let seal = key::Key::read_or_make(&Paths::new(folder).key())?.seal(purpose, bytes);
     Ok(seal.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

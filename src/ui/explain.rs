@@ -8,6 +8,7 @@ use super::why::{circumstance_words, groups, signed, undo_words};
 use super::{visible, wrap};
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{ApprovalReason, Decision, Refusal};
+use crate::judge::review::Role;
 use crate::judge::risk::{Tier, Weight};
 
 /// What [`explain`] draws.
@@ -175,6 +176,24 @@ impl Page {
         let asked =
             format!("{} (tier {}); {whose} are asked about at {threshold} and above", tier.name(), tier.number());
         self.sentence(&format!("  {:>6}  ", format!("= {}", risk.score)), Style::Tier(risk.tier), &asked);
+    }
+}
+
+/// What the reviewer may do with it before a person answers, in a sentence; nothing where it is not asked.
+#[must_use]
+pub fn reviewer(role: &Role) -> Option<String> {
+    let leave = |with: &[String]| match with {
+        [] => String::new(),
+        rules => format!(" (by the leave of {})", rules.join(", ")),
+    };
+    match role {
+        Role::Settles { with } => Some(format!(
+            "The reviewer is asked first{}: its yes lets it run this once, its no refuses it until a person overrules \
+             that, and anything else leaves it to the person.",
+            leave(with)
+        )),
+        Role::Advises => Some("The reviewer's opinion is shown on the card, and settles nothing.".to_owned()),
+        Role::Absent => None,
     }
 }
 

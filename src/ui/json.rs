@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::judge::Judgment;
 use crate::judge::invocation::Origin;
-use crate::judge::policy::{Decision, Refusal};
+use crate::judge::policy::{Decision, Policy, Refusal};
+use crate::judge::review::{Role, role};
 use crate::judge::risk::{CircumstanceFact, Finding, Reversibility, Tier, Weight};
 
 /// A verdict on one command.
@@ -24,6 +25,9 @@ pub struct Verdict<'a> {
     /// How many different approvers sign a yes, where one person's does not do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<u8>,
+    /// What the reviewer may do before a person answers: `settles` or `advises`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<&'static str>,
     pub findings: Vec<FindingView<'a>>,
     pub context: Vec<CircumstanceView<'a>>,
 }
@@ -55,22 +59,16 @@ pub struct CircumstanceView<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// The verdict on `command`.
+    /// The verdict on `command` under this policy.
     #[must_use]
-    pub fn new(
-        command: &'a str,
-        origin: Origin,
-        threshold: Weight,
-        judgment: &'a Judgment,
-        decision: &Decision,
-    ) -> Self {
+    pub fn new(command: &'a str, origin: Origin, policy: &Policy, judgment: &'a Judgment, decision: &Decision) -> Self {
         let risk = &judgment.risk;
         Self {
             command,
             tier: risk.tier,
             score: risk.score,
             origin,
-            threshold,
+            threshold: policy.thresholds.of(origin),
             reversibility: risk.reversibility,
             decision: decision.name(),
             settled_by: match decision {
@@ -81,6 +79,11 @@ impl<'a> Verdict<'a> {
             approvals: match decision {
                 Decision::Ask(prompt) => Some(prompt.approvals).filter(|approvals| *approvals > 1),
                 Decision::Run(_) | Decision::Refuse(_) => None,
+            },
+            reviewer: match (decision, role(judgment, policy)) {
+                (Decision::Ask(_), Role::Settles { .. }) => Some("settles"),
+                (Decision::Ask(_), Role::Advises) => Some("advises"),
+                _ => None,
             },
             findings: risk.findings.iter().map(FindingView::new).collect(),
             context: risk

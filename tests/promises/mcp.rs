@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::harness::home::Home;
+use super::queue::stage::{apart, approve};
 
 /// A client of a server behind guard.
 struct Client {
@@ -16,9 +17,22 @@ struct Client {
 }
 
 impl Client {
+    /// Nothing waits for a person.
     fn of(home: &Home, server: &[&str]) -> Self {
+        Self::waiting(home, server, "0")
+    }
+
+    /// What is asked about waits for so many seconds.
+    fn waiting(home: &Home, server: &[&str], seconds: &str) -> Self {
         let arguments = [&["mcp", "--name", "things", "--"], server].concat();
-        let mut guard = home.guard(&arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut guard = home.guard(&arguments);
+        if seconds != "0" {
+            // A session of its own, or whoever answers would stand below whoever asks.
+            guard = apart(home.program("sh"));
+            guard.args(["-c", "\"$0\" \"$@\"; exit $?", env!("CARGO_BIN_EXE_guard")]).args(&arguments);
+        }
+        guard.env("GUARD_WAIT", seconds).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut guard = guard.spawn().unwrap();
         let from = BufReader::new(guard.stdout.take().unwrap());
         Self { guard, from }
     }
@@ -37,6 +51,19 @@ impl Client {
         drop(self.guard.stdin.take());
         self.guard.wait().unwrap().code()
     }
+}
+
+/// The names of what waits, once there are so many.
+fn pending(home: &Home, count: usize) -> Vec<String> {
+    for _ in 0..600 {
+        let text = home.prints(&["pending", "--json"], 0);
+        let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if rows.len() == count {
+            return rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{count} were to wait")
 }
 
 fn call(id: u32, name: &str, arguments: &Value) -> String {
@@ -141,6 +168,108 @@ fn when_one_side_is_killed_the_other_ends() {
         home.path("end").exists()
     });
     assert!(ended, "the server did not hear that guard had gone");
+}
+
+#[test]
+fn a_call_that_its_client_takes_back_never_reaches_the_server() {
+    let home = Home::new();
+    let mut client = Client::waiting(&home, &["tee", home.path("heard").to_str().unwrap()], "50");
+    client.writes(&call(7, "delete_item", &json!({ "id": "x" })));
+    let id = pending(&home, 1).remove(0);
+    client.writes("{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n");
+    // It was heard before the person's answer.
+    client.writes("{\"id\":8,\"method\":\"ping\"}\n");
+    assert!(client.reads().contains("ping"));
+    assert!(approve(&home, &id).contains("approved"));
+    assert_eq!(client.leaves(), Some(0));
+    let heard = std::fs::read_to_string(home.path("heard")).unwrap();
+    assert!(!heard.contains("delete_item") && !heard.contains("cancelled"), "{heard}");
+}
+
+#[test]
+fn an_id_that_waits_is_not_used_for_another_call() {
+    let home = Home::new();
+    let mut client = Client::waiting(&home, &["tee", home.path("heard").to_str().unwrap()], "50");
+    client.writes(&call(7, "delete_item", &json!({ "id": "x" })));
+    let id = pending(&home, 1).remove(0);
+    client.writes(&call(7, "delete_item", &json!({ "id": "y" })));
+    let answer: Value = serde_json::from_str(&client.reads()).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)), "{answer}");
+    let (one, other) = (call(3, "list_items", &json!({})), call(3, "list_items", &json!({})));
+    client.writes(&format!("[{},{}]\n", one.trim(), other.trim()));
+    assert!(client.reads().contains("-32600"));
+    assert!(approve(&home, &id).contains("approved"));
+    let passed: Value = serde_json::from_str(&client.reads()).unwrap();
+    assert_eq!(passed["params"]["arguments"]["id"], "x", "what was shown, and nothing else");
+    client.writes(&call(7, "list_items", &json!({})));
+    assert!(client.reads().contains("list_items"), "it is free again");
+    assert_eq!(client.leaves(), Some(0));
+    assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn whatever_a_client_writes_no_call_slips_through() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["tee", home.path("heard").to_str().unwrap()]);
+    let base = call(1, "delete_item", &json!({ "id": "x", "n": [1, {"a": null}] }));
+    let mut seed: u64 = 0x2545_f491_4f6c_dd1d;
+    let mut below = |most: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % u64::try_from(most).unwrap()).unwrap()
+    };
+    let pieces: [&[u8]; 12] =
+        [b"\"", b"{", b"}", b"[", b",", b":", b"\\u0074", b"\0", b"\xff", b"\"method\":\"ping\",", b"\r", b"\"id\":2,"];
+    for _ in 0..400 {
+        let mut line = base.trim().as_bytes().to_vec();
+        for _ in 0..=below(3) {
+            let at = below(line.len());
+            match below(3) {
+                0 => line[at] = b' ' + u8::try_from(below(95)).unwrap(),
+                1 => drop(line.remove(at)),
+                _ => drop(line.splice(at..at, pieces[below(pieces.len())].iter().copied())),
+            }
+        }
+        line.push(b'\n');
+        client.guard.stdin.as_mut().unwrap().write_all(&line).unwrap();
+    }
+    client.writes("{\"id\":\"last\",\"method\":\"ping\"}\n");
+    while !client.reads().contains("\"last\"") {}
+    assert_eq!(client.leaves(), Some(0));
+    // What the server heard is no call of that tool to any reader, however lenient.
+    let heard = std::fs::read(home.path("heard")).unwrap();
+    for line in heard.split(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let text = |value: Option<&Value>| value.map(Value::to_string).unwrap_or_default().to_lowercase();
+        let member = |value: &Value, name: &str| {
+            let mut members = value.as_object().into_iter().flatten();
+            members.find(|(known, _)| known.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
+        };
+        let params = member(&message, "params").unwrap_or_default();
+        let called = text(member(&message, "method").as_ref()).trim_matches(['"', ' ']) == "tools/call";
+        assert!(!(called && text(member(&params, "name").as_ref()).contains("delete_item")), "{line}");
+    }
+}
+
+#[test]
+fn a_message_of_a_client_that_is_too_long_is_an_error_and_the_next_is_read() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["cat"]);
+    let mut stdin = client.guard.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || {
+        stdin
+            .write_all(b"{\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"arguments\":{\"a\":\"")
+            .unwrap();
+        (0..100).for_each(|_| stdin.write_all(&vec![b'a'; 1_000_000]).unwrap());
+        stdin.write_all(b"\"}}}\n{\"id\":2,\"method\":\"ping\"}\n").unwrap();
+        stdin
+    });
+    assert!(client.reads().contains("too long to be judged"));
+    assert_eq!(client.reads(), "{\"id\":2,\"method\":\"ping\"}\n");
+    client.guard.stdin = Some(writing.join().unwrap());
+    assert_eq!(client.leaves(), Some(0));
 }
 
 #[test]

@@ -120,6 +120,64 @@ fn what_is_high_is_a_persons_whatever_it_says() {
 }
 
 #[test]
+fn what_it_may_do_is_told_before_anything_runs() {
+    let home = home(&says("approve"));
+    let middle = "npm install --no-save some-unknown-pkg";
+    for (command, role, words, sentence) in [
+        (
+            middle,
+            "settles",
+            "(the reviewer is asked first)",
+            "The reviewer is asked first: its yes lets it run this once",
+        ),
+        (
+            "git push --force",
+            "advises",
+            "(with the reviewer's opinion)",
+            "opinion is shown on the card, and settles nothing",
+        ),
+    ] {
+        let told: serde_json::Value = serde_json::from_str(&home.prints(&["check", "--json", command], 1)).unwrap();
+        assert_eq!((&told["decision"], &told["reviewer"]), (&"ask".into(), &role.into()), "{told}");
+        assert!(home.prints(&["check", command], 1).contains(words));
+        let explained = home.prints(&["explain", command], 1).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(explained.contains(sentence), "{explained}");
+    }
+    for (command, code) in [("true", 0), ("mkfs.ext4 /dev/sda", 1)] {
+        let told: serde_json::Value = serde_json::from_str(&home.prints(&["check", "--json", command], code)).unwrap();
+        assert!(told["reviewer"].is_null(), "{told}");
+        assert!(!home.prints(&["explain", command], code).contains("eviewer is asked"), "{command}");
+    }
+    assert!(!home.path("bin/told").exists(), "nobody was asked");
+}
+
+#[test]
+fn of_the_shipped_set_a_model_that_approves_all_could_settle_only_the_middle() {
+    let home = home(&says("approve"));
+    let text = include_str!("../../patterns/reviewer/trial.toml");
+    let set: std::collections::BTreeMap<String, Vec<String>> = toml::from_str(text).unwrap();
+    let commands: Vec<&String> = set.values().flatten().collect();
+    let mut child = home.guard(&["check", "--batch", "--origin", "agent"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let lines: String =
+        commands.iter().map(|command| format!("{}\n", serde_json::json!({ "command": command }))).collect();
+    let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<serde_json::Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), commands.len());
+    let settled: Vec<_> = rows.iter().filter(|row| row["reviewer"] == "settles").collect();
+    assert!(!settled.is_empty());
+    for row in settled {
+        let is_middle = row["tier"].as_u64().unwrap() <= 2 && row["score"].as_f64().unwrap() < 3.0;
+        assert!(is_middle && row["reversibility"] != "irreversible", "{row}");
+    }
+    assert!(rows.iter().filter(|row| row["tier"] == 4).all(|row| row["reviewer"].is_null()));
+}
+
+#[test]
 fn a_call_for_somebody_is_a_persons_decision_and_help_waits_for_no_machine() {
     let home = home_with(&says("approve"), "review = [\"*\"]");
     for name in ["curl", "xdg-open"] {

@@ -176,6 +176,11 @@ fn the_python_client_asks_the_real_guard_and_reports_how_it_ended() {
     python.arg("-B").arg(&script).arg(clients);
     let out = python.env("GUARD_BIN", env!("CARGO_BIN_EXE_guard")).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    the_calls_are_in_the_record(&home);
+}
+
+/// Each call, with how it ended; and nothing of what was hidden.
+fn the_calls_are_in_the_record(home: &Home) {
     let log = home.prints(&["log", "--tool", "--json"], 0);
     let rows: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let told: Vec<(&str, &str, Option<i64>)> = rows
@@ -191,4 +196,70 @@ fn the_python_client_asks_the_real_guard_and_reports_how_it_ended() {
         ]
     );
     assert!(!log.contains("needle-4711"), "{log}");
+}
+
+const TYPESCRIPT: &str = r#"
+const { guarded, guard, Refused } = await import(process.argv[2]);
+const ran = [];
+const events = guarded("calendar.list_events", async (input) => { ran.push(input.calendar); return 3; });
+const remove = guarded("calendar.delete_event", async (input) => { ran.push(input.id); }, { timeout: 0 });
+const broken = guard("calendar.get_event")(async () => { throw new RangeError("x"); });
+const check = (good, what) => { if (!good) throw new Error(what); };
+check((await events({ calendar: "work" })) === 3, "its result");
+const no = await remove({ id: "7", password: "needle-4711" }).then(() => null, (error) => error);
+check(no instanceof Refused && no.reason.startsWith("guard: refused: ") && no.verdict.tier >= 2, String(no));
+const failed = await broken({ id: "9" }).then(() => null, (error) => error);
+check(failed instanceof RangeError, String(failed));
+check(ran.join() === "work", ran.join());
+process.env.GUARD_BIN = "/no/such/program";
+const none = await events({ calendar: "x" }).then(() => null, (error) => error);
+check(none instanceof Refused && ran.length === 1, String(none));
+"#;
+
+#[test]
+fn the_typescript_client_asks_the_real_guard_and_reports_how_it_ended() {
+    let strips = "--experimental-strip-types";
+    let node = tools::find("node").filter(|node| {
+        let mut command = std::process::Command::new(node);
+        command.args([strips, "-e", "0"]).output().is_ok_and(|out| out.status.success())
+    });
+    let Some(node) = node else {
+        return tools::skip("no node that reads TypeScript is installed");
+    };
+    let home = Home::new();
+    let script = home.path("try.mjs");
+    std::fs::write(&script, TYPESCRIPT).unwrap();
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients/guardClient.ts");
+    let mut command = home.program(node.to_str().unwrap());
+    command.arg(strips).arg(&script).arg(client).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
+    let out = command.output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    the_calls_are_in_the_record(&home);
+}
+
+#[test]
+fn the_examples_of_agent_frameworks_run() {
+    for (name, module) in [("langchain_tools.py", "langchain_core"), ("openai_agents_tools.py", "agents")] {
+        let python = tools::find("python3").filter(|python| {
+            let mut command = std::process::Command::new(python);
+            command.args(["-c", &format!("import {module}")]).output().is_ok_and(|out| out.status.success())
+        });
+        let Some(python) = python else {
+            tools::skip(&format!("there is no python3 with {module}"));
+            continue;
+        };
+        let home = Home::new();
+        let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/examples/programs").join(name);
+        // Nobody is there who could answer.
+        let text = std::fs::read_to_string(example).unwrap().replace("timeout=50", "timeout=0");
+        std::fs::write(home.path(name), text).unwrap();
+        let mut command = home.program(python.to_str().unwrap());
+        command.arg("-B").arg(home.path(name)).env("GUARD_BIN", env!("CARGO_BIN_EXE_guard"));
+        let clients = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
+        let out = command.env("PYTHONPATH", clients).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        assert!(said.contains("list_events: 7: Dentist\n"), "{said}");
+        assert!(said.contains("delete_event: guard: refused: ") && said.contains("events: {'7': 'Dentist'}"), "{said}");
+    }
 }

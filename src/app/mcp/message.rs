@@ -39,7 +39,12 @@ pub(super) struct ToolRequest {
     pub arguments: Value,
     /// Where progress is told, when the client wants to hear of it.
     pub progress: Option<Value>,
+    /// It speaks a version of the protocol without a session, in which each request names the version.
+    pub names_version: bool,
 }
+
+/// Where such a request names it.
+const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
 /// Reads one line of a client.
 pub(super) fn read(line: &[u8]) -> Message {
@@ -61,8 +66,14 @@ pub(super) fn read(line: &[u8]) -> Message {
         let method = message.get("method").and_then(Value::as_str);
         let id = message.get("id").cloned().unwrap_or_default();
         let params = message.get("params");
+        if let Some(name) = taken_for(message, &["method", "params", "id", "result", "error"]) {
+            return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
+        }
         match method {
             Some("tools/call") => {
+                if let Some(name) = params.and_then(|params| taken_for(params, &["name", "arguments", "_meta"])) {
+                    return Message::Wrong { id, why: format!("some readers take {name:?} for another name") };
+                }
                 let Some(name) = params.and_then(|params| params.get("name")).and_then(Value::as_str) else {
                     return Message::Wrong { id, why: "the call names no tool".to_owned() };
                 };
@@ -71,6 +82,7 @@ pub(super) fn read(line: &[u8]) -> Message {
                     name: name.to_owned(),
                     arguments: params.and_then(|params| params.get("arguments")).cloned().unwrap_or_default(),
                     progress: params.and_then(|params| params.pointer("/_meta/progressToken")).cloned(),
+                    names_version: params.is_some_and(|params| params.pointer(VERSION).is_some()),
                 });
             }
             Some("tools/list") if batch.len() == 1 => return Message::List { id },
@@ -82,6 +94,14 @@ pub(super) fn read(line: &[u8]) -> Message {
         }
     }
     if calls.is_empty() { Message::Other } else { Message::Calls(calls) }
+}
+
+/// A member's name that differs from one of these in capital letters alone: to some readers it is that one.
+fn taken_for<'m>(message: &'m Value, names: &[&str]) -> Option<&'m str> {
+    let folded =
+        |name: &str| name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect::<String>();
+    let members = message.as_object()?.keys().map(String::as_str);
+    members.filter(|name| !names.contains(name)).find(|name| names.contains(&folded(name).as_str()))
 }
 
 /// The id and the tools of an answer that lists tools.
@@ -138,9 +158,12 @@ fn hide(value: &mut Value) -> bool {
 }
 
 /// An answer that says that a tool failed, in words that a model reads.
-pub(super) fn refusal(id: &Value, why: &str) -> Value {
-    let content = json!([{ "type": "text", "text": why }]);
-    json!({ "jsonrpc": "2.0", "id": id, "result": { "content": content, "isError": true } })
+pub(super) fn refusal(call: &ToolRequest, why: &str) -> Value {
+    let mut result = json!({ "content": [{ "type": "text", "text": why }], "isError": true });
+    if call.names_version {
+        result["resultType"] = json!("complete");
+    }
+    json!({ "jsonrpc": "2.0", "id": call.id, "result": result })
 }
 
 /// An error of the protocol.
@@ -217,9 +240,21 @@ mod tests {
     #[test]
     fn calls_are_told_from_all_else() {
         let line = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{"a":1},"_meta":{"progressToken":"p"}}}"#;
-        let call =
-            ToolRequest { id: json!(7), name: "x".to_owned(), arguments: json!({"a": 1}), progress: Some(json!("p")) };
+        let call = ToolRequest {
+            id: json!(7),
+            name: "x".to_owned(),
+            arguments: json!({"a": 1}),
+            progress: Some(json!("p")),
+            names_version: false,
+        };
         assert_eq!(read(line), Message::Calls(vec![call.clone()]));
+        assert_eq!(
+            refusal(&call, "no")["result"],
+            json!({"content": [{"type": "text", "text": "no"}], "isError": true})
+        );
+        let own = br#"{"id":7,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        let Message::Calls(own) = read(own) else { panic!("a call") };
+        assert_eq!(refusal(&own[0], "no")["result"]["resultType"], "complete");
         let batch = [b"[".as_slice(), line, b",{\"method\":\"ping\",\"id\":8}]"].concat();
         assert_eq!(read(&batch), Message::Calls(vec![call]));
         assert_eq!(read(b"{\"method\":\"tools/list\",\"id\":\"a\"}"), Message::List { id: json!("a") });
@@ -249,6 +284,11 @@ mod tests {
             br#"{"method":"tools/call","params":{"name":"x","name":"y"}}"#,
             br#"{"method":"tools/call","params":{"name":"x","arguments":{"a":1,"\u0061":2}}}"#,
             br#"{"method":"tools/call","params":{}}"#,
+            br#"{"Method":"tools/call","params":{"name":"x"}}"#,
+            br#"{"method":"ping","METHOD":"tools/call","params":{"name":"x"}}"#,
+            br#"{"method":"tools/call","params":{"name":"x","Name":"y"}}"#,
+            br#"{"method":"tools/call","params":{"name":"x","ARGUMENTS":{}}}"#,
+            "{\"method\":\"tools/call\",\"param\u{17f}\":{\"name\":\"x\"}}".as_bytes(),
             br#"{"method":"tools/call""#,
             b"nonsense",
             b"{} {}",

@@ -7,9 +7,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::McpArgs;
+use crate::app::gateway;
 
 /// How long a server may take to end when its client has gone.
 const TO_END: Duration = Duration::from_secs(5);
+
+/// What is started: the server's own program, or the one that carries messages to a server behind HTTP.
+pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), String> {
+    let Some(url) = &args.http else {
+        let (program, rest) = args.server.split_first().ok_or("say which server: guard mcp -- COMMAND")?;
+        return Ok((program.clone(), rest.to_vec()));
+    };
+    let headers = args.header.iter().flat_map(|header| ["--header".into(), header.into()]);
+    let words = [OsString::from("mcp")].into_iter().chain(headers).chain(["--".into(), url.into()]);
+    Ok((gateway::find()?.into(), words.collect()))
+}
 
 /// The command of a server in one line: its name where it is given none.
 pub(super) fn line(words: &[OsString]) -> String {
@@ -22,8 +34,17 @@ pub(super) fn names(args: &McpArgs) -> Vec<String> {
     let words = args.server.iter().map(|word| word.to_string_lossy().into_owned());
     let plain = words.filter(|word| !word.starts_with('-') && word.len() <= 128);
     let base = |word: String| word.rsplit('/').next().map_or_else(|| word.clone(), str::to_owned);
+    let host = args.http.as_deref().and_then(host);
     // The first is what runs it (npx, uvx, python), and what stands behind the package is its own arguments.
-    args.name.iter().cloned().chain(plain.take(3).flat_map(|word| [word.clone(), base(word)])).collect()
+    args.name.iter().cloned().chain(host).chain(plain.take(3).flat_map(|word| [word.clone(), base(word)])).collect()
+}
+
+/// The host of an address.
+fn host(url: &str) -> Option<String> {
+    let rest = url.split_once("://")?.1;
+    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let bare = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    Some(bare.map_or(host, |(name, _)| name).to_owned()).filter(|host| !host.is_empty())
 }
 
 /// Waits for a server whose output has ended.
@@ -52,6 +73,26 @@ pub(super) fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
         from.consume(length);
         if end.is_some() {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_behind_http_is_known_by_its_host() {
+        for (url, wanted) in [
+            ("https://mcp.example.com/sse?x=1", Some("mcp.example.com")),
+            ("http://127.0.0.1:8080", Some("127.0.0.1")),
+            ("http://[::1]:8080/mcp", Some("[::1]")),
+            ("http://[::1]/mcp", Some("[::1]")),
+            ("https://me@host/x", Some("host")),
+            ("nonsense", None),
+            ("https:///x", None),
+        ] {
+            assert_eq!(host(url).as_deref(), wanted, "{url}");
         }
     }
 }

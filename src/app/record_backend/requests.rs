@@ -83,14 +83,14 @@ impl Requests {
         }
     }
 
-    /// As [`Queue::is_answered`]; a service does not tell.
+    /// As [`Queue::is_answered`].
     ///
     /// # Errors
-    /// The queue cannot be read.
+    /// The queue cannot be read, or a service of another version does not tell.
     pub fn is_answered(&self, digest: &Digest, user: &str) -> Result<bool, StoreError> {
         match self {
             Self::Own(queue) => queue.is_answered(digest, user),
-            Self::Service(_) => Ok(false),
+            Self::Service(client) => client.ask(Ask::IsAnswered { digest: *digest }),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::judge::Judgment;
 use crate::judge::invocation::Invocation;
 use crate::judge::review::{Role, role};
 use crate::judge::risk::{CircumstanceFact, Reversibility, Tier, Weight};
-use crate::store::redact;
+use crate::store::{redact, redact_shown};
 use crate::ui::command::command_bytes;
 use crate::ui::parts::parts;
 
@@ -89,7 +89,7 @@ impl Request {
     #[must_use]
     pub fn with(engine: &Engine, invocation: &Invocation, judgment: &Judgment, facts: &[String]) -> Self {
         let hide = |text: &str| redact(text).0;
-        let (whole, redacted) = redact(&invocation.display());
+        let (whole, redacted) = redact_shown(invocation);
         let most = whole.len().min(MAX_COMMAND);
         let end = (0..=most).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or_default();
         let command = whole.get(..end).unwrap_or_default().to_owned();

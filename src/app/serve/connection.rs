@@ -126,6 +126,7 @@ impl<'a> Connection<'a> {
                 | Ask::Find { .. }
                 | Ask::Whole { .. }
                 | Ask::Take { .. }
+                | Ask::IsAnswered { .. }
                 | Ask::Signatures { .. }
                 | Ask::Sessions
         );
@@ -141,6 +142,9 @@ impl<'a> Connection<'a> {
             Ask::Result { row, exit, signal, duration_ms } => reply(self.result(row, exit, signal, duration_ms)),
             Ask::File(new) => reply(self.file(*new)),
             Ask::Take { id, digest, bindings } => reply(self.take(&id, &digest, &bindings)),
+            Ask::IsAnswered { digest } => {
+                reply(self.queue().and_then(|queue| told(queue.is_answered(&digest, self.user()))))
+            }
             Ask::GiveUp { id } => reply(self.give_up(&id)),
             Ask::Void { id, what } => reply(self.void(&id, &what)),
             Ask::List => reply(self.list()),

@@ -85,6 +85,10 @@ pub enum Ask {
         digest: Digest,
         bindings: Bindings,
     },
+    /// Whether a person has said yes to this command of the speaker's, and nobody has used that yet.
+    IsAnswered {
+        digest: Digest,
+    },
     /// Nobody waits any more.
     GiveUp {
         id: String,

@@ -19,15 +19,24 @@ const LONGEST: usize = 4 << 20;
 /// # Errors
 /// The system's certificates cannot be used.
 pub fn client() -> Result<reqwest::Client, String> {
+    builder().timeout(PATIENCE).build().map_err(|error| plain(&error))
+}
+
+/// The same for answers that may take as long as they like, as streams do.
+///
+/// # Errors
+/// The system's certificates cannot be used.
+pub fn lasting_client() -> Result<reqwest::Client, String> {
+    builder().build().map_err(|error| plain(&error))
+}
+
+fn builder() -> reqwest::ClientBuilder {
     // The first one stays; that another was there already is no error.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(PATIENCE)
-        .timeout(PATIENCE)
         .user_agent(concat!("guard-gateway/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| plain(&error))
 }
 
 /// An error without the address, which may hold a secret.

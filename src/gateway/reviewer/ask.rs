@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::prompt::{Prompt, Salts};
 use super::state::State;
 use super::wire::{self, Bound, Said};
-use super::{Question, answer};
+use super::{Question, answer, keyring};
 use crate::channel::http;
 use crate::config::Secret;
 use crate::judge::review::{Opinion, Says, jury};
@@ -189,6 +189,7 @@ fn read_key(from: &KeyFrom) -> Result<String, String> {
     let key = match from {
         KeyFrom::File(path) => Secret::File(path.clone()).read(),
         KeyFrom::Command(words) => Secret::Command(words.clone()).read(),
+        KeyFrom::Keyring(name) => keyring::read(name),
         KeyFrom::Env(name) => match std::env::var(name) {
             Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
             _ => Err(format!("the variable {name} is not set")),

@@ -9,6 +9,7 @@
 
 pub mod answer;
 mod ask;
+mod keyring;
 pub mod prompt;
 pub mod state;
 pub mod wire;

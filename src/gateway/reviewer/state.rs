@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use guard_config::config::Reviewer;
@@ -148,7 +148,7 @@ impl State {
     pub fn change<T>(&self, work: impl FnOnce(&mut Counts) -> T) -> Result<T, String> {
         let told = |error: std::io::Error| format!("{} cannot be kept: {error}", self.path.display());
         if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(told)?;
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(told)?;
         }
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);

@@ -6,6 +6,7 @@ mod channels;
 mod house;
 mod http;
 mod load;
+mod mcp;
 mod passkey;
 mod person;
 mod push;

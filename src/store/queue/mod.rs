@@ -34,7 +34,7 @@ use self::rows::{COLUMNS, KNOWN, erase_never_late, find, free_name, pending, sam
 use super::Paths;
 use super::error::StoreError;
 use super::key::Key;
-use super::redact::redact;
+use super::redact::{redact, redact_shown};
 use crate::judge::invocation::Digest;
 use crate::judge::risk::Tier;
 
@@ -114,7 +114,7 @@ impl Queue {
         let key = Key::read_or_make(&self.paths.key())?;
         let digest = key.seal("request", &new.digest.0);
         let exact = pack(new.invocation, new.digest, new.bindings, new.fresh, &new.above);
-        let (command, redacted) = redact(&new.invocation.display());
+        let (command, redacted) = redact_shown(new.invocation);
         let redacted = redacted || new.invocation.hides();
         let worst = new.risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight));
         let why = worst.map_or(String::new(), |finding| format!("{}: {}", finding.rule, finding.reason));

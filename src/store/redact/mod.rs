@@ -10,6 +10,7 @@
 //!
 //! What may not enter: I/O, and anything that makes the text longer in a way that could be run.
 
+mod calls;
 mod names;
 mod programs;
 mod shapes;
@@ -17,6 +18,8 @@ mod words;
 
 use crate::judge::sort;
 use std::ops::Range;
+
+pub use self::calls::redact_shown;
 
 /// What stands in place of a secret.
 pub const HIDDEN: &str = "***";

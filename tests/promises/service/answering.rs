@@ -62,6 +62,42 @@ fn what_is_filed_without_waiting_is_used_once_by_the_account_that_asked() {
 }
 
 #[test]
+fn a_no_of_the_reviewer_is_overruled_once_by_a_named_person() {
+    let Some(machine) = Machine::new() else { return };
+    // A model that says no, played by a stand-in for the helper that asks it.
+    let digest = r#"digest=$(sed 's/.*"digest":"\([0-9a-f]\{8\}\).*/\1/')"#;
+    let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
+    let helper = format!("#!/bin/sh\n{digest}\necho '{opinion}'\n");
+    crate::harness::program::write(&machine.path("bin/guard-gateway"), &helper);
+    let folder = machine.path("home/agent/.config/guard");
+    std::fs::create_dir_all(&folder).unwrap();
+    let config = "mode = \"smart\"\n[thresholds]\ncli = 2.0\n[reviewer]\nprovider = \"ollama\"\nmodel = \"mill\"\n";
+    std::fs::write(folder.join("config.toml"), config).unwrap();
+    let mut owner = std::process::Command::new("chown");
+    owner.arg("-R").arg(super::machine::uid("agent").to_string()).arg(machine.path("home/agent/.config"));
+    assert!(owner.status().unwrap().success());
+    let run = || {
+        let mut command = machine.program("agent", "sh");
+        command.args(["-c", "\"$0\" -- \"$@\"; exit $?"]).arg(machine.path("bin/guard")).args(MEDIUM);
+        apart(command).env("GUARD_WAIT", "20").output().unwrap()
+    };
+    let refused = run();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!((refused.status.code(), machine.ran()), (Some(126), 0), "{said}");
+    assert!(said.contains("denied by the reviewer (mill): a name like another"), "{said}");
+    let id = said.split("guard approve ").nth(1).unwrap_or_else(|| panic!("{said}")).split(')').next().unwrap();
+    let mut ada = machine.person("ada", &["approve", id]);
+    ada.wait_for("The reviewer says no");
+    ada.settle(READING + Duration::from_millis(200));
+    ada.type_slowly("it is ours");
+    ada.send("\r");
+    assert_eq!(ada.wait_exit().code(), Some(0), "{}", ada.screen());
+    let again = run();
+    assert_eq!((again.status.code(), machine.ran()), (Some(0), 1), "{}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!((run().status.code(), machine.ran()), (Some(126), 1), "once");
+}
+
+#[test]
 fn a_grant_that_is_given_with_the_answer_holds_for_the_account_that_asked() {
     let Some(machine) = Machine::new() else { return };
     let asker = machine.asker("agent", &MEDIUM);

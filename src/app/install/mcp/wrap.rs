@@ -20,7 +20,8 @@ pub struct Wrapped {
 }
 
 /// Why a server is left alone.
-const REMOTE: &str = "it is reached over HTTP, and guard mcp starts programs";
+const REMOTE: &str =
+    "it is reached over HTTP, and its client may log in there: guard mcp --http stands before one that takes a key";
 const UNCLEAR: &str = "how it is started is not known";
 
 /// The words in front of a server's own command.

@@ -1,0 +1,122 @@
+//! Server-sent events, taken out of the bytes of a stream as they come.
+//!
+//! What may not enter: what an event means.
+
+use std::time::Duration;
+
+/// The longest event that is held, in bytes.
+const LONGEST: usize = 256 << 20;
+
+/// One event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its lines of data, with a line feed between two.
+    pub data: Vec<u8>,
+    /// How the stream is asked for from behind it.
+    pub id: Option<String>,
+    /// How long to wait before that.
+    pub retry: Option<Duration>,
+}
+
+/// A stream that is being read.
+#[derive(Debug, Default)]
+pub struct Events {
+    line: Vec<u8>,
+    event: Event,
+    has_data: bool,
+    /// The last byte was a carriage return: a line feed behind it ends no other line.
+    after_return: bool,
+}
+
+impl Events {
+    /// The events that end within these bytes.
+    ///
+    /// # Errors
+    /// One is too long to be held.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Event>, String> {
+        let mut done = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if std::mem::take(&mut self.after_return)
+                && let Some((b'\n', behind)) = rest.split_first()
+            {
+                rest = behind;
+                continue;
+            }
+            let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.line.extend_from_slice(rest);
+                break;
+            };
+            let (line, behind) = rest.split_at(end);
+            self.line.extend_from_slice(line);
+            self.after_return = behind.first() == Some(&b'\r');
+            rest = behind.get(1..).unwrap_or_default();
+            let line = std::mem::take(&mut self.line);
+            done.extend(self.take(&line));
+        }
+        if self.line.len().saturating_add(self.event.data.len()) > LONGEST {
+            return Err(format!("the server sends an event of more than {} MiB", LONGEST >> 20));
+        }
+        Ok(done)
+    }
+
+    /// One line; an empty one ends the event.
+    fn take(&mut self, line: &[u8]) -> Option<Event> {
+        if line.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            let is_one = std::mem::take(&mut self.has_data) || event.id.is_some() || event.retry.is_some();
+            return is_one.then_some(event);
+        }
+        let at = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(at);
+        let value = value.get(1..).unwrap_or_default();
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let text = || String::from_utf8_lossy(value).into_owned();
+        match name {
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push(b'\n');
+                }
+                self.event.data.extend_from_slice(value);
+            }
+            b"id" if !value.contains(&0) => self.event.id = Some(text()),
+            b"retry" => self.event.retry = text().parse().ok().map(Duration::from_millis),
+            _ => {}
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(data: &str, id: Option<&str>, retry: Option<u64>) -> Event {
+        Event { data: data.into(), id: id.map(str::to_owned), retry: retry.map(Duration::from_millis) }
+    }
+
+    #[test]
+    fn events_are_the_same_however_the_bytes_come() {
+        let text = "\u{feff}: hello\r\n\r\ndata: {\"a\":1}\nid: 7\n\ndata:one\rdata: two\r\rid: 8\r\nretry: 250\r\n\r\ndata:  x\nevent: m\n\nid\ndata\n\ndata: cut";
+        let wanted = [
+            of("{\"a\":1}", Some("7"), None),
+            of("one\ntwo", None, None),
+            of("", Some("8"), Some(250)),
+            of(" x", None, None),
+            of("", Some(""), None),
+        ];
+        for size in [1, 2, 3, 7, 1000] {
+            let mut events = Events::default();
+            let all: Vec<Event> = text.as_bytes().chunks(size).flat_map(|part| events.feed(part).unwrap()).collect();
+            assert_eq!(all, wanted, "{size}");
+        }
+    }
+
+    #[test]
+    fn an_event_without_an_end_is_not_held_for_ever() {
+        let part = vec![b'a'; 64 << 20];
+        let mut events = Events::default();
+        assert!((0..4).all(|_| events.feed(&part).is_ok()));
+        assert!(events.feed(&part).is_err());
+    }
+}

@@ -1,0 +1,275 @@
+//! What of a message HTTP has to know: which answers it waits for, which it brings, and what its headers repeat.
+//!
+//! What may not enter: what is asked.
+
+use base64ct::{Base64, Encoding as _};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Where a request names the version of the protocol that it speaks, in versions without a session.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The code of an error without one of its own, and of a method that is not there.
+pub const FAILED: i32 = -32000;
+pub const NO_METHOD: i32 = -32601;
+
+/// As much of a message as it takes.
+#[derive(Debug, Deserialize)]
+struct Light {
+    #[serde(default)]
+    id: Option<Value>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Option<Params>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Params {
+    #[serde(rename = "_meta")]
+    meta: Option<Value>,
+    name: Option<Value>,
+    uri: Option<Value>,
+    arguments: Option<Value>,
+    #[serde(rename = "requestId")]
+    request: Option<Value>,
+}
+
+/// What a message of the client waits for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asks {
+    /// Of its requests.
+    pub ids: Vec<Value>,
+    /// It begins a session.
+    pub is_initialize: bool,
+    /// It says that the session has begun.
+    pub is_initialized: bool,
+    /// It takes this request back.
+    pub cancels: Option<Value>,
+    /// What its headers repeat, where it speaks a version without a session.
+    pub repeats: Option<Repeats>,
+    /// It asks for the list of tools.
+    pub is_list: bool,
+}
+
+/// What the headers of a request repeat of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Repeats {
+    pub version: String,
+    pub method: String,
+    /// Of the tool or prompt, or the address of the resource.
+    pub name: Option<String>,
+    /// Of a call.
+    pub arguments: Option<Value>,
+}
+
+/// A batch, or one; what is no message holds none.
+fn parts(text: &[u8]) -> Vec<Light> {
+    if text.trim_ascii_start().starts_with(b"[") {
+        return serde_json::from_slice(text).unwrap_or_default();
+    }
+    serde_json::from_slice(text).map(|one| vec![one]).unwrap_or_default()
+}
+
+impl Asks {
+    pub fn of(text: &[u8]) -> Self {
+        let mut asks = Self::default();
+        for part in parts(text) {
+            let method = part.method.unwrap_or_default();
+            let params = part.params.unwrap_or_default();
+            asks.is_initialize |= method == "initialize";
+            asks.is_initialized |= method == "notifications/initialized";
+            asks.is_list |= method == "tools/list";
+            if method == "notifications/cancelled" {
+                asks.cancels = params.request.clone();
+            }
+            let version = params.meta.as_ref().and_then(|meta| meta.get(VERSION)?.as_str());
+            if let Some(version) = version {
+                let name = if method == "resources/read" { params.uri } else { params.name };
+                let is_call = method == "tools/call";
+                let name = name.filter(|_| is_call || matches!(method.as_str(), "prompts/get" | "resources/read"));
+                asks.repeats = Some(Repeats {
+                    version: version.to_owned(),
+                    method: method.clone(),
+                    name: name.and_then(|name| name.as_str().map(str::to_owned)),
+                    arguments: params.arguments.filter(|_| is_call),
+                });
+            }
+            asks.ids.extend(part.id.filter(|id| !method.is_empty() && !id.is_null()));
+        }
+        asks
+    }
+
+    /// Takes out what a message of the server answers; whether that was anything.
+    pub fn answered(&mut self, text: &[u8]) -> bool {
+        let before = self.ids.len();
+        for part in parts(text).into_iter().filter(|part| part.method.is_none()) {
+            let at = self.ids.iter().position(|id| Some(id) == part.id.as_ref());
+            at.map(|at| self.ids.swap_remove(at));
+        }
+        self.ids.len() < before
+    }
+}
+
+/// The version of the protocol that a server agrees to in its answer to `initialize`.
+pub fn version(text: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(text).ok()?;
+    Some(answer.pointer("/result/protocolVersion")?.as_str()?.to_owned())
+}
+
+/// Which arguments of which tools headers repeat, by an answer to `tools/list`: the way to each, and its header's name.
+pub fn mirrored(text: &[u8]) -> Vec<(String, Vec<(Vec<String>, String)>)> {
+    let answer: Value = serde_json::from_slice(text).unwrap_or_default();
+    let tools = answer.pointer("/result/tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let of = |tool: &Value| {
+        let mut found = Vec::new();
+        collect(tool.get("inputSchema")?, &mut Vec::new(), &mut found);
+        Some((tool.get("name")?.as_str()?.to_owned(), found))
+    };
+    tools.iter().filter_map(of).collect()
+}
+
+fn collect(schema: &Value, way: &mut Vec<String>, found: &mut Vec<(Vec<String>, String)>) {
+    if let Some(name) = schema.get("x-mcp-header").and_then(Value::as_str).filter(|_| !way.is_empty()) {
+        found.push((way.clone(), name.to_owned()));
+    }
+    for (name, part) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        way.push(name.clone());
+        collect(part, way, found);
+        way.pop();
+    }
+}
+
+/// A value as a header repeats it; `None` where there is none.
+pub fn header(arguments: &Value, way: &[String]) -> Option<String> {
+    match way.iter().try_fold(arguments, |value, name| value.get(name))? {
+        Value::String(text) => Some(plain(text)),
+        Value::Bool(is) => Some(is.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A text as a header can hold it.
+pub fn plain(text: &str) -> String {
+    let is_coded = text.starts_with("=?base64?") && text.ends_with("?=");
+    let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && text.trim() == text && !is_coded;
+    if is_plain { text.to_owned() } else { format!("=?base64?{}?=", Base64::encode_string(text.as_bytes())) }
+}
+
+/// That a request has no answer, and why.
+pub fn error(id: &Value, code: i32, why: &str) -> Vec<u8> {
+    let message = format!("guard: {why}");
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
+}
+
+/// The error that a server gives before it knows of which request, given to this one.
+pub fn adopted(text: &[u8], id: &Value) -> Option<Vec<u8>> {
+    let mut answer: Value = serde_json::from_slice(text).ok()?;
+    answer.get("error")?.as_object()?;
+    if !answer.get("id").is_none_or(Value::is_null) {
+        return None;
+    }
+    answer.as_object_mut()?.insert("id".to_owned(), id.clone());
+    Some(answer.to_string().into_bytes())
+}
+
+/// A message in one line, to the byte but for the breaks between its parts.
+pub fn line(mut text: Vec<u8>) -> Vec<u8> {
+    while text.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        text.pop();
+    }
+    for byte in text.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        // In JSON no text holds one: it stands between two parts.
+        *byte = b' ';
+    }
+    text.push(b'\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_waited_for_is_what_is_asked() {
+        let ids = |text: &str| Asks::of(text.as_bytes()).ids;
+        assert_eq!(ids(r#"{"id":1,"method":"ping"}"#), [json!(1)]);
+        assert_eq!(ids(r#" [{"id":"a","method":"ping"},{"method":"x"},{"id":3,"result":{}}]"#), [json!("a")]);
+        assert_eq!(ids(r#"{"id":1,"result":{}}"#), Vec::<Value>::new());
+        assert_eq!(ids(r#"{"id":null,"method":"ping"}"#), Vec::<Value>::new());
+        assert_eq!(ids("nonsense"), Vec::<Value>::new());
+        assert!(Asks::of(br#"{"id":0,"method":"initialize"}"#).is_initialize);
+        assert!(Asks::of(br#"{"method":"notifications/initialized"}"#).is_initialized);
+        assert!(Asks::of(br#"{"id":0,"method":"tools/list"}"#).is_list);
+        let cancelled = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert_eq!(Asks::of(cancelled).cancels, Some(json!(7)));
+        assert_eq!(Asks::of(br#"{"id":1,"method":"x","params":{"requestId":7}}"#).cancels, None);
+    }
+
+    #[test]
+    fn an_answer_is_that_of_its_request_alone() {
+        let mut asks = Asks::of(br#"[{"id":1,"method":"a"},{"id":"1","method":"b"}]"#);
+        assert!(!asks.answered(br#"{"id":2,"result":{}}"#));
+        assert!(!asks.answered(br#"{"id":1,"method":"ping"}"#), "the server's own request");
+        assert!(asks.answered(br#"{"id":"1","error":{}}"#) && asks.ids == [json!(1)]);
+        assert!(asks.answered(br#"[{"id":1,"result":{}}]"#) && asks.ids.is_empty());
+    }
+
+    #[test]
+    fn headers_repeat_what_a_request_without_a_session_says() {
+        let of = |method: &str, more: &str| {
+            let meta = format!(r#""_meta":{{"{VERSION}":"2026-07-28"}}"#);
+            Asks::of(format!(r#"{{"id":1,"method":"{method}","params":{{{meta}{more}}}}}"#).as_bytes()).repeats.unwrap()
+        };
+        let call = of("tools/call", r#","name":"x","arguments":{"a":1}"#);
+        assert_eq!((call.version.as_str(), call.method.as_str()), ("2026-07-28", "tools/call"));
+        assert_eq!((call.name.as_deref(), call.arguments), (Some("x"), Some(json!({"a": 1}))));
+        assert_eq!(of("resources/read", r#","uri":"u","name":"n""#).name.as_deref(), Some("u"));
+        assert_eq!(of("prompts/get", r#","name":"n","arguments":{}"#).arguments, None);
+        assert_eq!(of("tools/list", r#","name":"n""#).name, None);
+        assert_eq!(Asks::of(br#"{"id":1,"method":"tools/list","params":{"_meta":{}}}"#).repeats, None);
+    }
+
+    #[test]
+    fn a_header_says_what_the_argument_says() {
+        let list = json!({"result": {"tools": [{"name": "t", "inputSchema": {"properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "in": {"properties": {"n": {"x-mcp-header": "N"}}},
+            "list": {"items": {"x-mcp-header": "No"}}}}}]}});
+        let found = mirrored(list.to_string().as_bytes());
+        let mut ways = found[0].1.clone();
+        ways.sort();
+        let way = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        assert_eq!((found[0].0.as_str(), found.len()), ("t", 1));
+        assert_eq!(ways, [(way(&["in", "n"]), "N".to_owned()), (way(&["region"]), "Region".to_owned())]);
+        let arguments = json!({"region": "é", "in": {"n": 7}, "is": true, "no": null, "list": []});
+        let said = |names: &[&str]| header(&arguments, &way(names));
+        assert_eq!(said(&["region"]).as_deref(), Some("=?base64?w6k=?="));
+        assert_eq!((said(&["in", "n"]).as_deref(), said(&["is"]).as_deref()), (Some("7"), Some("true")));
+        assert_eq!((said(&["no"]), said(&["list"]), said(&["x", "y"])), (None, None, None));
+        assert_eq!(
+            (plain("a b"), plain(" a"), plain("=?base64?x?=").len()),
+            ("a b".into(), "=?base64?IGE=?=".into(), 27)
+        );
+    }
+
+    #[test]
+    fn an_error_before_the_request_was_read_is_that_of_the_request() {
+        let own = adopted(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32022}}"#, &json!("a")).unwrap();
+        let own: Value = serde_json::from_slice(&own).unwrap();
+        assert_eq!((&own["id"], &own["error"]["code"]), (&json!("a"), &json!(-32022)));
+        assert_eq!(adopted(br#"{"id":5,"error":{}}"#, &json!(1)), None);
+        assert_eq!(adopted(br#"{"id":null,"error":"no"}"#, &json!(1)), None);
+        assert_eq!(adopted(b"no", &json!(1)), None);
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(line(b"{\r\n  \"a\": 1.50\n}\n".to_vec()), b"{    \"a\": 1.50 }\n");
+        assert_eq!(line(b"{}".to_vec()), b"{}\n");
+        assert_eq!(version(br#"{"id":1,"result":{"protocolVersion":"2025-06-18"}}"#).as_deref(), Some("2025-06-18"));
+        assert_eq!(version(br#"{"id":1,"error":{}}"#), None);
+    }
+}

@@ -1,0 +1,430 @@
+//! The server behind HTTP: requests, the streams that answer them, and the session.
+//!
+//! What may not enter: standard input and output.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, StatusCode, Url};
+use tokio::sync::mpsc;
+
+use super::events::{Event, Events};
+use super::message::{self, Asks};
+use crate::channel::http;
+
+/// The headers of the protocol.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const ARGUMENT: &str = "mcp-param-";
+
+/// What an answer may be.
+const FORMS: &str = "application/json, text/event-stream";
+const STREAM: &str = "text/event-stream";
+
+/// The longest answer that is no stream, and the longest one that only says what is wrong.
+const LONGEST: usize = 256 << 20;
+const LONGEST_FAULT: usize = 64 << 10;
+
+/// How long a message that asks for nothing may take.
+const SOON: Duration = Duration::from_secs(30);
+
+/// How long to wait before a stream is asked for again where the server says nothing, and at most.
+const PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How often a stream is asked for again in vain.
+const PATIENCE: u32 = 5;
+
+/// A server.
+#[derive(Debug)]
+pub struct Remote {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    /// What the server said: the name of the session, and the protocol's version.
+    session: Mutex<Option<HeaderValue>>,
+    version: Mutex<Option<HeaderValue>>,
+    /// Which arguments of which tools headers repeat: the way to each, and its header's name.
+    mirrored: Mutex<HashMap<String, Vec<(Vec<String>, String)>>>,
+    out: mpsc::Sender<Vec<u8>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+struct Fault {
+    code: i32,
+    why: String,
+}
+
+impl From<String> for Fault {
+    fn from(why: String) -> Self {
+        Self { code: message::FAILED, why }
+    }
+}
+
+/// What came of asking for a stream again.
+enum Again {
+    Stream(Response),
+    /// There is none to be had.
+    Never(String),
+    Later(String),
+}
+
+impl Remote {
+    /// The server at an address.
+    ///
+    /// # Errors
+    /// The address or a header is none, or one that would show secrets to others.
+    pub fn new(
+        url: &str,
+        headers: &[String],
+        variable: impl Fn(&str) -> Option<String>,
+        out: mpsc::Sender<Vec<u8>>,
+    ) -> Result<Self, String> {
+        let url = Url::parse(url).map_err(|error| format!("{url} is no address: {error}"))?;
+        let is_here = url.host_str().is_some_and(|host| {
+            let bare = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        });
+        if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
+            return Err(format!("{url}: an address begins with https://; http:// reaches this machine alone"));
+        }
+        let mut map = HeaderMap::new();
+        for header in headers {
+            let (name, value) = header.split_once(':').ok_or("a header is written as NAME: VALUE")?;
+            let name = HeaderName::try_from(name.trim()).map_err(|_| format!("{} is no header", name.trim()))?;
+            let value = filled(value.trim(), &variable)?;
+            let wrong = |_| format!("the value of the header {name} holds what no header may");
+            let mut value = HeaderValue::try_from(value).map_err(wrong)?;
+            value.set_sensitive(true);
+            map.append(name, value);
+        }
+        let client = http::lasting_client()?;
+        Ok(Self {
+            client,
+            url,
+            headers: map,
+            session: Mutex::default(),
+            version: Mutex::default(),
+            mirrored: Mutex::default(),
+            out,
+        })
+    }
+
+    /// Sends a message, and prints what answers it.
+    pub async fn send(&self, line: Vec<u8>, mut asks: Asks) {
+        let is_waited_for = !asks.ids.is_empty();
+        let sent = self.answer(line, &mut asks);
+        let done = if is_waited_for {
+            sent.await
+        } else {
+            let late = |_| Err("the server does not take it in time".to_owned().into());
+            tokio::time::timeout(SOON, sent).await.unwrap_or_else(late)
+        };
+        let Err(Fault { code, why }) = done else { return };
+        if !is_waited_for {
+            eprintln!("guard-gateway: {}: {why}", self.place());
+        }
+        for id in &asks.ids {
+            self.say(message::error(id, code, &why)).await;
+        }
+    }
+
+    async fn answer(&self, line: Vec<u8>, asks: &mut Asks) -> Result<(), Fault> {
+        let mut body = line;
+        while body.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            body.pop();
+        }
+        let had_session = self.kept(&self.session).is_some() && !asks.is_initialize;
+        let request = self.client.post(self.url.clone()).headers(self.head_of(asks));
+        let request = request.header(ACCEPT, FORMS).header(CONTENT_TYPE, "application/json").body(body);
+        let response = request.send().await.map_err(|error| http::plain(&error))?;
+        let status = response.status();
+        if asks.is_initialize && status.is_success() {
+            *held(&self.session) = response.headers().get(SESSION).cloned();
+        }
+        if !status.is_success() {
+            return self.refused(response, asks, had_session).await;
+        }
+        if is_stream(&response) {
+            return Ok(self.follow(response, asks).await?);
+        }
+        let text = whole(response, LONGEST).await?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            let none = || "the server takes the request and gives no answer".to_owned().into();
+            return if asks.ids.is_empty() { Ok(()) } else { Err(none()) };
+        }
+        self.deliver(text, asks).await;
+        let other = || "the server's answer is to something else".to_owned().into();
+        if asks.ids.is_empty() { Ok(()) } else { Err(other()) }
+    }
+
+    /// What a status says that is no success.
+    async fn refused(&self, response: Response, asks: &mut Asks, had_session: bool) -> Result<(), Fault> {
+        let status = response.status();
+        let text = whole(response, LONGEST_FAULT).await.unwrap_or_default();
+        // A server may say what is wrong in an answer of its own.
+        if let [id] = asks.ids.as_slice()
+            && let Some(own) = message::adopted(&text, id)
+        {
+            asks.ids.clear();
+            self.say(own).await;
+            return Ok(());
+        }
+        if asks.clone().answered(&text) {
+            self.deliver(text, asks).await;
+            if asks.ids.is_empty() {
+                return Ok(());
+            }
+        }
+        let why = match status {
+            StatusCode::NOT_FOUND if had_session => {
+                *held(&self.session) = None;
+                "the server has ended the session: connect anew".to_owned()
+            }
+            // So a client that tries which version a server speaks goes on to the next.
+            StatusCode::NOT_FOUND => {
+                return Err(Fault { code: message::NO_METHOD, why: "the server answers with status 404".to_owned() });
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                format!("the server does not let this in (status {}): give a key with --header", status.as_u16())
+            }
+            _ => format!("the server answers with status {}", status.as_u16()),
+        };
+        Err(why.into())
+    }
+
+    /// Prints what a stream brings until everything that is asked is answered, however often it breaks off.
+    async fn follow(&self, response: Response, asks: &mut Asks) -> Result<(), String> {
+        let mut next = Some(response);
+        let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
+        loop {
+            if let Some(response) = next.take() {
+                let before = last.clone();
+                self.drain(response, asks, &mut last, &mut pause).await?;
+                if before != last {
+                    in_vain = 0;
+                }
+            }
+            if asks.ids.is_empty() {
+                return Ok(());
+            }
+            let Some(from) = &last else { return Err("the server's answer broke off".to_owned()) };
+            in_vain += 1;
+            tokio::time::sleep(pause).await;
+            match self.stream(Some(from)).await {
+                Again::Stream(response) => next = Some(response),
+                Again::Never(why) => return Err(why),
+                Again::Later(_) => {}
+            }
+            if in_vain > PATIENCE {
+                return Err("the server's answer broke off, and does not go on".to_owned());
+            }
+        }
+    }
+
+    /// Prints what a stream brings, until everything that is asked is answered; without such, to its end.
+    async fn drain(
+        &self,
+        mut response: Response,
+        asks: &mut Asks,
+        last: &mut Option<String>,
+        pause: &mut Duration,
+    ) -> Result<(), String> {
+        let mut events = Events::default();
+        let is_waited_for = !asks.ids.is_empty();
+        // A stream that breaks off is like one that ends: what is missing is asked for again.
+        while let Ok(Some(part)) = response.chunk().await {
+            for Event { data, id, retry } in events.feed(&part)? {
+                *last = id.or_else(|| last.take());
+                *pause = retry.map_or(*pause, |retry| retry.min(LONGEST_PAUSE));
+                if !data.iter().all(u8::is_ascii_whitespace) {
+                    self.deliver(data, asks).await;
+                }
+            }
+            if is_waited_for && asks.ids.is_empty() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Hears what the server says of its own accord, for as long as it has a stream for that.
+    pub async fn listen(&self) {
+        let (mut last, mut pause, mut in_vain) = (None, PAUSE, 0);
+        loop {
+            match self.stream(last.as_deref()).await {
+                Again::Stream(response) => {
+                    in_vain = 0;
+                    if let Err(why) = self.drain(response, &mut Asks::default(), &mut last, &mut pause).await {
+                        eprintln!("guard-gateway: {}: {why}", self.place());
+                    }
+                }
+                // Most have none.
+                Again::Never(_) => return,
+                Again::Later(why) if in_vain >= PATIENCE => {
+                    eprintln!("guard-gateway: {}: what it says of its own accord is not heard: {why}", self.place());
+                    return;
+                }
+                Again::Later(_) => in_vain += 1,
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn stream(&self, last: Option<&str>) -> Again {
+        let mut request = self.client.get(self.url.clone()).headers(self.head(false)).header(ACCEPT, STREAM);
+        if let Some(last) = last {
+            request = request.header(LAST_EVENT, last);
+        }
+        match request.send().await {
+            Ok(response) if response.status().is_success() && is_stream(&response) => Again::Stream(response),
+            Ok(response) if response.status().is_server_error() => {
+                Again::Later(format!("the server answers with status {}", response.status().as_u16()))
+            }
+            Ok(_) => Again::Never("the server's answer broke off, and it has no way to ask for the rest".to_owned()),
+            Err(error) => Again::Later(http::plain(&error)),
+        }
+    }
+
+    /// Ends the session.
+    pub async fn leave(&self) {
+        if self.kept(&self.session).is_some() {
+            let request = self.client.delete(self.url.clone()).headers(self.head(false));
+            // A server that does not want to hear it forgets it by itself.
+            let _ = tokio::time::timeout(PAUSE, request.send()).await;
+        }
+    }
+
+    /// Prints a message of the server.
+    async fn deliver(&self, text: Vec<u8>, asks: &mut Asks) {
+        if asks.answered(&text)
+            && asks.is_initialize
+            && let Some(version) = message::version(&text)
+        {
+            *held(&self.version) = HeaderValue::try_from(version).ok();
+        }
+        if asks.is_list && asks.repeats.is_some() {
+            held(&self.mirrored).extend(message::mirrored(&text));
+        }
+        self.say(text).await;
+    }
+
+    async fn say(&self, text: Vec<u8>) {
+        // Where nobody prints any more, this ends too.
+        let _ = self.out.send(message::line(text)).await;
+    }
+
+    /// The headers of every request; what begins a session has none of it.
+    fn head(&self, is_initialize: bool) -> HeaderMap {
+        let mut head = self.headers.clone();
+        if !is_initialize {
+            head.extend(self.kept(&self.session).map(|session| (SESSION, session)));
+            head.extend(self.kept(&self.version).map(|version| (VERSION, version)));
+        }
+        head
+    }
+
+    /// The same with what they repeat of a message.
+    fn head_of(&self, asks: &Asks) -> HeaderMap {
+        let mut head = self.head(asks.is_initialize);
+        let Some(repeats) = &asks.repeats else { return head };
+        let mut put = |name: HeaderName, value: &str| {
+            // What no header can hold was written as one that can.
+            head.extend(HeaderValue::try_from(value).ok().map(|value| (name, value)));
+        };
+        put(VERSION, &repeats.version);
+        put(METHOD, &repeats.method);
+        let Some(name) = &repeats.name else { return head };
+        put(NAME, &message::plain(name));
+        let mirrored = held(&self.mirrored);
+        for (way, header) in mirrored.get(name).into_iter().flatten() {
+            let value = repeats.arguments.as_ref().and_then(|arguments| message::header(arguments, way));
+            let header = HeaderName::try_from(format!("{ARGUMENT}{header}"));
+            if let (Some(value), Ok(header)) = (value, header) {
+                put(header, &value);
+            }
+        }
+        head
+    }
+
+    fn kept(&self, what: &Mutex<Option<HeaderValue>>) -> Option<HeaderValue> {
+        held(what).clone()
+    }
+
+    /// The address without what may be a secret in it.
+    fn place(&self) -> String {
+        format!("{}{}", self.url.host_str().unwrap_or_default(), self.url.path())
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_stream(response: &Response) -> bool {
+    let form = response.headers().get(CONTENT_TYPE).and_then(|form| form.to_str().ok()).unwrap_or_default();
+    form.trim_start().to_ascii_lowercase().starts_with(STREAM)
+}
+
+async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
+    let mut text = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(|error| http::plain(&error))? {
+        text.extend_from_slice(&part);
+        if text.len() > most {
+            return Err(format!("the server's answer is longer than {} KiB", most >> 10));
+        }
+    }
+    Ok(text)
+}
+
+/// A value with `${NAME}` filled in.
+fn filled(value: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = value;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let (name, after) = behind.split_once('}').ok_or("a header has ${ without }")?;
+        out.push_str(before);
+        out.push_str(&variable(name).ok_or_else(|| format!("the variable {name} is not set, which a header names"))?);
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remote(url: &str, headers: &[&str]) -> Result<Remote, String> {
+        let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
+        let variable = |name: &str| (name == "KEY").then(|| "k3y".to_owned());
+        Remote::new(url, &headers, variable, mpsc::channel(1).0)
+    }
+
+    #[test]
+    fn nothing_is_said_in_plain_to_another_machine() {
+        for url in ["https://mcp.example.com/x", "http://localhost:1/x", "http://127.0.0.1:1", "http://[::1]:1/mcp"] {
+            assert!(remote(url, &[]).is_ok(), "{url}");
+        }
+        for url in ["http://mcp.example.com/x", "http://127.0.0.1.example.com", "ftp://localhost", "x", "file:///x"] {
+            assert!(remote(url, &[]).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn headers_take_what_is_secret_from_variables() {
+        let built = remote("https://x.example", &["Authorization: Bearer ${KEY}!", "X-A:b"]).unwrap();
+        assert_eq!(built.headers["authorization"], "Bearer k3y!");
+        assert_eq!(built.headers["x-a"], "b");
+        assert!(!format!("{built:?}").contains("k3y"));
+        for wrong in ["Authorization", "a b: c", "X: ${NONE}", "X: ${KEY", "X: a\nb"] {
+            assert!(remote("https://x.example", &[wrong]).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Secrets out of calls of tools: value by value, so that what stands beside a secret stays as it is.
+
+use serde_json::Value;
+
+use super::{HIDDEN, redact};
+use crate::judge::invocation::Invocation;
+use crate::judge::tools::ToolCall;
+
+/// What an invocation shows ([`Invocation::display`]), without secrets, and whether there were any.
+#[must_use]
+pub fn redact_shown(invocation: &Invocation) -> (String, bool) {
+    let Some(call) = invocation.tool() else { return redact(&invocation.display()) };
+    let mut input = call.shown().into_owned();
+    let any = hide("", &mut input);
+    // Of the name too, which is a text of its caller's.
+    let (name, named) = redact(&call.name);
+    let call = ToolCall { name, input, hidden: Vec::new(), ..call.clone() };
+    (call.display(), any || named)
+}
+
+/// Hides the secrets in a value that goes under a name, and says whether there were any.
+fn hide(name: &str, value: &mut Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            // A name may be one too, where somebody turned names and values around.
+            let names: Vec<(String, String)> = members
+                .keys()
+                .filter_map(|name| Some(redact(name)).filter(|(_, any)| *any).map(|(new, _)| (name.clone(), new)))
+                .collect();
+            let mut any = !names.is_empty();
+            for (old, new) in names {
+                let value = members.remove(&old).unwrap_or_default();
+                members.insert(new, value);
+            }
+            for (name, member) in members.iter_mut() {
+                any |= hide(name, member);
+            }
+            any
+        }
+        Value::Array(elements) => elements.iter_mut().fold(false, |any, element| hide(name, element) || any),
+        Value::String(text) => {
+            let (own, any) = redact(text);
+            let named = is_named(name, &own);
+            if any || named {
+                *text = if named { HIDDEN.to_owned() } else { own };
+            }
+            any || named
+        }
+        Value::Number(number) => {
+            let named = is_named(name, &number.to_string());
+            if named {
+                *value = HIDDEN.into();
+            }
+            named
+        }
+        Value::Null | Value::Bool(_) => false,
+    }
+}
+
+/// Whether a text is a secret under this name.
+fn is_named(name: &str, text: &str) -> bool {
+    !name.is_empty() && [": ", "="].iter().any(|between| redact(&format!("{name}{between}{text}")).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn hidden(mut input: Value) -> Value {
+        hide("", &mut input);
+        input
+    }
+
+    #[test]
+    fn what_stands_beside_a_secret_stays() {
+        for (input, wanted) in [
+            (json!({"id": 7, "password": "hunter2", "to": "me"}), json!({"id": 7, "password": "***", "to": "me"})),
+            (json!({"password": 12345678, "to": "me"}), json!({"password": "***", "to": "me"})),
+            (json!({"api_token": ["a1secret", "b2"], "to": "me"}), json!({"api_token": ["***", "***"], "to": "me"})),
+            (
+                json!({"note": "password: hunter2", "to": "me", "x": 1}),
+                json!({"note": "password: ***", "to": "me", "x": 1}),
+            ),
+            (json!({"env": ["PASSWORD=hunter2", "A=b"], "z": 1}), json!({"env": ["PASSWORD=***", "A=b"], "z": 1})),
+            (
+                json!({"in": {"Authorization": "Bearer abcdef0123456789"}, "to": "me"}),
+                json!({"in": {"Authorization": "***"}, "to": "me"}),
+            ),
+        ] {
+            assert_eq!(hidden(input), wanted);
+        }
+    }
+
+    #[test]
+    fn what_holds_no_secret_stays_as_it_is() {
+        let plain = json!({"title": "a, b", "n": 1.50, "list": [null, true, {"x": "y\"z"}], "path": "~/x"});
+        assert_eq!(hidden(plain.clone()), plain);
+    }
+
+    #[test]
+    fn a_secret_that_is_a_name_is_hidden() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let out = hidden(json!({ token.clone(): 1, "b": 2 }));
+        assert!(!out.to_string().contains(&token) && out["b"] == 2, "{out}");
+    }
+}
