@@ -312,7 +312,7 @@ pub const KEYS: &[Entry] = &[
     row(Key::ApprovalsCritical, "approvals.tier_4", APPROVERS, Higher,
         "The same for what is of tier 4."),
     row(Key::TrustedFolders, "trusted_folders", Kind::List(Item::Folder), Lower,
-        "Folders, by glob, where tier 2 and below counts for less."),
+        "Directories, by glob, where tier 2 and below counts for less."),
     row(Key::ProtectedBranches, "protected_branches", Kind::List(Item::Branch), Higher,
         "Branches, by glob, that count for more."),
     row(Key::Production, "production", Kind::List(Item::Word), Higher,

@@ -270,7 +270,7 @@ fn figures_tell_what_was_taken_away() {
         "{stats}"
     );
     assert_eq!(stats["models"]["mill"]["approve"], 2, "{stats}");
-    assert!(home.prints(&["reviewer", "examples"], 0).contains("No person has decided otherwise"));
+    assert!(home.prints(&["reviewer", "examples"], 0).contains("No person has disagreed with the reviewer"));
     let simulated: serde_json::Value =
         serde_json::from_str(&home.prints(&["simulate", "--json", "--mode", "smart"], 0)).unwrap();
     assert_eq!(simulated["reviewer_may_settle"], 2, "{simulated}");
