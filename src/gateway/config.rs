@@ -158,6 +158,16 @@ pub enum ChannelKind {
         from: String,
         to: Vec<String>,
     },
+    Email {
+        /// The server: `smtps://mail.example.org`.
+        url: String,
+        user: Option<String>,
+        password: Option<Secret>,
+        from: String,
+        to: String,
+        /// Who reads mail there: whose answer it is that comes by the link.
+        approver: String,
+    },
     Desktop {
         /// `notify-send`, or what takes its arguments.
         #[serde(default = "notify_send")]
@@ -181,6 +191,7 @@ impl ChannelKind {
             Self::Pushover { .. } => "pushover",
             Self::Twilio { .. } => "twilio",
             Self::Desktop { .. } => "desktop",
+            Self::Email { .. } => "email",
         }
     }
 }

@@ -78,7 +78,7 @@ mod tests {
         let text = "
             [[route]]
             tiers = [3]
-            directory = \"/srv\"
+            folder = \"/srv\"
             channels = [\"team\"]
             [[route]]
             rule = \"packages.new\"

@@ -187,7 +187,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                     carrier = Carrier::begin(&app);
                     println!("guard-gateway: {} is read anew", path.display());
                 }
-                Err(why) => eprintln!("guard-gateway: refused, and what held before goes on: {why}"),
+                Err(why) => eprintln!("guard-gateway: the configuration is refused, the one before stays: {}", why.trim_end()),
             },
         }
     }
@@ -305,15 +305,22 @@ fn ready() {
 /// Asks a gateway how it is, over its socket.
 async fn status(args: &ServeArgs) -> Result<u8, String> {
     let account = Account::of_this_process();
-    let (_, config) = configured(args, &account)?;
+    // What runs goes on with what it read before: how it is can be told all the same.
+    let (config, broken) = match configured(args, &account) {
+        Ok((_, config)) => (config, None),
+        Err(why) => (Config::default(), Some(why)),
+    };
     let socket = socket_path(&config, account.paths()?.folder());
+    if let Some(why) = &broken {
+        println!("The configuration is refused, and would keep a gateway from starting: {why}");
+    }
     let Ok(value) = talk::get(&socket, "/v1/status").await else {
         println!("No gateway listens at {}: guard serve starts it.", socket.display());
         return Ok(1);
     };
     println!("A gateway {} listens at {}", value["version"].as_str().unwrap_or_default(), socket.display());
     println!("{} waiting", value["waiting"]);
-    let mut all_up = true;
+    let mut all_up = broken.is_none();
     for (name, how) in value["channels"].as_object().into_iter().flatten() {
         match how["why"].as_str() {
             None => println!("{name}: up"),

@@ -56,6 +56,8 @@ pub struct Caller {
     pub origin: Origin,
     /// A token's name; what was handed in with it is not answered by it.
     pub token: Option<String>,
+    /// The only request that they see and answer, where they came by a link that is for one.
+    pub only: Option<String>,
 }
 
 impl Caller {
@@ -67,6 +69,7 @@ impl Caller {
             max_tier: token.max_tier,
             origin: token.origin,
             token: Some(token.name.clone()),
+            only: None,
         }
     }
 
@@ -80,6 +83,23 @@ impl Caller {
         }
         let scope = scope.name();
         Err(Problem::new("forbidden", format!("{} has not the scope {scope}", self.name)))
+    }
+
+    /// That they may do this, and not only for one request.
+    ///
+    /// # Errors
+    /// They may not.
+    pub fn may_for_all(&self, scope: Scope) -> Result<(), Problem> {
+        match &self.only {
+            None => self.may(scope),
+            Some(_) => Err(Problem::new("forbidden", "this link is for one request alone: log in for more")),
+        }
+    }
+
+    /// Whether they may know of a request.
+    #[must_use]
+    pub fn may_see(&self, action: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == action)
     }
 
     /// Who answers, as the record has it.
@@ -176,6 +196,7 @@ impl FromRequestParts<Arc<App>> for Caller {
                 max_tier: 0,
                 origin: Origin::Api,
                 token: Some(format!("uid-{uid}")),
+                only: None,
             }),
             _ => Err(Problem::new("unauthorized", "send Authorization: Bearer with a token of guard token add")),
         }

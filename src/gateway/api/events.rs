@@ -51,17 +51,21 @@ pub async fn stream(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let (missed, live) = app.hub.listen(last.or(from.after));
     let mut first = Vec::new();
+    let seen = move |event: &Event| caller.may_see(&event.action_id);
     match missed {
-        Some(missed) => first.extend(missed.iter().map(|event| told(event))),
+        Some(missed) => first.extend(missed.iter().filter(|event| seen(event)).map(|event| told(event))),
         None => first.push(reset()),
     }
-    let live = stream::unfold(Some(live), async move |live| {
-        let mut live: Receiver<Arc<Event>> = live?;
-        match live.recv().await {
-            Ok(event) => Some((told(&event), Some(live))),
-            // Too slow: whoever comes back looks at the whole list again.
-            Err(RecvError::Lagged(_)) => Some((reset(), Some(live))),
-            Err(RecvError::Closed) => None,
+    let live = stream::unfold(Some((live, seen)), async move |live| {
+        let (mut live, seen): (Receiver<Arc<Event>>, _) = live?;
+        loop {
+            return match live.recv().await {
+                Ok(event) if !seen(&event) => continue,
+                Ok(event) => Some((told(&event), Some((live, seen)))),
+                // Too slow: whoever comes back looks at the whole list again.
+                Err(RecvError::Lagged(_)) => Some((reset(), Some((live, seen)))),
+                Err(RecvError::Closed) => None,
+            };
         }
     });
     let all = futures_util::StreamExt::chain(stream::iter(first), live);
@@ -87,7 +91,7 @@ pub async fn socket(
     Query(from): Query<From>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let upgrade = upgrade.max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     Ok(upgrade.on_upgrade(async move |socket| talk(app, caller, from.after, socket).await))
 }

@@ -61,7 +61,8 @@ pub async fn list(
     let found = |shown: &Shown| {
         let pending = &shown.pending;
         let text = || format!("{} {} {}", pending.command, pending.cwd, pending.why).to_lowercase();
-        which.status.as_deref().is_none_or(|wanted| wanted == hub::status(pending.state))
+        caller.may_see(&shown.action)
+            && which.status.as_deref().is_none_or(|wanted| wanted == hub::status(pending.state))
             && which.tier.is_none_or(|tier| tier == pending.tier.number())
             && which.session.as_deref().is_none_or(|session| session == pending.session)
             && words.as_deref().is_none_or(|words| text().contains(words))
@@ -103,7 +104,7 @@ pub(super) async fn known(app: &App, caller: &Caller, id: &str) -> Result<Known,
     };
     let reads = caller.scopes.contains(&Scope::Read) || caller.scopes.contains(&Scope::Decide);
     let own = submission.as_ref().is_some_and(|submission| Some(&submission.client) == caller.token.as_ref());
-    if (submission.is_none() && shown.is_none()) || !(reads || own) {
+    if (submission.is_none() && shown.is_none()) || !(reads || own) || !caller.may_see(id) {
         return Err(Problem::new("not-found", "there is no such request").about(id));
     }
     Ok(Known { submission, shown })
@@ -219,7 +220,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
 #[utoipa::path(get, path = "/v1/status", responses((status = 200, description = "channels, and how many wait"),
     (status = 401, body = Problem)))]
 pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let waiting = app.hub.all().iter().filter(|shown| shown.pending.state == Stands::Waiting).count();
     let channels = locked(&app.channels).clone();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();

@@ -18,7 +18,10 @@ use utoipa::ToSchema;
 use super::access::{Caller, Peer, SESSION, token_of};
 use super::problem::Problem;
 use super::{App, locked};
+use crate::answer::settled;
 use crate::backend::Scope;
+use crate::config::ChannelKind;
+use crate::hub::{Shown, is_waiting};
 use crate::name::{hash, secret};
 
 /// Nothing but the page's own files, no frames around it, nothing that a command's text could start.
@@ -112,8 +115,12 @@ pub async fn login(
             folders: Vec::new(),
             max_tier: 3,
             token: None,
+            only: None,
         },
-        None => token_of(&app, &given, &from).await?,
+        None => match by_link(&app, &given).await? {
+            Some(caller) => caller,
+            None => token_of(&app, &given, &from).await?,
+        },
     };
     let value = secret::<32>("")?;
     let now = Instant::now();
@@ -123,6 +130,33 @@ pub async fn login(
     sessions.insert(hash(&value), Session { caller, until: now + SESSION });
     let set = format!("{COOKIE}={value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age={}", SESSION.as_secs());
     Ok(([(header::SET_COOKIE, set)], Json::<Value>(named)).into_response())
+}
+
+/// Whoever comes by the link of an e-mail, which works once: the approver who reads mail there, for that request alone.
+async fn by_link(app: &App, given: &str) -> Result<Option<Caller>, Problem> {
+    let wanted = hash(given);
+    let Some(offer) = app.room.at(move |backend| backend.base().offer_of(&wanted)).await?? else { return Ok(None) };
+    let config = app.config();
+    let channel = config.channel.iter().find(|channel| channel.name == offer.channel);
+    // What a button of another messenger carries opens nothing.
+    let Some(ChannelKind::Email { approver, .. }) = channel.map(|channel| &channel.kind) else { return Ok(None) };
+    let ended = |shown: Option<Shown>| shown.map_or_else(|| "asked anew".to_owned(), |one| settled(&one.pending));
+    let shown = app.hub.find(&offer.action);
+    if !shown.as_ref().is_some_and(is_waiting) {
+        return Err(Problem::new("settled", format!("request {}: {}", offer.action, ended(shown))));
+    }
+    if !app.room.at(move |backend| backend.base().open_link(&wanted)).await?? {
+        return Err(Problem::new("settled", "this link was used: log in with a token, or answer at a terminal"));
+    }
+    Ok(Some(Caller {
+        origin: crate::judge::invocation::Origin::Api,
+        name: format!("{approver} ({})", offer.channel),
+        scopes: vec![Scope::Read, Scope::Decide],
+        folders: Vec::new(),
+        max_tier: 3,
+        token: None,
+        only: Some(offer.action),
+    }))
 }
 
 /// Ends a page's session.

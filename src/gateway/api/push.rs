@@ -22,7 +22,7 @@ use crate::push::{Subscription, Vapid};
 #[utoipa::path(get, path = "/v1/push", responses((status = 200, description = "`key`, in base64url"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn key(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let bytes = app.room.at(|backend| backend.base().vapid()).await??;
     Ok(Json(json!({ "key": Vapid::read(&bytes)?.public() })))
 }
@@ -36,7 +36,7 @@ pub async fn subscribe(
     caller: Caller,
     Json(device): Json<Subscription>,
 ) -> Result<StatusCode, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     device.check(&app.config().push_hosts).map_err(|why| Problem::new("bad-request", why))?;
     let kept = move |backend: &mut dyn crate::backend::Backend| {
         backend.base().subscribe(&caller.name, caller.token.as_deref(), &device, Timestamp::now())
@@ -63,7 +63,7 @@ pub async fn unsubscribe(
     caller: Caller,
     Json(Device { endpoint }): Json<Device>,
 ) -> Result<StatusCode, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let gone = app.room.at(move |backend| backend.base().unsubscribe(Some(&caller.name), &endpoint)).await??;
     if gone { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::new("not-found", "there is no such device of yours")) }
 }

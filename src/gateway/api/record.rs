@@ -50,7 +50,7 @@ pub async fn stats(
     caller: Caller,
     Query(Since { days }): Query<Since>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let days = days.unwrap_or(7);
     if !(1..=MAX_DAYS).contains(&days) {
         return Err(Problem::new("bad-request", format!("days: 1 to {MAX_DAYS}")));
@@ -68,7 +68,7 @@ pub async fn stats(
     (status = 200, description = "a list: how each stands, whether it is stopped, by which grant it is trusted"),
     (status = 401, body = Problem), (status = 403, body = Problem)))]
 pub async fn sessions(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let all = app.room.at(|backend| backend.sessions(Timestamp::now())).await??;
     let waiting = app.hub.all();
     let view = |session: &SessionView| {
@@ -93,7 +93,7 @@ pub struct Which {
 
 /// The session that is meant, for somebody who may decide about it.
 async fn session(app: &App, caller: &Caller, which: &Which) -> Result<SessionView, Problem> {
-    caller.may(Scope::Decide)?;
+    caller.may_for_all(Scope::Decide)?;
     locked(&app.limits).decide.take(caller.name.clone(), std::time::Instant::now()).map_err(Problem::too_many)?;
     if which.words.as_deref().is_some_and(|words| words.chars().count() > WORDS) {
         return Err(Problem::new("bad-request", format!("words: at most {WORDS} characters")));
@@ -179,7 +179,7 @@ pub async fn search(
     caller: Caller,
     Query(Search { q, cursor }): Query<Search>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may_for_all(Scope::Read)?;
     let words = q.unwrap_or_default();
     if words.chars().count() > WORDS {
         return Err(Problem::new("bad-request", format!("q: at most {WORDS} characters")));

@@ -313,6 +313,15 @@ impl Base {
         self.connection.query_row(sql, [&nonce[..]], offer).optional().map_err(told)
     }
 
+    /// Uses a link up that opens the page. False when that was done before.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn open_link(&self, nonce: &[u8; 32]) -> Result<bool, String> {
+        let put = "UPDATE offer SET opened = 1 WHERE nonce = ?1 AND opened = 0";
+        self.connection.execute(put, [&nonce[..]]).map(|count| count == 1).map_err(told)
+    }
+
     /// The message of a channel by the channel's own name for it.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 pub mod desktop;
 pub mod discord;
+pub mod email;
 pub mod http;
 pub mod ntfy;
 pub mod program;
@@ -234,6 +235,14 @@ pub fn open(config: &ChannelConfig) -> Result<Arc<dyn Channel>, String> {
         }
         ChannelKind::Desktop { command, approver } => {
             Arc::new(desktop::Desktop::new(name, command.clone(), approver).map_err(told)?)
+        }
+        ChannelKind::Email { url, user, password, from, to, approver: _ } => {
+            let login = match (user, password) {
+                (Some(user), Some(password)) => Some((user.clone(), password.read().map_err(told)?)),
+                (None, None) => None,
+                _ => return Err(told("user and password go together".to_owned())),
+            };
+            Arc::new(email::Email::new(url, login, from, to).map_err(told)?)
         }
         ChannelKind::Program { command } => Arc::new(program::Program::new(command.clone()).map_err(told)?),
     })

@@ -48,10 +48,10 @@ enum Verb {
         /// The file of its secret (0600); without, it is asked for and kept beside the configuration
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
-        /// The chat or channel where it is not found by itself; for SMS the number that it comes from
+        /// The chat or channel where it is not found by itself; for SMS and e-mail where it comes from
         #[arg(long, value_name = "ID")]
         chat: Option<String>,
-        /// The approver's user id where it is not found by itself; for SMS their number
+        /// The approver's user id where it is not found by itself; for SMS and e-mail their number or address
         #[arg(long, value_name = "ID")]
         user: Option<String>,
         /// Where its API is, or where to post

@@ -1,7 +1,9 @@
 //! Messengers that speak their real protocols on this machine, with their faults.
 
 mod discord;
+mod email;
 pub mod server;
 mod slack;
-mod telegram;
+mod socket;
+pub mod telegram;
 mod told;

@@ -289,7 +289,9 @@ fn a_broken_configuration_is_refused_and_the_old_one_goes_on() {
     let hup = |house: &House| Command::new("kill").args(["-HUP", &house.pid().to_string()]).status().unwrap();
     house.write_config("hosts = [\"other.test\"\n");
     hup(&house);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let status = house.gateway(&["serve", "--status"]).output().unwrap();
+    let said = String::from_utf8(status.stdout).unwrap();
+    assert!(status.status.code() == Some(1) && said.contains("line 1") && said.contains("0 waiting"), "{said}");
     assert_eq!(as_host(&house), 200);
     house.write_config("hosts = [\"other.test\"]\n");
     hup(&house);

@@ -25,6 +25,7 @@ pub enum Kind {
     Pushover,
     Twilio,
     Desktop,
+    Email,
     Webhook,
 }
 
@@ -40,6 +41,7 @@ impl Kind {
             Self::Pushover => "pushover",
             Self::Twilio => "twilio",
             Self::Desktop => "desktop",
+            Self::Email => "email",
             Self::Webhook => "webhook",
         }
     }
@@ -70,6 +72,9 @@ impl New<'_> {
         let mut table = toml::Table::new();
         table.insert("name".to_owned(), name.into());
         table.insert("kind".to_owned(), kind.name().into());
+        if kind == Kind::Email {
+            return self.ask_email(table, from);
+        }
         if matches!(kind, Kind::Ntfy | Kind::Webhook) {
             let what = "Its address (for ntfy with the topic, as in https://ntfy.sh/guard-x7c2)";
             table.insert("url".to_owned(), given(&from.url, what)?.into());
@@ -97,7 +102,7 @@ impl New<'_> {
                 return section(table);
             }
             Kind::Slack => self.secret(&mut table, "app_token", &None, "The app-level token (xapp-...)")?,
-            Kind::Telegram | Kind::Discord | Kind::Desktop => {}
+            Kind::Telegram | Kind::Discord | Kind::Desktop | Kind::Email => {}
         }
         let approver = given(&from.approver, "The name of the approver who answers there")?;
         if kind == Kind::Desktop {
@@ -133,6 +138,25 @@ impl New<'_> {
             }
         }
         table.insert("approvers".to_owned(), people.into());
+        section(table)
+    }
+
+    /// A mailbox: its server, who logs in there, from whom and to whom.
+    fn ask_email(&self, mut table: toml::Table, from: &Given) -> Result<String, String> {
+        let url =
+            given(&from.url, "Its server (smtps://mail.example.org, or smtp://mail.example.org:587?tls=required)")?;
+        crate::channel::email::check_url(&url)?;
+        table.insert("url".to_owned(), url.into());
+        let sender = given(&from.chat, "The address that it comes from (guard@example.org)")?;
+        let to = given(&from.user, "The address of the approver")?;
+        // A server of this machine may take mail from anybody.
+        if from.secret_file.is_some() || std::io::stdin().is_terminal() {
+            table.insert("user".to_owned(), sender.clone().into());
+            self.secret(&mut table, "password", &from.secret_file, &format!("The password of {sender} there"))?;
+        }
+        table.insert("from".to_owned(), sender.into());
+        table.insert("to".to_owned(), to.into());
+        table.insert("approver".to_owned(), given(&from.approver, "The name of the approver who reads it")?.into());
         section(table)
     }
 

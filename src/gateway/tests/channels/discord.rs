@@ -1,55 +1,47 @@
 //! Discord: its HTTP API and its gateway as they answer, with resumes, dropped and half-open connections.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_tungstenite::tungstenite::Message;
 
 use super::server::{Asked, Server};
+use super::socket::{Heard, Reply, SocketServer, Step};
 use crate::house::{House, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 const CHAT: &str = "900";
 const ADA: &str = "80351110224678912";
 
-/// What a test has the gateway do.
-enum Do {
-    Send(Value),
-    /// Break the connection off without a word.
-    Drop,
-    /// Answer nothing any more, heartbeats included.
-    Deafen,
-}
-
 struct Bot {
     server: Server,
     /// What the clients said first on each connection.
     begun: Mutex<Receiver<Value>>,
-    to: Arc<Mutex<Option<UnboundedSender<Do>>>>,
+    socket: SocketServer,
 }
 
 impl Bot {
     /// A server whose gateway wants a heartbeat every so many milliseconds.
     fn new(heartbeat: u64) -> Self {
         let (say, begun) = channel();
-        let to: Arc<Mutex<Option<UnboundedSender<Do>>>> = Arc::default();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let shared = to.clone();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                listener.set_nonblocking(true).unwrap();
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                while let Ok((stream, _)) = listener.accept().await {
-                    talk(stream, heartbeat, &say, &shared, port).await;
-                }
-            });
+        let socket = SocketServer::new(move |port, heard| {
+            let Heard::Said(said) = heard else {
+                let hello = json!({ "op": 10, "d": { "heartbeat_interval": heartbeat } });
+                return Reply { say: Some(hello), ready: false };
+            };
+            let answer = match said["op"].as_u64() {
+                Some(1) => return Reply { say: Some(json!({ "op": 11 })), ready: false },
+                Some(2) => json!({ "op": 0, "t": "READY", "s": 1, "d": {
+                    "session_id": "s1", "resume_gateway_url": format!("ws://127.0.0.1:{port}"),
+                }}),
+                Some(6) => json!({ "op": 0, "t": "RESUMED", "s": 5, "d": {} }),
+                other => panic!("op {other:?}"),
+            };
+            say.send(said).unwrap();
+            Reply { say: Some(answer), ready: true }
         });
+        let port = socket.port;
         let mut sent = 70;
         let answer = move |asked: &Asked| {
             assert!(asked.head.contains("Bot abc"), "{}", asked.head);
@@ -61,7 +53,7 @@ impl Bot {
             };
             Some((200, told.to_string()))
         };
-        Self { server: Server::new(answer), begun: Mutex::new(begun), to }
+        Self { server: Server::new(answer), begun: Mutex::new(begun), socket }
     }
 
     fn house(&self, more: &str) -> House {
@@ -79,11 +71,6 @@ impl Bot {
 
     fn begun(&self) -> Value {
         self.begun.lock().unwrap().recv_timeout(Duration::from_secs(20)).unwrap()
-    }
-
-    fn tell(&self, what: Do) {
-        let to = self.to.lock().unwrap();
-        assert!(to.as_ref().unwrap().send(what).is_ok());
     }
 
     fn cards(&self) -> Vec<Asked> {
@@ -107,59 +94,18 @@ impl Bot {
     /// Somebody presses; what they are told.
     fn press(&self, seq: u64, user: &str, data: &str) -> String {
         let before = self.server.asked("/callback").len();
-        self.tell(Do::Send(json!({ "op": 0, "t": "INTERACTION_CREATE", "s": seq, "d": {
-            "id": format!("i{seq}"), "token": "tok", "type": 3, "channel_id": CHAT,
-            "member": { "user": { "id": user } }, "data": { "component_type": 2, "custom_id": data },
-        }})));
+        self.socket.act(&Step::Send(
+            json!({ "op": 0, "t": "INTERACTION_CREATE", "s": seq, "d": {
+                "id": format!("i{seq}"), "token": "tok", "type": 3, "channel_id": CHAT,
+                "member": { "user": { "id": user } }, "data": { "component_type": 2, "custom_id": data },
+            }})
+            .to_string(),
+        ));
         until(|| self.server.asked("/callback").len() > before);
         let last = self.server.asked("/callback").pop().unwrap();
         assert_eq!(last.path, format!("/interactions/i{seq}/tok/callback"));
         assert_eq!(last.body["data"]["flags"], 64);
         last.body["data"]["content"].as_str().unwrap().to_owned()
-    }
-}
-
-/// One connection.
-async fn talk(
-    stream: tokio::net::TcpStream,
-    heartbeat: u64,
-    say: &Sender<Value>,
-    shared: &Mutex<Option<UnboundedSender<Do>>>,
-    port: u16,
-) {
-    let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
-    let text = |value: Value| Message::text(value.to_string());
-    let hello = json!({ "op": 10, "d": { "heartbeat_interval": heartbeat } });
-    socket.send(text(hello)).await.unwrap();
-    let (to, mut todo) = unbounded_channel();
-    let mut deaf = false;
-    loop {
-        tokio::select! {
-            heard = socket.next() => {
-                let Some(Ok(Message::Text(said))) = heard else { return };
-                let said: Value = serde_json::from_str(said.as_str()).unwrap();
-                let answer = match said["op"].as_u64() {
-                    Some(1) => json!({ "op": 11 }),
-                    Some(2) => json!({ "op": 0, "t": "READY", "s": 1, "d": {
-                        "session_id": "s1", "resume_gateway_url": format!("ws://127.0.0.1:{port}"),
-                    }}),
-                    Some(6) => json!({ "op": 0, "t": "RESUMED", "s": 5, "d": {} }),
-                    other => panic!("op {other:?}"),
-                };
-                if !deaf && socket.send(text(answer)).await.is_err() {
-                    return;
-                }
-                if said["op"] != 1 {
-                    *shared.lock().unwrap() = Some(to.clone());
-                    say.send(said).unwrap();
-                }
-            }
-            what = todo.recv() => match what {
-                Some(Do::Send(value)) => socket.send(text(value)).await.unwrap(),
-                Some(Do::Deafen) => deaf = true,
-                Some(Do::Drop) | None => return,
-            },
-        }
     }
 }
 
@@ -191,8 +137,8 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
     assert_eq!(bot.begun()["op"], 2);
     let mut agent = house.agent(MEDIUM);
     let no = bot.button("d");
-    bot.tell(Do::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": 4, "d": {} })));
-    bot.tell(Do::Drop);
+    bot.socket.act(&Step::Send(json!({ "op": 0, "t": "SOMETHING_NEW", "s": 4, "d": {} }).to_string()));
+    bot.socket.act(&Step::Drop);
     let resumed = bot.begun();
     assert_eq!(
         (&resumed["op"], &resumed["d"]["session_id"], &resumed["d"]["seq"]),
@@ -202,9 +148,9 @@ fn a_connection_that_breaks_off_is_taken_up_where_it_was() {
     assert_eq!(bot.press(6, ADA, &no), "denied");
     assert_eq!(agent.wait().unwrap().code(), Some(126));
     // A reconnect that the server asks for, then a session that is gone.
-    bot.tell(Do::Send(json!({ "op": 7, "d": null })));
+    bot.socket.act(&Step::Send(json!({ "op": 7, "d": null }).to_string()));
     assert_eq!(bot.begun()["op"], 6);
-    bot.tell(Do::Send(json!({ "op": 9, "d": false })));
+    bot.socket.act(&Step::Send(json!({ "op": 9, "d": false }).to_string()));
     assert_eq!(bot.begun()["op"], 2);
 }
 
@@ -213,7 +159,7 @@ fn a_connection_that_is_open_on_one_side_alone_is_given_up() {
     let bot = Bot::new(200);
     let _house = bot.house("");
     assert_eq!(bot.begun()["op"], 2);
-    bot.tell(Do::Deafen);
+    bot.socket.act(&Step::Deafen);
     assert_eq!(bot.begun()["op"], 6);
 }
 
@@ -229,10 +175,10 @@ fn what_is_typed_counts_where_the_configuration_says_so() {
             "author": { "id": user }, "channel_id": CHAT, "content": format!("!deny {request} not now"),
         }})
     };
-    bot.tell(Do::Send(message(2, "5")));
+    bot.socket.act(&Step::Send(message(2, "5").to_string()));
     let all = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
     until(|| all().iter().any(|asked| asked.text.contains("none of the approvers")));
     assert!(agent.try_wait().unwrap().is_none());
-    bot.tell(Do::Send(message(3, ADA)));
+    bot.socket.act(&Step::Send(message(3, ADA).to_string()));
     assert_eq!(agent.wait().unwrap().code(), Some(126));
 }

@@ -56,6 +56,11 @@ impl Server {
         self.faults.lock().unwrap().push_back((path.to_owned(), status, body.to_owned()));
     }
 
+    /// The next request whose path ends so is taken and never answered.
+    pub fn hold(&self, path: &str) {
+        self.fail(path, 0, "");
+    }
+
     /// The requests whose path ends so.
     pub fn asked(&self, path: &str) -> Vec<Asked> {
         self.asked.lock().unwrap().iter().filter(|asked| asked.path.ends_with(path)).cloned().collect()
@@ -97,6 +102,11 @@ fn serve(stream: &TcpStream, server: &Server, answer: &Mutex<Box<Answering>>) ->
     };
     server.asked.lock().unwrap().push(asked);
     let Some((status, body)) = told else { return false };
+    if status == 0 {
+        // Until whoever asked goes.
+        let _ = reader.read_to_end(&mut Vec::new());
+        return false;
+    }
     let text = format!(
         "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_tungstenite::tungstenite::Message;
 
 use super::server::{Asked, Server};
+use super::socket::{Heard, Reply, SocketServer, Step};
 use crate::house::{House, until};
 
 const MEDIUM: &str = "npm install left-pad-of-somebody";
@@ -16,29 +14,26 @@ const ADA: &str = "U061F7AUR";
 
 struct Bot {
     server: Server,
-    /// To the newest connection; `None` breaks it off.
-    to: Arc<Mutex<Option<UnboundedSender<Option<Value>>>>>,
+    socket: SocketServer,
     /// What the client said, and how often it has connected.
     said: Arc<Mutex<(Vec<Value>, usize)>>,
 }
 
 impl Bot {
     fn new() -> Self {
-        let to: Arc<Mutex<Option<UnboundedSender<Option<Value>>>>> = Arc::default();
         let said: Arc<Mutex<(Vec<Value>, usize)>> = Arc::default();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (shared, heard) = (to.clone(), said.clone());
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                listener.set_nonblocking(true).unwrap();
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                while let Ok((stream, _)) = listener.accept().await {
-                    talk(stream, &shared, &heard).await;
-                }
-            });
+        let heard = said.clone();
+        let socket = SocketServer::new(move |_, what| match what {
+            Heard::Opened => {
+                heard.lock().unwrap().1 += 1;
+                Reply { say: Some(json!({ "type": "hello", "num_connections": 1 })), ready: true }
+            }
+            Heard::Said(said) => {
+                heard.lock().unwrap().0.push(said);
+                Reply::default()
+            }
         });
+        let port = socket.port;
         let mut sent = 0;
         let answer = move |asked: &Asked| {
             let app = asked.path == "/apps.connections.open";
@@ -52,7 +47,7 @@ impl Bot {
             };
             Some((200, told.to_string()))
         };
-        Self { server: Server::new(answer), to, said }
+        Self { server: Server::new(answer), socket, said }
     }
 
     fn house(&self) -> House {
@@ -87,13 +82,12 @@ impl Bot {
         self.said.lock().unwrap().1
     }
 
+    /// Sends something, or breaks the connection off.
     fn tell(&self, what: Option<Value>) {
-        let mut done = false;
-        until(|| {
-            let to = self.to.lock().unwrap();
-            done = to.as_ref().is_some_and(|to| to.send(what.clone()).is_ok());
-            done
-        });
+        let Some(value) = what else { return self.socket.act(&Step::Drop) };
+        // What is no JSON in between is passed over.
+        self.socket.act(&Step::Send("{\"type\":".to_owned()));
+        self.socket.act(&Step::Send(value.to_string()));
     }
 
     /// Somebody presses; what they are told.
@@ -108,48 +102,11 @@ impl Bot {
         })));
         until(|| self.server.asked("/chat.postEphemeral").len() > before);
         // That it arrived is said at once.
-        assert!(self.said.lock().unwrap().0.contains(&json!({ "envelope_id": envelope })));
+        until(|| self.said.lock().unwrap().0.contains(&json!({ "envelope_id": envelope })));
         let last = self.server.asked("/chat.postEphemeral").pop().unwrap();
         assert_eq!(last.body["user"], user);
         last.body["text"].as_str().unwrap().to_owned()
     }
-}
-
-async fn talk(
-    stream: tokio::net::TcpStream,
-    shared: &Mutex<Option<UnboundedSender<Option<Value>>>>,
-    heard: &Mutex<(Vec<Value>, usize)>,
-) {
-    let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { return };
-    let (to, mut todo) = unbounded_channel();
-    let text = |value: Value| Message::text(value.to_string());
-    if socket.send(text(json!({ "type": "hello", "num_connections": 1 }))).await.is_err() {
-        return;
-    }
-    heard.lock().unwrap().1 += 1;
-    *shared.lock().unwrap() = Some(to);
-    loop {
-        tokio::select! {
-            said = socket.next() => match said {
-                Some(Ok(Message::Text(said))) => {
-                    heard.lock().unwrap().0.push(serde_json::from_str(said.as_str()).unwrap());
-                }
-                Some(Ok(_)) => {}
-                _ => break,
-            },
-            what = todo.recv() => match what {
-                Some(Some(value)) => {
-                    // What is no JSON in between is passed over.
-                    let _ = socket.send(Message::text("{\"type\":")).await;
-                    if socket.send(text(value)).await.is_err() {
-                        break;
-                    }
-                }
-                _ => break,
-            },
-        }
-    }
-    *shared.lock().unwrap() = None;
 }
 
 #[test]

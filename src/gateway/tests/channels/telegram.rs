@@ -11,16 +11,16 @@ use crate::house::{House, until};
 const MEDIUM: &str = "npm install left-pad-of-somebody";
 
 /// A bot's server: updates that wait, and messages that were sent.
-struct Bot {
-    server: Server,
+pub struct Bot {
+    pub server: Server,
     updates: Arc<Mutex<Vec<Value>>>,
 }
 
-const CHAT: i64 = 500;
-const ADA: i64 = 7;
+pub const CHAT: i64 = 500;
+pub const ADA: i64 = 7;
 
 impl Bot {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let updates: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (waiting, mut sent) = (updates.clone(), 41);
         let answer = move |asked: &Asked| {
@@ -54,7 +54,7 @@ impl Bot {
         Self { server: Server::new(answer), updates }
     }
 
-    fn house(&self) -> House {
+    pub fn house(&self) -> House {
         self.house_with("")
     }
 
@@ -73,13 +73,13 @@ impl Bot {
     }
 
     /// The cards that were sent.
-    fn cards(&self) -> Vec<Asked> {
+    pub fn cards(&self) -> Vec<Asked> {
         let all = self.server.asked("/sendMessage");
         all.into_iter().filter(|asked| asked.body["reply_markup"].is_object()).collect()
     }
 
     /// What the button with these letters in front carries, on the last card.
-    fn button(&self, code: &str) -> String {
+    pub fn button(&self, code: &str) -> String {
         let mut found = None;
         until(|| {
             found = self.cards().last().and_then(|card| {
@@ -93,18 +93,21 @@ impl Bot {
         found.unwrap()
     }
 
+    /// Somebody presses, whether the gateway reads it or not; the number of the update.
+    pub fn pressed(&self, from: i64, chat: i64, data: &str) -> i64 {
+        let mut updates = self.updates.lock().unwrap();
+        let id = 1000 + i64::try_from(updates.len()).unwrap();
+        updates.push(json!({ "update_id": id, "callback_query": {
+            "id": format!("cb{id}"), "from": { "id": from, "is_bot": false }, "data": data,
+            "message": { "message_id": 42, "chat": { "id": chat } },
+        }}));
+        id
+    }
+
     /// Somebody presses; what they are told.
-    fn press(&self, from: i64, chat: i64, data: &str) -> String {
+    pub fn press(&self, from: i64, chat: i64, data: &str) -> String {
         let before = self.server.asked("/answerCallbackQuery").len();
-        let id = {
-            let mut updates = self.updates.lock().unwrap();
-            let id = 1000 + i64::try_from(updates.len()).unwrap();
-            updates.push(json!({ "update_id": id, "callback_query": {
-                "id": format!("cb{id}"), "from": { "id": from, "is_bot": false }, "data": data,
-                "message": { "message_id": 42, "chat": { "id": chat } },
-            }}));
-            id
-        };
+        let id = self.pressed(from, chat, data);
         until(|| self.server.asked("/answerCallbackQuery").len() > before);
         let last = self.server.asked("/answerCallbackQuery").pop().unwrap();
         assert_eq!(last.body["callback_query_id"], format!("cb{id}"));

@@ -1,0 +1,121 @@
+//! How long a request takes from the queue to somebody who listens: 100 requests a second for five seconds, and what 50 and 99
+//! of 100 stay below. Ends with 1 where the 99th percentile is above 100 ms.
+//!
+//!     cargo bench -p guard-gateway --bench latency --profile gateway
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use guard_gateway::backend::base::Base;
+use guard_gateway::backend::own::Own;
+use guard_gateway::backend::{Scope, Token};
+use guard_gateway::judge::Judgment;
+use guard_gateway::judge::approver::Fresh;
+use guard_gateway::judge::bindings::Bindings;
+use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
+use guard_gateway::judge::risk::{Risk, Tier, Weight};
+use guard_gateway::store::Paths;
+use guard_gateway::store::queue::{NewRequest, Plea, Queue};
+use jiff::{SignedDuration, Timestamp};
+
+const REQUESTS: usize = 500;
+const EVERY: Duration = Duration::from_millis(10);
+const MOST: Duration = Duration::from_millis(100);
+
+fn file(queue: &Queue, at: usize) {
+    let now = Timestamp::now();
+    let judgment = Judgment::default();
+    let invocation = Invocation {
+        request: Request::Argv(vec!["npm".into(), "install".into(), format!("p{at}").into()]),
+        cwd: "/".into(),
+        env: Environment::default(),
+        home: None,
+        uid: 1000,
+        user: "ada".to_owned(),
+        origin: Origin::Agent,
+        session: Session { id: "s".to_owned(), root: "r".to_owned(), agent: None },
+    };
+    let risk = Risk { tier: Tier::Medium, score: Weight(200), ..Risk::default() };
+    let new = NewRequest {
+        invocation: &invocation,
+        digest: &invocation.digest(&BTreeSet::new()),
+        risk: &risk,
+        bindings: &Bindings::of(&judgment, None),
+        fresh: Fresh::of([7; 16], &invocation, &risk),
+        waiter: Some(&format!("{}..", std::process::id())),
+        above: Vec::new(),
+        expires: now.saturating_add(SignedDuration::from_secs(600)).unwrap(),
+        most: 5000,
+        approvals: 1,
+        decision: false,
+        plea: &Plea::default(),
+        opinion: None,
+    };
+    queue.file(&new, &|_| true, now).unwrap();
+}
+
+fn main() -> ExitCode {
+    let home = tempfile::tempdir().unwrap();
+    let paths = Paths::new(home.path().join(".local/share/guard"));
+    drop(Own::open(&paths).unwrap());
+    let token = Token {
+        name: "bench".to_owned(),
+        scopes: vec![Scope::Read],
+        folders: Vec::new(),
+        origin: Origin::Api,
+        max_tier: 2,
+        created: Timestamp::now(),
+        used: None,
+        hash: guard_gateway::name::hash("gt_bench"),
+    };
+    Base::open(&paths.folder().join("gateway.db")).unwrap().add_token(&token).unwrap();
+    let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
+    gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home.path()).stdout(Stdio::piped());
+    let mut gateway = gateway.spawn().unwrap();
+    let mut out = BufReader::new(gateway.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let port = out.next().unwrap().rsplit(':').next().unwrap().to_owned();
+    std::thread::spawn(move || out.for_each(drop));
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    write!(stream, "GET /v1/events HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer gt_bench\r\n\r\n")
+        .unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.next().unwrap().starts_with("HTTP/1.1 200"));
+    let (say, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in lines {
+            let Some(at) = line.split_once("npm install p").and_then(|(_, rest)| {
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                digits.parse::<usize>().ok()
+            }) else {
+                continue;
+            };
+            if say.send((at, Instant::now())).is_err() {
+                return;
+            }
+        }
+    });
+    let queue = Queue::open(&paths).unwrap();
+    let begun = Instant::now();
+    let mut filed = Vec::new();
+    for at in 0..REQUESTS {
+        std::thread::sleep((EVERY * u32::try_from(at).unwrap()).saturating_sub(begun.elapsed()));
+        filed.push(Instant::now());
+        file(&queue, at);
+    }
+    let mut seen: HashMap<usize, Duration> = HashMap::new();
+    while seen.len() < REQUESTS {
+        let (at, when) = heard.recv_timeout(Duration::from_secs(10)).expect("a request never came");
+        seen.entry(at).or_insert_with(|| when.duration_since(filed[at]));
+    }
+    let _ = gateway.kill();
+    let _ = gateway.wait();
+    let mut all: Vec<Duration> = seen.into_values().collect();
+    all.sort_unstable();
+    let (median, last) = (all[REQUESTS / 2], all[REQUESTS * 99 / 100]);
+    println!("{REQUESTS} requests, one each {EVERY:?}: median {median:?}, 99th percentile {last:?}, most {MOST:?}");
+    if last <= MOST { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,160 @@
+//! E-mail: the card as text, with a link that logs in at the page once, for this one request.
+//!
+//! An e-mail can be read on its way and its sender made up, so that nothing that comes back counts. What may not enter: what
+//! the link lets do ([`crate::api::pages`]).
+
+use std::sync::Arc;
+
+use lettre::message::Mailbox;
+use lettre::message::header::ContentType;
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+
+use super::text::{self, Medium, cut};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox};
+use crate::name::secret;
+
+/// The most of a message that is others' words, in characters.
+const MOST: usize = 20_000;
+
+/// A mailbox.
+pub struct Email {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+    to: Mailbox,
+}
+
+/// That nothing is said in plain to a server on another machine, and that no password stands in the address.
+///
+/// # Errors
+/// What is wrong with the address of the server.
+pub fn check_url(url: &str) -> Result<(), String> {
+    let parsed = reqwest::Url::parse(url).map_err(|error| format!("url: {error}"))?;
+    let host = parsed.host_str().unwrap_or_default();
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err("url: no name and no password in it: user and password".to_owned());
+    }
+    let tls = parsed.query_pairs().any(|(name, value)| name == "tls" && value == "required");
+    let local = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
+    match parsed.scheme() {
+        _ if host.is_empty() => Err("url: it names no host".to_owned()),
+        "smtps" => Ok(()),
+        "smtp" if tls || local => Ok(()),
+        "smtp" => {
+            Err(format!("url: {host} would be spoken to in plain: smtps://{host}, or smtp://{host}:587?tls=required"))
+        }
+        other => Err(format!("url: {other} is none of smtps and smtp")),
+    }
+}
+
+impl Email {
+    /// A mailbox by its server, `smtps://mail.example.org`.
+    ///
+    /// # Errors
+    /// The server or an address is none.
+    pub fn new(url: &str, login: Option<(String, String)>, from: &str, to: &str) -> Result<Self, String> {
+        check_url(url)?;
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| format!("url: {error}"))?;
+        let transport = match login {
+            Some((user, password)) => transport.credentials(Credentials::new(user, password)),
+            None => transport,
+        };
+        let mailbox = |key: &str, text: &str| text.parse().map_err(|error| format!("{key}: {text}: {error}"));
+        Ok(Self { transport: transport.build(), from: mailbox("from", from)?, to: mailbox("to", to)? })
+    }
+
+    async fn mail(&self, subject: &str, text: String) -> Result<String, Failed> {
+        let id = format!("<{}@guard>", secret::<16>("").map_err(Failed::Broken)?);
+        let mail = Message::builder().from(self.from.clone()).to(self.to.clone()).subject(subject);
+        // No answering machine answers to it.
+        let mail = mail.message_id(Some(id.clone())).header(AutoSubmitted).header(ContentType::TEXT_PLAIN).body(text);
+        let mail = mail.map_err(|error| Failed::Broken(error.to_string()))?;
+        self.transport.send(mail).await.map_err(failed)?;
+        Ok(id)
+    }
+}
+
+/// The header that says that a machine wrote this (RFC 3834).
+#[derive(Clone)]
+struct AutoSubmitted;
+
+impl lettre::message::header::Header for AutoSubmitted {
+    fn name() -> lettre::message::header::HeaderName {
+        lettre::message::header::HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+
+    fn display(&self) -> lettre::message::header::HeaderValue {
+        lettre::message::header::HeaderValue::new(Self::name(), "auto-generated".to_owned())
+    }
+}
+
+fn failed(error: Error) -> Failed {
+    let mut text = error.to_string();
+    let mut below = std::error::Error::source(&error);
+    while let Some(why) = below {
+        text = format!("{text}: {why}");
+        below = why.source();
+    }
+    Failed::Broken(cut(&guard_ui::ui::visible::text(&text), 300))
+}
+
+impl Channel for Email {
+    fn send<'a>(&'a self, card: &'a Card, nonce: &'a str) -> Doing<'a, Result<String, Failed>> {
+        Box::pin(async move {
+            let page = card.link.as_deref().and_then(|link| link.split_once("/#")).map(|(page, _)| page);
+            let plain = Card { link: None, ..card.clone() };
+            let mut text = text::card(&plain, Medium::Plain, MOST);
+            text.push_str("\n\n");
+            match page {
+                Some(page) => text.push_str(&format!(
+                    "Answer here (the link works once, and for this request alone):\n{page}/#mail={nonce}\n"
+                )),
+                None => text.push_str(&format!("Answer at a terminal: guard approve {}\n", card.request)),
+            }
+            let subject = format!("guard asks: tier {}, request {}", card.tier, card.request);
+            self.mail(&subject, text).await
+        })
+    }
+
+    fn tell<'a>(&'a self, text: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async move { self.mail("guard", cut(text, MOST)).await.map(drop) })
+    }
+
+    /// What was sent cannot be edited; its link says how the request ended.
+    fn close<'a>(&'a self, _: &'a str, _: &'a Card, _: &'a str) -> Doing<'a, Result<(), Failed>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn receive(self: Arc<Self>, _: Inbox, _: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_in_plain_to_another_machine() {
+        for fine in ["smtps://mail.example.org", "smtp://mail.example.org:587?tls=required", "smtp://127.0.0.1:25"] {
+            assert_eq!(check_url(fine), Ok(()), "{fine}");
+            assert!(Email::new(fine, None, "guard@example.org", "Ada <ada@example.org>").is_ok(), "{fine}");
+        }
+        for odd in [
+            "smtp://mail.example.org",
+            "smtp://mail.example.org?tls=opportunistic",
+            "smtp://127.0.0.1.example.org",
+            "smtps://ada:secret@mail.example.org",
+            "https://mail.example.org",
+            "mail.example.org",
+        ] {
+            assert!(check_url(odd).is_err(), "{odd}");
+        }
+        assert!(Email::new("smtps://m.example.org", None, "guard", "ada@example.org").is_err());
+    }
+}

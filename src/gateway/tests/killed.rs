@@ -1,0 +1,140 @@
+//! The gateway killed (SIGKILL) at each step of a request's way: no request is lost, nothing is approved that nobody
+//! approved, and no message keeps its buttons.
+
+use std::process::Child;
+
+use serde_json::json;
+
+use crate::channels::telegram::{ADA, Bot, CHAT};
+use crate::house::{House, until};
+
+const MEDIUM: &str = "npm install left-pad-of-somebody";
+
+/// The guard that asked is let run, once, by a button of the last card; then its message says so.
+#[track_caller]
+fn approve(bot: &Bot, house: &House, mut agent: Child) {
+    assert_eq!(house.ran(), 0, "nobody has approved it yet");
+    assert!(agent.try_wait().unwrap().is_none(), "whoever asked still waits");
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
+    assert!(agent.wait().unwrap().success());
+    assert_eq!(house.ran(), 1);
+    closed(bot, "approved");
+}
+
+/// The last message says how its request ended.
+#[track_caller]
+fn closed(bot: &Bot, how: &str) {
+    until(|| bot.server.asked("/editMessageText").last().is_some_and(|edit| edit.text.contains(how)));
+}
+
+#[test]
+fn before_a_request_is_filed() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    house.kill();
+    let agent = house.agent(MEDIUM);
+    house.start();
+    house.waiting();
+    approve(&bot, &house, agent);
+    assert_eq!(bot.cards().len(), 1);
+}
+
+#[test]
+fn while_a_card_is_on_its_way() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    // The card arrives, and that it did is never told.
+    bot.server.hold("/sendMessage");
+    let agent = house.agent(MEDIUM);
+    until(|| bot.cards().len() == 1);
+    let lost = bot.button("a");
+    house.kill();
+    house.start();
+    until(|| bot.cards().len() == 2);
+    assert_ne!(bot.button("a"), lost);
+    assert_eq!(bot.press(ADA, CHAT, &lost), "this button is none of guard's");
+    approve(&bot, &house, agent);
+}
+
+#[test]
+fn after_a_card_was_taken() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let agent = house.agent(MEDIUM);
+    until(|| bot.cards().len() == 1);
+    // It is written down that the channel has it.
+    offered(&house);
+    house.kill();
+    house.start();
+    house.waiting();
+    approve(&bot, &house, agent);
+    assert_eq!(bot.cards().len(), 1, "what was offered is not offered twice");
+}
+
+#[test]
+fn between_a_tap_and_its_reading() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let no = bot.button("d");
+    offered(&house);
+    house.kill();
+    // The messenger keeps what was pressed.
+    bot.pressed(ADA, CHAT, &no);
+    house.start();
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    assert_eq!(house.ran(), 0);
+    closed(&bot, "denied");
+}
+
+#[test]
+fn after_the_answer_and_before_the_messages_say_so() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let mut agent = house.agent(MEDIUM);
+    let no = bot.button("d");
+    offered(&house);
+    bot.server.hold("/editMessageText");
+    bot.pressed(ADA, CHAT, &no);
+    until(|| bot.server.asked("/editMessageText").len() == 1);
+    assert_eq!(agent.wait().unwrap().code(), Some(126));
+    house.kill();
+    house.start();
+    until(|| bot.server.asked("/editMessageText").len() == 2);
+    closed(&bot, "denied");
+    // The same tap again, and a yes by the old button, change nothing.
+    assert!(bot.press(ADA, CHAT, &bot.button("a")).starts_with("denied by ada"));
+    assert_eq!(house.ran(), 0);
+}
+
+#[test]
+fn after_a_client_was_told_that_its_command_may_run() {
+    let mut house = House::new("");
+    let key = format!("Idempotency-Key: {}", "k".repeat(20));
+    let body = json!({ "command": MEDIUM, "cwd": house.path("work") }).to_string();
+    let token = format!("Authorization: Bearer {}", house.client);
+    let submit = |house: &House| house.send("POST", "/v1/requests", &[&token, &key], &body);
+    let id = submit(&house).body["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/approve"), &house.person, &json!({})).status, 200);
+    let seen = house.get(&format!("/v1/requests/{id}?wait=20"), &house.client);
+    let once = seen.body["token"].as_str().unwrap().to_owned();
+    house.kill();
+    house.start();
+    // The answer stands, it is not asked anew, and its token reports once.
+    let again = submit(&house);
+    assert_eq!((&again.body["action_id"], &again.body["decision"]), (&json!(id), &json!("allow")), "{}", again.text);
+    let result = json!({ "token": once, "exit": 0, "duration_ms": 5 });
+    let report = |house: &House| house.post(&format!("/v1/requests/{id}/result"), &house.client, &result).status;
+    assert_eq!((report(&house), report(&house)), (204, 409));
+}
+
+/// Waits until it is written down that a channel has taken a card.
+#[track_caller]
+fn offered(house: &House) {
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/requests/{id}/story");
+    until(|| {
+        let story = house.get(&path, &house.person);
+        story.body["events"].as_array().unwrap().iter().any(|event| event["type"] == "request.offered")
+    });
+}

@@ -1,0 +1,56 @@
+//! Many who listen at once, and what they cost.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::browser::MEDIUM;
+use crate::house::{House, bearer};
+
+const LISTENERS: usize = 1100;
+
+/// The most that the gateway may hold in memory with all of them, in KiB.
+const MOST_KIB: u64 = 64 * 1024;
+
+/// Memory of a process that is resident, in KiB.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn more_than_a_thousand_listen_in_64_mib_and_all_hear_of_a_request() {
+    let house = House::new("");
+    for pid in [std::process::id(), house.pid()] {
+        let raised = Command::new("prlimit").args(["--pid", &pid.to_string(), "--nofile=8192"]).status().unwrap();
+        assert!(raised.success(), "a process may not open enough files");
+    }
+    let head =
+        format!("GET /v1/events HTTP/1.1\r\nHost: localhost:{}\r\n{}\r\n\r\n", house.port, bearer(&house.person));
+    let mut all: Vec<BufReader<TcpStream>> = Vec::new();
+    for _ in 0..LISTENERS {
+        let mut stream = TcpStream::connect(("127.0.0.1", house.port)).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reader = BufReader::with_capacity(512, stream);
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+        all.push(reader);
+    }
+    let before = resident(house.pid());
+    assert!(before < MOST_KIB, "{before} KiB with {LISTENERS} streams");
+    let mut agent = house.agent(MEDIUM);
+    for reader in &mut all {
+        assert!(reader.lines().map_while(Result::ok).any(|line| line == "event: request.filed"));
+    }
+    let after = resident(house.pid());
+    assert!(after < MOST_KIB, "{after} KiB after an event to {LISTENERS} streams");
+    eprintln!("{LISTENERS} streams: {before} KiB idle, {after} KiB after an event");
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({}));
+    agent.wait().unwrap();
+}
