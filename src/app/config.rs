@@ -415,7 +415,7 @@ mod tests {
     fn checking_what_is_in_order_says_how_much_was_read() {
         let (folder, loaded) = with("mode = \"off\"\n");
         let checked = text(|out| check(&loaded, &[], &[], false, out), folder.path());
-        assert_eq!(checked, ("In order: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
+        assert_eq!(checked, ("OK: 1 configuration file, 0 pattern files.\n".to_owned(), 0));
     }
 
     #[test]

@@ -348,7 +348,7 @@ async fn answered(app: &Arc<App>, tap: &Tap) -> String {
         app.hub.tell("channel.stranger", "", json!({ "channel": tap.channel, "from": tap.from }), Timestamp::now());
         let said = why.clone();
         let _ = app.room.at(move |backend| backend.attempt(&said, Timestamp::now())).await;
-        return "you are none of the approvers of this guard".to_owned();
+        return "you are not one of the approvers of this guard".to_owned();
     };
     let (shown, yes, words) = match &tap.did {
         Did::Said => return "write /approve ID, or /deny ID and why".to_owned(),

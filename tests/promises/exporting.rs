@@ -408,7 +408,7 @@ fn a_project_names_no_collector_and_takes_none_away_and_nothing_is_sent_unless_i
     let home = Home::new();
     home.run(&["true"]);
     assert!(!home.data().join("export").exists());
-    assert!(home.prints(&["export", "--status"], 0).contains("to nobody"));
+    assert!(home.prints(&["export", "--status"], 0).contains("not sent anywhere"));
     let journal = Journal::of(&home);
     for entry in [String::from("!*"), format!("syslog:{}", home.path("mine").display())] {
         std::fs::write(home.path("work/.guard.toml"), format!("[export]\nto = [\"{entry}\"]\n")).unwrap();

@@ -350,10 +350,10 @@ fn another_age_is_named_by_a_person_who_has_read_what_goes() {
     write(&home.store(), 5, 3, "recent");
     let prune = ["log", "prune", "--older-than", "30d"];
     let would = home.prints(&[&prune[..], &["--dry-run"]].concat(), 0);
-    assert!(would.contains("rows 1 to 10 (10 rows, ") && would.contains("at a person's word"), "{would}");
+    assert!(would.contains("rows 1 to 10 (10 rows, ") && would.contains("as a person asked"), "{would}");
     let output = home.guard(&prune).output().unwrap();
     assert_eq!(output.status.code(), Some(126));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("by a person at their own terminal"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("only a person at their own terminal"));
     for (answer, code) in [("\n", "exit 126"), ("y\n", "exit 0")] {
         let mut terminal = Terminal::spawn(home.guard(&prune));
         terminal.wait_for("[y/N]");
@@ -389,7 +389,7 @@ fn a_grant_that_holds_is_carried_on_under_its_number() {
     assert!(home.run(&FLAGGED).status.success());
 
     let said = home.prints(&["log", "prune"], 0);
-    assert!(said.contains(&format!("Grants that still hold were carried on: {always}, {dated}.")), "{said}");
+    assert!(said.contains(&format!("Grants that still hold were kept: {always}, {dated}.")), "{said}");
     let listed = store.grants(Timestamp::now()).unwrap();
     let numbers: Vec<String> = listed.iter().map(|listed| listed.grant.id.to_string()).collect();
     assert_eq!(numbers, [always.to_string(), dated.to_string()], "not {past} and {session}");

@@ -172,7 +172,7 @@ fn nobody_but_a_person_takes_guard_out_or_makes_it_weaker() {
 fn a_name_that_is_none_and_a_file_that_is_not_understood_are_told() {
     let home = lived_in();
     let said = |arguments: &[&str]| String::from_utf8(home.guard(arguments).output().unwrap().stderr).unwrap();
-    assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("no agent is called clade; guard knows"));
+    assert!(said(&["setup", "--yes", "--agents", "clade"]).contains("unknown agent clade; guard knows"));
     assert!(said(&["setup", "--yes", "--shells", "tcsh"]).contains("tcsh is no shell that guard can be loaded in"));
     std::fs::write(home.path("home/.claude/settings.json"), "{ broken").unwrap();
     let output = home.guard(&["setup", "--yes"]).output().unwrap();

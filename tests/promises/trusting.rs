@@ -137,7 +137,7 @@ fn what_was_allowed_ten_times_is_offered_as_a_grant_and_runs_unasked_once_it_is_
     let home = stage::home();
     home.stand_in("git", "exit 0");
     let push = |number: usize| ["git".to_owned(), "push".to_owned(), "--force".to_owned(), format!("origin{number}")];
-    let nothing = "Nothing was allowed 10 times in 30 days and never refused.\n";
+    let nothing = "No command was allowed 10 times in 30 days without a refusal.\n";
     for number in 0..9 {
         let words = push(number);
         allow(&home, &words.each_ref().map(String::as_str));

@@ -82,6 +82,14 @@ pub struct Reading {
     pub files: Files,
 }
 
+impl Reading {
+    /// Whether one of these options was given, in canonical spelling.
+    #[must_use]
+    pub fn has_flag(&self, names: &[String]) -> bool {
+        self.flags.iter().any(|flag| names.contains(&flag.name))
+    }
+}
+
 /// A command inside a command.
 #[derive(Clone, Debug)]
 pub struct InnerCommand {

@@ -131,15 +131,17 @@ impl Walker<'_> {
             return;
         }
         let ran = Ran { name, reading, args, span };
-        self.project_code(state, frame, ran);
-        self.fetches(state, frame, name, args);
-        self.unpacks(state, frame, name, reading);
+        if let Some(program) = program {
+            self.project_code(state, frame, program, ran);
+            self.fetches(state, frame, program, ran);
+            self.unpacks(state, frame, program, ran);
+        }
         self.loads(state, frame, ran);
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
             self.given(state, frame, &program.loads, ran, env);
         }
         self.operands_in_files(state, frame, ran);
-        if !self.files.is_empty() && (reading.compiles || fetched::builds(name)) {
+        if !self.files.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
             self.built(state);
         }
         self.tasks_of_the_line(state, frame, ran);

@@ -9,8 +9,8 @@ mod program;
 mod tool;
 
 pub use self::program::{
-    Added, EffectSpec, Files, Inner, Load, OptionSpec, OutputTaint, Place, Printed, Prints, Program, RemoteName, Runs,
-    Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
+    Added, Build, EffectSpec, Fetch, FetchInto, Files, Inner, Load, OptionSpec, OutputTaint, Packed, Place, Printed,
+    Prints, Program, RemoteName, Runs, Style, Sub, Target, Terminal, Tree, Unpack, ValueKind, WorksIn, Wrap, WrapFrom,
 };
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;

@@ -121,6 +121,16 @@ pub fn read_all(files: &[(&str, &str)], known: &dyn Known) -> Result<Contents, V
             let added = programs::add_loads(*place, load, &mut vocabulary, &mut contents.programs);
             problems.extend(added.err());
         }
+        for fetch in &shape.fetches {
+            programs::add_fetches(fetch, &mut vocabulary, &mut contents.programs);
+        }
+        for unpack in &shape.unpacks {
+            programs::add_unpacks(unpack, &mut vocabulary, &mut contents.programs);
+        }
+        for build in &shape.builds {
+            let added = programs::add_builds(*place, build, &mut vocabulary, &mut contents.programs);
+            problems.extend(added.err());
+        }
     }
     let mut ids = HashMap::new();
     for (place, shape) in &shapes {

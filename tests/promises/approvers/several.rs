@@ -158,7 +158,7 @@ fn a_second_approval_that_is_written_into_the_file_by_hand_is_none() {
     let mut terminal = person(&home, &["approve", &id]);
     terminal.wait_exit();
     says(&terminal.screen(), "void: one of its approvals is not from an enrolled approver");
-    asker.refused("none of an approver who is enrolled");
+    asker.refused("not from an enrolled approver");
     // Two yeses that were used once are not used again.
     let asker = Asker::new(&home, &FLAGGED);
     let id = asker.id.clone();

@@ -101,7 +101,7 @@ fn a_request_that_was_asked_anew_is_looked_at_again() {
     assert_eq!(super::stage::all(&home).len(), 1);
     answer_card(&mut slow, "y");
     assert_eq!(crate::harness::pty::ended(slow.wait_exit()), "exit 126");
-    assert!(slow.screen().contains("asked anew"), "{}", slow.screen());
+    assert!(slow.screen().contains("asked again in the meantime"), "{}", slow.screen());
     assert_eq!((home.ran(), state(&home, &first.id)), (0, State::Waiting));
 }
 

@@ -297,6 +297,6 @@ fn the_demonstration_waits_for_nobody_where_nobody_sits() {
     command.env_remove("GUARD_WAIT").env("PATH", "/usr/bin:/bin");
     let output = command.output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("That was all."), "{told}");
+    assert!(output.status.success() && told.contains("The demonstration is over."), "{told}");
     assert_eq!(all(&home), []);
 }

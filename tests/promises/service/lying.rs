@@ -79,7 +79,7 @@ fn an_account_that_is_not_named_answers_nothing() {
     for account in ["bob", "agent", "guard", "root"] {
         let mut terminal = machine.person(account, &["approve", &asker.id]);
         assert_eq!(terminal.wait_exit().code(), Some(126), "{account}: {}", terminal.screen());
-        assert!(terminal.screen().contains("none of the approvers"), "{account}: {}", terminal.screen());
+        assert!(terminal.screen().contains("not one of the machine's approvers"), "{account}: {}", terminal.screen());
     }
     let told = json!({ "pending": Value::Null, "waiter": null, "root": "", "digest": [] });
     let mut mouth = Mouth::new(&machine, "ada");
@@ -209,7 +209,7 @@ fn no_row_says_that_a_person_said_yes_where_none_did() {
     ];
     for settled in lies {
         let heard = mouth.ask(row(|row| row["settled"] = settled.clone()));
-        assert!(heard["error"].to_string().contains("does not bear out"), "{settled}: {heard}");
+        assert!(heard["error"].to_string().contains("does not confirm"), "{settled}: {heard}");
         let heard = mouth.ask(row(|row| (row["settled"], row["advised"]) = (settled.clone(), true.into())));
         assert!(heard["error"].is_string(), "{settled}: {heard}");
     }
@@ -239,7 +239,7 @@ fn an_account_and_a_process_in_a_message_count_for_nothing() {
     for name in ["user", "uid", "pid", "process"] {
         let mut mouth = Mouth::new(&machine, "agent");
         let heard = mouth.ask(row(|row| row[name] = "ada".into()));
-        assert!(heard["error"].to_string().contains("no question"), "{name}: {heard}");
+        assert!(heard["error"].to_string().contains("not a request"), "{name}: {heard}");
         assert_eq!(mouth.raw("{}"), "closed\n");
     }
     assert_eq!(machine.rows().len(), 1);

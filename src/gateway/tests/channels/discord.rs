@@ -119,7 +119,7 @@ fn a_button_answers_and_a_stranger_does_not() {
     let yes = bot.button("a");
     let card = bot.cards().pop().unwrap();
     assert_eq!(card.body["allowed_mentions"], json!({ "parse": [] }));
-    assert!(bot.press(2, "1", &yes).contains("none of the approvers"));
+    assert!(bot.press(2, "1", &yes).contains("not one of the approvers"));
     assert!(agent.try_wait().unwrap().is_none());
     assert_eq!(bot.press(3, ADA, &yes), "approved");
     assert!(agent.wait().unwrap().success());
@@ -177,7 +177,7 @@ fn what_is_typed_counts_where_the_configuration_says_so() {
     };
     bot.socket.act(&Step::Send(message(2, "5").to_string()));
     let all = || bot.server.asked(&format!("/channels/{CHAT}/messages"));
-    until(|| all().iter().any(|asked| asked.text.contains("none of the approvers")));
+    until(|| all().iter().any(|asked| asked.text.contains("not one of the approvers")));
     assert!(agent.try_wait().unwrap().is_none());
     bot.socket.act(&Step::Send(message(3, ADA).to_string()));
     assert_eq!(agent.wait().unwrap().code(), Some(126));

@@ -1,108 +1,18 @@
 //! What is fetched into files, where no effect says which, and what runs the code that lies in a project.
 
-use super::{Ran, is_among};
+use super::Ran;
 use crate::judge::analysis::act::{OpaqueReason, Operand, Taint, UnknownReason, Value};
 use crate::judge::analysis::enclosing::Frame;
 use crate::judge::analysis::expand::Field;
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::{FetchInto, Program};
 
 /// What stands behind a directory for files in it whose names nothing says.
 pub(in crate::judge::analysis) const UNNAMED: &str = "/*";
 
-/// Programs that fetch, by their first words. `+`: what is named, into a directory of its own. `>`: copies, from a
-/// place elsewhere only. `*`: files whose names it makes up.
-const FETCHERS: [&str; 49] = [
-    "+gh repo clone",
-    "+gh gist clone",
-    "+glab repo clone",
-    "+svn checkout",
-    "+svn co",
-    "+svn export",
-    "+hg clone",
-    "+bzr branch",
-    "+brz branch",
-    "+fossil clone",
-    "+jj git clone",
-    "+git submodule add",
-    "+degit",
-    "+tiged",
-    "+hf download",
-    "+huggingface-cli download",
-    ">aws s3 cp",
-    ">aws s3 mv",
-    ">aws s3 sync",
-    ">gsutil cp",
-    ">gsutil rsync",
-    ">gcloud storage cp",
-    ">gcloud storage rsync",
-    ">gcloud compute scp",
-    ">rclone copy",
-    ">rclone copyto",
-    ">rclone sync",
-    ">docker cp",
-    ">docker container cp",
-    ">podman cp",
-    ">kubectl cp",
-    ">oc cp",
-    ">azcopy copy",
-    ">s5cmd cp",
-    ">s3cmd get",
-    ">mc cp",
-    ">scp",
-    ">rsync",
-    "*gh release download",
-    "*gh run download",
-    "*glab release download",
-    "*az storage blob download",
-    "*npm pack",
-    "*pip download",
-    "*pip3 download",
-    "*oras pull",
-    "*sftp",
-    "*lftp",
-    "*smbclient",
-];
-
-/// Programs that run the code of the project in which they start, each with the words of it that do; none: all do.
-/// `-`: not all that lies there, only what is named or lies beside it.
-const RUNNERS: [(&str, &str); 20] = [
-    (
-        "npm pnpm yarn bun",
-        "install i ci clean-install add test t start run run-script exec rebuild build dev pack publish link",
-    ),
-    ("- pip pip3 pipx", "install wheel"),
-    ("uv poetry pdm hatch rye pipenv", "sync install run build lock add pip test"),
-    ("cargo", "build b run r test t check c bench install clippy doc nextest"),
-    ("go", "run test generate"),
-    ("- python python3 node ruby perl php lua", ""),
-    (
-        "pytest py.test tox nox jest mocha vitest ava tsx ts-node webpack vite rollup gulp grunt turbo nx lerna eslint",
-        "",
-    ),
-    ("make gmake just task mage invoke inv fab scons waf doit rake ninja meson cmake ctest", ""),
-    ("gradle gradlew mvn mvnw ant sbt lein bazel bazelisk buck2", ""),
-    ("bundle", "install exec update"),
-    ("composer", "install update run run-script require"),
-    ("docker podman", "up"),
-    ("docker-compose podman-compose", "up run build create start exec"),
-    (
-        "mix stack cabal swift dotnet zig nimble dub rebar3 elixir",
-        "build run test compile deps.get install restore publish",
-    ),
-    ("deno", "task run test"),
-    ("nix nix-build nix-shell", ""),
-    ("rails rake rspec phpunit pre-commit", ""),
-    ("vagrant fastlane pod", ""),
-    (
-        "- dpkg rpm apt apt-get dnf yum zypper apk gem code codium cursor snap flatpak installer msiexec",
-        "-i -U -Uvh -ivh -package --install --install-extension add install /i",
-    ),
-    ("- wasmtime wasmer", ""),
-];
-
-/// Files that such a program reads to know what to run, beside source code.
+/// Files that a program which builds a project reads to know what to run, beside source code.
 const RECIPES: [&str; 26] = [
     "Cargo.toml",
     "CMakeLists.txt",
@@ -193,57 +103,46 @@ const SOURCES: [(&str, &str); 44] = [
     ("zig", "other"),
 ];
 
-/// Whether a program builds a project, so that what is new there may come of that.
-pub(super) fn builds(name: &str) -> bool {
-    RUNNERS.iter().any(|(names, _)| !names.starts_with('-') && is_among(names, name))
-}
-
 impl Walker<'_> {
-    /// Remembers what a program fetches that says so by its subcommand alone.
+    /// Remembers what a program fetches where no effect says which files hold it.
     #[inline(never)]
-    pub(super) fn fetches(&mut self, state: &State, frame: &Frame, name: &str, args: &[Field]) {
-        let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
-        if matches!(name, "wget" | "wget2") {
-            let collects = |arg: &String| match arg.strip_prefix("--") {
-                Some(long) => {
-                    ["recursive", "input-file", "mirror", "force-directories"].iter().any(|o| long.starts_with(o))
-                }
-                None => arg.starts_with('-') && arg.contains(['r', 'i', 'x', 'm']) && !arg.starts_with("-e"),
-            };
-            if known.iter().flatten().any(collects) {
-                self.fetched_to(state, frame, Value::text(format!(".{UNNAMED}")));
-            }
+    pub(super) fn fetches(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
+        if program.fetches.is_empty() {
             return;
         }
+        let Ran { name, reading, args, .. } = ran;
+        let known: Vec<Option<String>> = args.iter().map(|field| field.value.known_text()).collect();
         let plain: Vec<usize> =
             (0..args.len()).filter(|at| !known[*at].as_deref().is_some_and(|word| word.starts_with('-'))).collect();
         let word = |at: usize| plain.get(at).and_then(|at| known[*at].as_deref());
+        // Where the words of a fetch end among the plain ones. Values of options may stand in front.
+        let begins = |words: &str| {
+            let tail: Vec<&str> = words.split(' ').collect();
+            let fits = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
+            (0..3).find(fits).map(|from| from + tail.len())
+        };
         let mut found = None;
-        for fetcher in FETCHERS {
-            let (kind, line) = fetcher.split_at(1);
-            let mut words = line.split(' ');
-            if words.next() != Some(name) {
-                continue;
-            }
-            let tail: Vec<&str> = words.collect();
-            // Values of options may stand in front.
-            let begins = |from: &usize| tail.iter().enumerate().all(|(at, tail)| word(from + at) == Some(tail));
-            if let Some(from) = (0..3).find(begins) {
-                found = Some((kind, from + tail.len()));
+        for fetch in program.fetches.iter().filter(|fetch| fetch.programs.iter().any(|known| known == name)) {
+            let from = match fetch.words.is_empty() {
+                true => Some(0),
+                false => fetch.words.iter().find_map(|words| begins(words)),
+            };
+            if let Some(from) = from.filter(|_| fetch.options.is_empty() || reading.has_flag(&fetch.options)) {
+                found = Some((fetch, from));
             }
         }
-        let Some((kind, from)) = found else { return };
+        let Some((fetch, from)) = found else { return };
         let rest: Vec<&Value> = plain.iter().skip(from).map(|at| &args[*at].value).collect();
         let elsewhere = |value: &&&Value| {
             let text = value.leading();
             text.contains(':') && !text.starts_with(['/', '.', '~'])
         };
-        // Without a name it packs what lies here.
-        if name == "npm" && !rest.iter().any(|value| !value.is(".") && !value.leading().starts_with(['-', '/', '.'])) {
+        let is_here = |value: &&Value| value.is(".") || value.leading().starts_with(['-', '/', '.']);
+        if fetch.elsewhere && rest.iter().all(is_here) {
             return;
         }
-        match kind {
-            ">" => {
+        match fetch.into {
+            FetchInto::Target => {
                 let Some((target, sources)) = rest.split_last().filter(|(target, _)| !elsewhere(target)) else {
                     return;
                 };
@@ -257,17 +156,19 @@ impl Walker<'_> {
                     self.fetched_to(state, frame, place);
                 }
             }
-            _ => {
+            FetchInto::Named => {
                 for (at, value) in rest.iter().enumerate() {
-                    let name = last_name(value).filter(|_| kind == "+");
-                    let named = (kind == "*" || at > 0).then(|| (*value).clone());
-                    for place in name.map(Value::text).into_iter().chain(named) {
+                    let named = (at > 0).then(|| (*value).clone());
+                    for place in last_name(value).map(Value::text).into_iter().chain(named) {
                         self.fetched_to(state, frame, place);
                     }
                 }
-                if kind == "*" {
-                    self.fetched_to(state, frame, Value::text(format!(".{UNNAMED}")));
+            }
+            FetchInto::Unnamed => {
+                for value in rest {
+                    self.fetched_to(state, frame, value.clone());
                 }
+                self.fetched_to(state, frame, Value::text(format!(".{UNNAMED}")));
             }
         }
     }
@@ -283,18 +184,18 @@ impl Walker<'_> {
 
     /// What a program runs of the project where it starts, as far as the line itself fetched or wrote it.
     #[inline(never)]
-    pub(super) fn project_code(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+    pub(super) fn project_code(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
         if self.files.is_empty() {
             return;
         }
-        let Some((names, subs)) = RUNNERS.iter().find(|(names, _)| is_among(names, name)) else {
+        let Some(build) = program.builds.iter().find(|build| build.programs.iter().any(|known| known == name)) else {
             return;
         };
         let words = || args.iter().filter_map(|field| field.value.known());
-        let runs = |sub: &str| subs.split(' ').any(|known| known == sub);
-        let bare = ["npm", "pnpm", "yarn", "bun"].contains(&name) && args.is_empty();
-        if !subs.is_empty() && !bare && !reading.sub.iter().any(|sub| runs(sub)) && !words().any(|word| runs(&word)) {
+        let runs = |sub: &str| build.words.iter().any(|known| known == sub);
+        let always = build.words.is_empty() || build.bare && args.is_empty();
+        if !always && !reading.sub.iter().any(|sub| runs(sub)) && !words().any(|word| runs(&word)) {
             return;
         }
         let language = language_of;
@@ -319,8 +220,7 @@ impl Walker<'_> {
             // A plain word may be a name of something else.
             places.extend(place.filter(|path| word.contains(['/', '.']) || self.files.contains_key(path)));
         }
-        let own = usize::from(names.starts_with('-'));
-        let own = if state.cwd.is_some() { own } else { 0 };
+        let own = usize::from(build.named && state.cwd.is_some());
         let mut fetched = places.iter().skip(own).any(|place| self.is_fetched(place));
         let (mut written, mut copies) = (Vec::new(), Vec::new());
         for (path, file) in &self.files {
@@ -347,8 +247,7 @@ impl Walker<'_> {
         if fetched {
             let detail = "what is run is fetched from the network in this line";
             // What a manager of packages installs is checked by it, for what that is worth.
-            let installs = own == 1 && subs.contains("install") && names.contains("dpkg");
-            self.opaque(if installs { OpaqueReason::FetchedCode } else { frame.fetched_code() }, detail, span);
+            self.opaque(if build.installs && own == 1 { OpaqueReason::FetchedCode } else { frame.fetched_code() }, detail, span);
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }

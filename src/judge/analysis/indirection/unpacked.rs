@@ -10,69 +10,13 @@ use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::{Packed, Program, Unpack};
 
 use super::fetched::UNNAMED;
-use super::patch;
+use super::{Ran, patch};
 
 /// Stands for the content of a file that came out of an archive.
 const UNREAD: UnknownReason = UnknownReason::Other("what lies in an archive");
-
-/// Programs whose recursive writes are the files of an archive.
-const UNPACKERS: [&str; 34] = [
-    "7z",
-    "7za",
-    "7zr",
-    "7zz",
-    "ar",
-    "arj",
-    "asar",
-    "aunpack",
-    "bsdcpio",
-    "bsdtar",
-    "cabextract",
-    "cpio",
-    "dpkg-deb",
-    "dtrx",
-    "gar",
-    "gtar",
-    "innoextract",
-    "jar",
-    "lha",
-    "llvm-ar",
-    "ouch",
-    "p7zip",
-    "pax",
-    "rar",
-    "star",
-    "tar",
-    "tarfile",
-    "unace",
-    "unar",
-    "unrar",
-    "unsquashfs",
-    "unzip",
-    "unzip.exe",
-    "zipfile",
-];
-
-/// Programs that put a file in place of the compressed one: always, or when they are told to.
-const DECOMPRESSORS: [&str; 11] = [
-    "bunzip2",
-    "gunzip",
-    "lunzip",
-    "pbunzip2",
-    "unbrotli",
-    "uncompress",
-    "unlz4",
-    "unlzma",
-    "unpigz",
-    "unxz",
-    "unzstd",
-];
-const COMPRESSORS: [&str; 14] = [
-    "brotli", "bzip2", "compress", "gzip", "lz4", "lzip", "lzma", "lzop", "pbzip2", "pigz", "pixz", "pzstd", "xz",
-    "zstd",
-];
 
 /// What is taken off the name of a file that is decompressed.
 const PACKED: [&str; 11] = [".gz", ".bz2", ".xz", ".zst", ".lz4", ".lzma", ".lz", ".lzo", ".br", ".Z", ".z"];
@@ -86,29 +30,38 @@ pub(in crate::judge::analysis) fn is_unread(text: &Value) -> bool {
 impl Walker<'_> {
     /// Remembers what a program takes out of archives, or makes by a patch.
     #[inline(never)]
-    pub(super) fn unpacks(&mut self, state: &State, frame: &Frame, name: &str, reading: &Reading) {
-        let has = |names: &[&str]| reading.flags.iter().any(|flag| names.contains(&flag.name.as_str()));
-        let patches = match name {
-            "patch" => true,
-            "git" => reading.sub.first().is_some_and(|sub| sub == "apply" || sub == "am"),
-            _ => false,
+    pub(super) fn unpacks(&mut self, state: &State, frame: &Frame, program: &Program, ran: Ran<'_>) {
+        let Ran { name, reading, .. } = ran;
+        let fits = |unpack: &&Unpack| {
+            unpack.programs.iter().any(|known| known == name)
+                && (unpack.words.is_empty() || reading.sub.first().is_some_and(|sub| unpack.words.contains(sub)))
+                && (unpack.options.is_empty() || reading.has_flag(&unpack.options))
+                && !reading.has_flag(&unpack.unless)
         };
-        if patches {
-            self.patched(state, frame, name, reading);
-            return;
-        }
-        let unpacks = DECOMPRESSORS.contains(&name) || COMPRESSORS.contains(&name) && has(&["-d"]);
-        if unpacks && !has(&["-c", "-t", "-l"]) {
-            for operand in &reading.operands {
-                let Some(path) = operand.value.known_text() else { continue };
-                let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
-                let key = self.file_key(state, &operand.value);
-                let fetched = key.is_some_and(|key| self.is_fetched(&key));
-                let taint = if fetched { Taint::FETCHED } else { Taint::default() };
-                self.unread(state, frame, &Value::text(plain), taint);
+        for unpack in program.unpacks.iter().filter(fits) {
+            match unpack.kind {
+                Packed::Patch => self.patched(state, frame, unpack.strip, reading),
+                Packed::File => self.decompressed(state, frame, reading),
+                Packed::Archive => self.extracted(state, frame, reading),
             }
         }
-        if !UNPACKERS.contains(&name) || self.packs_itself(state, reading) {
+    }
+
+    /// Remembers the files that stand in place of compressed ones.
+    fn decompressed(&mut self, state: &State, frame: &Frame, reading: &Reading) {
+        for operand in &reading.operands {
+            let Some(path) = operand.value.known_text() else { continue };
+            let plain = PACKED.iter().find_map(|end| path.strip_suffix(end)).unwrap_or(&path);
+            let key = self.file_key(state, &operand.value);
+            let fetched = key.is_some_and(|key| self.is_fetched(&key));
+            let taint = if fetched { Taint::FETCHED } else { Taint::default() };
+            self.unread(state, frame, &Value::text(plain), taint);
+        }
+    }
+
+    /// Remembers that what a program writes with everything in it came out of an archive.
+    fn extracted(&mut self, state: &State, frame: &Frame, reading: &Reading) {
+        if self.packs_itself(state, reading) {
             return;
         }
         let trees = reading.effects.iter().filter(|derived| derived.effect == Effect::Write && derived.recursive);
@@ -141,7 +94,9 @@ impl Walker<'_> {
     /// Whether an act so far builds a project. Each is looked at once.
     fn has_built(&self) -> bool {
         let acts = &self.facts.acts;
-        let builds = |act: &Act| act.remote.is_none() && super::fetched::builds(act.verb.key());
+        let builds = |act: &Act| {
+            act.remote.is_none() && self.catalog.program(act.verb.key()).is_some_and(Program::builds_projects)
+        };
         let (looked, found) = self.builder.get();
         if let Some(at) = found.filter(|at| acts.get(*at).is_some_and(builds)) {
             self.builder.set((at, Some(at)));
@@ -209,7 +164,7 @@ impl Walker<'_> {
 
     /// What a patch makes of the files that it names.
     #[inline(never)]
-    fn patched(&mut self, state: &State, frame: &Frame, name: &str, reading: &Reading) {
+    fn patched(&mut self, state: &State, frame: &Frame, strip: Option<u32>, reading: &Reading) {
         let value = |names: &[&str]| {
             let flag = reading.flags.iter().rev().find(|flag| names.contains(&flag.name.as_str()));
             flag.and_then(|flag| flag.value.clone())
@@ -218,10 +173,9 @@ impl Walker<'_> {
         if let Some(dir) = value(&["-d", "--directory"]) {
             there.enter(&dir);
         }
-        let of_git = name == "git";
-        let given = match value(&["-i"]).filter(|_| !of_git) {
+        let given = match value(&["-i"]).filter(|_| strip.is_none()) {
             Some(file) => vec![file],
-            None => reading.operands.iter().skip(usize::from(!of_git)).map(|on| on.value.clone()).collect(),
+            None => reading.operands.iter().skip(usize::from(strip.is_none())).map(|on| on.value.clone()).collect(),
         };
         let mut texts = Vec::new();
         for file in given.iter().filter(|file| !file.is("-")) {
@@ -239,8 +193,8 @@ impl Walker<'_> {
         if texts.is_empty() {
             texts.push(self.stdin_of(state).0);
         }
-        let strip = value(&["-p"]).and_then(|count| count.known_text()).and_then(|count| count.parse().ok());
-        let strip = strip.or(of_git.then_some(1));
+        let said = value(&["-p"]).and_then(|count| count.known_text()).and_then(|count| count.parse().ok());
+        let strip = said.or(strip.and_then(|count| usize::try_from(count).ok()));
         for text in texts {
             let Some(known) = text.known() else {
                 let fetched = text.taint().has(Taint::FETCHED);

@@ -60,6 +60,92 @@ pub struct Program {
     pub loads: Vec<Load>,
     /// Directories that stand in front of `PATH` for what it runs (`node_modules/.bin`).
     pub bins: Vec<String>,
+    /// What it brings from elsewhere into files, where no effect says which.
+    pub fetches: Vec<Fetch>,
+    /// What it makes of archives, compressed files and patches.
+    pub unpacks: Vec<Unpack>,
+    /// When it runs the code of the project in which it starts.
+    pub builds: Vec<Build>,
+}
+
+impl Program {
+    /// Whether it builds the project in which it starts, so that what is new there may come of that.
+    #[must_use]
+    pub fn builds_projects(&self) -> bool {
+        self.builds.iter().any(|build| !build.named)
+    }
+}
+
+/// What a program brings from elsewhere into files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fetch {
+    /// The programs that do; others may be described together with them.
+    pub programs: Vec<String>,
+    /// Its first words when it does, one of these (`repo clone`); empty: always.
+    pub words: Vec<String>,
+    /// Only with one of these options.
+    pub options: Vec<String>,
+    pub into: FetchInto,
+    /// Only where an operand names something that is not here.
+    pub elsewhere: bool,
+}
+
+/// Which files hold what was fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FetchInto {
+    /// Files of names that the program makes up.
+    #[default]
+    Unnamed,
+    /// A file or directory named like the end of the first operand, or as the second says.
+    Named,
+    /// The last operand, where the others are at a place elsewhere (`host:path`).
+    Target,
+}
+
+/// What a program makes of an archive, a compressed file or a patch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unpack {
+    /// The programs that do; others may be described together with them.
+    pub programs: Vec<String>,
+    pub kind: Packed,
+    /// Only with one of these as its subcommand.
+    pub words: Vec<String>,
+    /// Only with one of these options.
+    pub options: Vec<String>,
+    /// Not with one of these.
+    pub unless: Vec<String>,
+    /// Of a patch: how many directories are taken off its names where no option says it.
+    pub strip: Option<u32>,
+}
+
+/// What is unpacked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Packed {
+    /// An archive: what it writes with everything in it is the files of the archive.
+    #[default]
+    Archive,
+    /// Its operands, each put in place of the compressed file.
+    File,
+    /// A patch on standard input, in `-i FILE` or in the operands: all of them where `strip` is given, else those behind
+    /// the first.
+    Patch,
+}
+
+/// When a program runs the code of the project in which it starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Build {
+    /// The programs that do; others may be described together with them.
+    pub programs: Vec<String>,
+    /// Only with one of these words; empty: always.
+    pub words: Vec<String>,
+    /// Without any argument too.
+    pub bare: bool,
+    /// Not all that lies there, only what is named or lies beside it.
+    pub named: bool,
+    /// It installs packages, which it checks by itself.
+    pub installs: bool,
 }
 
 /// What a program makes of the files that its arguments name where no effect says it.

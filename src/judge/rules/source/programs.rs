@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use super::body::Body;
-use super::shape::{LoadShape, ProgramShape, TreeShape, WorksInShape};
+use super::shape::{BuildShape, FetchShape, LoadShape, ProgramShape, TreeShape, UnpackShape, WorksInShape};
 use super::spelling::{all_spellings, expand_braces};
 use super::{Place, Vocabulary, values};
 use crate::judge::document::At;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::{Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, WorksIn};
+use crate::judge::rules::model::{
+    Build, Fetch, Load, OptionSpec, OutputTaint, Program, Sub, Target, Tree, Unpack, WorksIn,
+};
 use crate::judge::rules::problem::Problem;
 use crate::judge::tier::Tier;
 
@@ -176,6 +178,88 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     }
 }
 
+/// The description of a program in this set of files, to be added to: its own, else a copy of what is known below them,
+/// else one that says no more.
+fn own<'a>(name: &str, vocabulary: &mut Vocabulary<'_>, programs: &'a mut Vec<Program>) -> Option<&'a mut Program> {
+    let number = vocabulary.own.get(name).copied().unwrap_or_else(|| {
+        let known = vocabulary.known.program(name).map(Cow::into_owned);
+        let fresh = Program { tier: Tier::Low, ..Program::default() };
+        programs.push(Program { names: vec![name.to_owned()], aliases: Vec::new(), ..known.unwrap_or(fresh) });
+        vocabulary.own.insert(name.to_owned(), programs.len() - 1);
+        programs.len() - 1
+    });
+    programs.get_mut(number)
+}
+
+/// Adds what programs fetch to their descriptions.
+pub fn add_fetches(given: &At<FetchShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+    let shape = given.get_ref();
+    let fetch = Fetch {
+        programs: shape.program.get_ref().clone(),
+        words: shape.words.clone(),
+        options: shape.options.clone(),
+        into: shape.into.as_ref().map(|into| *into.get_ref()).unwrap_or_default(),
+        elsewhere: shape.elsewhere,
+    };
+    for name in &fetch.programs {
+        if let Some(program) = own(name, vocabulary, programs)
+            && !program.fetches.contains(&fetch)
+        {
+            program.fetches.push(fetch.clone());
+        }
+    }
+}
+
+/// Adds what programs unpack to their descriptions.
+pub fn add_unpacks(given: &At<UnpackShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
+    let shape = given.get_ref();
+    let unpack = Unpack {
+        programs: shape.program.get_ref().clone(),
+        kind: shape.kind.as_ref().map(|kind| *kind.get_ref()).unwrap_or_default(),
+        words: shape.words.clone(),
+        options: shape.options.clone(),
+        unless: shape.unless.clone(),
+        strip: shape.strip,
+    };
+    for name in &unpack.programs {
+        if let Some(program) = own(name, vocabulary, programs)
+            && !program.unpacks.contains(&unpack)
+        {
+            program.unpacks.push(unpack.clone());
+        }
+    }
+}
+
+/// Adds to the descriptions of programs when they run the code of a project.
+pub fn add_builds(
+    place: Place<'_>,
+    given: &At<BuildShape>,
+    vocabulary: &mut Vocabulary<'_>,
+    programs: &mut Vec<Program>,
+) -> Result<(), Problem> {
+    if !vocabulary.known.may_loosen() {
+        // What is built is no longer taken for what came out of an archive.
+        let what = "a project's pattern file may only tighten, and this loosens";
+        return Err(place.problem(&given.span(), "builds", what, "leave it out"));
+    }
+    let shape = given.get_ref();
+    let build = Build {
+        programs: shape.program.get_ref().clone(),
+        words: shape.words.clone(),
+        bare: shape.bare,
+        named: shape.named,
+        installs: shape.installs,
+    };
+    for name in &build.programs {
+        if let Some(program) = own(name, vocabulary, programs)
+            && !program.builds.contains(&build)
+        {
+            program.builds.push(build.clone());
+        }
+    }
+    Ok(())
+}
+
 /// Adds what programs load to their descriptions; one that nothing describes gets one that says no more.
 pub fn add_loads(
     place: Place<'_>,
@@ -204,18 +288,7 @@ pub fn add_loads(
         return Err(place.problem(&given.span(), "loads", what, "give options, operands, variables or files"));
     }
     for name in &load.programs {
-        let number = match vocabulary.own.get(name) {
-            Some(number) => *number,
-            None => {
-                let known = vocabulary.known.program(name).map(Cow::into_owned);
-                let fresh = Program { tier: Tier::Low, ..Program::default() };
-                let program = Program { names: vec![name.clone()], aliases: Vec::new(), ..known.unwrap_or(fresh) };
-                vocabulary.own.insert(name.clone(), programs.len());
-                programs.push(program);
-                programs.len() - 1
-            }
-        };
-        if let Some(program) = programs.get_mut(number)
+        if let Some(program) = own(name, vocabulary, programs)
             && !program.loads.contains(&load)
         {
             program.loads.push(load.clone());

@@ -10,7 +10,7 @@ pub use self::program::{
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
-use crate::judge::rules::model::{HostClass, InputTest, Lowering, Note, TaintName};
+use crate::judge::rules::model::{FetchInto, HostClass, InputTest, Lowering, Note, Packed, TaintName};
 use crate::judge::tier::{Reversibility, Tier};
 
 /// A pattern file.
@@ -20,6 +20,9 @@ pub struct File {
     pub about: String,
     pub program: Vec<At<ProgramShape>>,
     pub loads: Vec<At<LoadShape>>,
+    pub fetches: Vec<At<FetchShape>>,
+    pub unpacks: Vec<At<UnpackShape>>,
+    pub builds: Vec<At<BuildShape>>,
     pub rule: Vec<At<RuleShape>>,
     pub tool: Vec<At<ToolShape>>,
     pub paths: Vec<At<PathsShape>>,
@@ -35,6 +38,9 @@ impl File {
             about: from.need("about", Fields::text).into_inner(),
             program: from.tables("program", ProgramShape::read),
             loads: from.tables("loads", LoadShape::read),
+            fetches: from.tables("fetches", FetchShape::read),
+            unpacks: from.tables("unpacks", UnpackShape::read),
+            builds: from.tables("builds", BuildShape::read),
             rule: from.tables("rule", RuleShape::read),
             tool: from.tables("tool", ToolShape::read),
             paths: from.tables("paths", PathsShape::read),
@@ -88,6 +94,74 @@ impl LoadShape {
             words: from.lines("words"),
             unless: from.lines("unless"),
             changed: from.flag("changed"),
+        }
+    }
+}
+
+/// `[[fetches]]`
+#[derive(Debug)]
+pub struct FetchShape {
+    pub program: At<Vec<String>>,
+    pub words: Vec<String>,
+    pub options: Vec<String>,
+    pub into: Option<At<FetchInto>>,
+    pub elsewhere: bool,
+}
+
+impl FetchShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            words: from.lines("words"),
+            options: from.lines("options"),
+            into: from.word("into"),
+            elsewhere: from.flag("elsewhere"),
+        }
+    }
+}
+
+/// `[[unpacks]]`
+#[derive(Debug)]
+pub struct UnpackShape {
+    pub program: At<Vec<String>>,
+    pub kind: Option<At<Packed>>,
+    pub words: Vec<String>,
+    pub options: Vec<String>,
+    pub unless: Vec<String>,
+    pub strip: Option<u32>,
+}
+
+impl UnpackShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            kind: from.word("kind"),
+            words: from.lines("words"),
+            options: from.lines("options"),
+            unless: from.lines("unless"),
+            strip: from.count("strip"),
+        }
+    }
+}
+
+/// `[[builds]]`
+#[derive(Debug)]
+pub struct BuildShape {
+    pub program: At<Vec<String>>,
+    pub words: Vec<String>,
+    pub bare: bool,
+    pub named: bool,
+    pub installs: bool,
+}
+
+impl BuildShape {
+    fn read(from: &mut Fields<'_>) -> Self {
+        Self {
+            program: from.need("program", Fields::one_or_many),
+            words: from.lines("words"),
+            bare: from.flag("bare"),
+            named: from.flag("named"),
+            installs: from.flag("installs"),
         }
     }
 }
