@@ -208,7 +208,7 @@ fn hooks_that_are_switched_off_are_seen() {
 
 #[test]
 fn a_hook_that_its_user_has_not_accepted_is_seen() {
-    for (agent, words) in [("codex", "not told to trust"), ("hermes", "not told to accept")] {
+    for (agent, words) in [("codex", "not been told to trust"), ("hermes", "not told to accept")] {
         let home = home();
         home.stand_in(agent, "exit 1");
         home.prints(&["install", agent, "--yes"], 0);
