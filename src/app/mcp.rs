@@ -17,9 +17,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use self::decide::Named;
 use self::message::{Message, ToolRequest};
 use self::pins::Pins;
-use self::server::{end, line, names, skip_line};
+use self::server::{end, line, names, place, skip_line};
 use super::engine;
 use crate::judge::rules::catalog::Catalog;
 use crate::judge::tools::{Mark, ToolCall};
@@ -94,7 +95,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         return Err("the server's standard input and output cannot be had".to_owned());
     };
     let pins = Pins::of(engine::paths().map_err(|error| error.to_string())?.folder());
-    let pinned = args.name.clone().or_else(|| args.http.clone()).unwrap_or_else(|| line(&args.server));
+    let pinned = args.name.clone().or_else(|| args.http.as_deref().map(place)).unwrap_or_else(|| line(&args.server));
     let between = Arc::new(Between {
         marks: Mutex::new(pins.known(&pinned, &Catalog::builtin())),
         pinned,
@@ -154,8 +155,16 @@ struct Between {
     redacts: bool,
     /// The requests for lists of tools that are not answered yet.
     lists: Mutex<Vec<Value>>,
-    /// The calls that wait for a person, by the id of their request; `true`: the client took it back.
-    waiting: Mutex<HashMap<String, bool>>,
+    /// The calls that wait for a person, by the id of their request.
+    waiting: Mutex<HashMap<String, Held>>,
+}
+
+/// A call that waits.
+#[derive(Clone, Default)]
+struct Held {
+    /// The client took it back.
+    cancelled: bool,
+    named: Named,
 }
 
 impl Between {
@@ -190,8 +199,12 @@ impl Between {
             Message::Cancelled { id } => {
                 let mut waiting = lock(&self.waiting);
                 // The server never heard of it.
-                if let Some(cancelled) = waiting.get_mut(&id.to_string()) {
-                    *cancelled = true;
+                if let Some(held) = waiting.get_mut(&id.to_string()) {
+                    held.cancelled = true;
+                    if let Some(request) = held.named.get().cloned() {
+                        // Without a thread the time of the request ends it.
+                        let _ = thread::Builder::new().spawn(move || decide::cancel(&request));
+                    }
                     return;
                 }
                 drop(waiting);
@@ -224,7 +237,7 @@ impl Between {
         if named().any(|id| waiting.contains_key(&id.to_string()) || !own.insert(id.to_string())) {
             return false;
         }
-        waiting.extend(own.into_iter().map(|id| (id, false)));
+        waiting.extend(own.into_iter().map(|id| (id, Held::default())));
         true
     }
 
@@ -235,23 +248,33 @@ impl Between {
             let described = lock(&self.tools).get(&call.name).cloned();
             let marks = lock(&self.marks).get(&call.name).cloned().unwrap_or_default();
             let tool = ToolCall { marks, ..of(call, &self.servers, described.as_ref()) };
-            let decided = decide::decide(&tool, self.wait, &mut Progress::new(self, call));
+            let held = lock(&self.waiting).get(&call.id.to_string()).cloned().unwrap_or_default();
+            if held.cancelled {
+                break;
+            }
+            let decided = decide::decide(&tool, self.wait, held.named, &mut Progress::new(self, call));
             if let Err(why) = decided {
                 refused = Some((call.name.clone(), why));
                 break;
             }
         }
-        let cancelled = {
+        let held: Vec<Held> = {
             let mut waiting = lock(&self.waiting);
-            let taken: Vec<bool> = calls.iter().filter_map(|call| waiting.remove(&call.id.to_string())).collect();
-            !taken.is_empty() && taken.iter().all(|cancelled| *cancelled)
+            calls.iter().map(|call| waiting.remove(&call.id.to_string()).unwrap_or_default()).collect()
         };
+        let cancelled = held.iter().filter(|held| held.cancelled);
+        cancelled.clone().filter_map(|held| held.named.get()).for_each(|request| decide::forget(request));
+        // What was not judged because it was taken back keeps the rest of its batch back too.
+        if cancelled.count() > 0 {
+            refused = Some((String::new(), "guard: refused: the client cancelled it".to_owned()));
+        }
         match refused {
-            _ if cancelled => {}
             None => self.pass(line),
             Some((name, why)) => {
-                for call in calls {
-                    let why = if call.name == name { why.clone() } else { format!("{name} in the same batch: {why}") };
+                for (call, _) in calls.iter().zip(&held).filter(|(_, held)| !held.cancelled) {
+                    let is_own = call.name == name;
+                    let other = if name.is_empty() { "another call" } else { name.as_str() };
+                    let why = if is_own { why.clone() } else { format!("{other} in the same batch: {why}") };
                     self.answer(&message::refusal(call, &why));
                 }
             }

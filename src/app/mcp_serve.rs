@@ -231,7 +231,7 @@ fn file(engine: &Engine, item: &Item) -> Result<Value, String> {
             let time = time.min(queue::callers_limit(&engine.caller.env));
             let why = "this machine lets nothing wait for an answer (queue.wait)".to_owned();
             let plea = Plea { crisis: false, said: item.reason.clone().filter(|said| !said.trim().is_empty()) };
-            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None };
+            let wait = Wait { time, elsewhere: true, tells: Tells::Nobody, why, plea, opinion: None, named: None };
             match queue::ask(engine, &invocation, &judged.judgment, prompt, &wait) {
                 Asked::Queued { request } => {
                     let found = engine::requests().ok().flatten().and_then(|queue| queue.find(&request).ok().flatten());

@@ -3,6 +3,7 @@
 //! What may not enter: deciding whether to ask, running, and answering ([`super::approvals`]).
 
 use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -64,6 +65,8 @@ pub struct Wait {
     pub plea: Plea,
     /// What a reviewer thinks of it, for whoever answers.
     pub opinion: Option<Opinion>,
+    /// Where the name of the request is put once it waits, for whoever may cancel it.
+    pub named: Option<Arc<OnceLock<String>>>,
 }
 
 impl Wait {
@@ -76,7 +79,7 @@ impl Wait {
             time = time.min(agents_limit(invocation).saturating_sub(MARGIN));
         }
         let time = time.min(callers_limit(&invocation.env));
-        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default(), opinion: None }
+        Self { time, elsewhere, tells: Tells::Asker, why, plea: Plea::default(), opinion: None, named: None }
     }
 }
 
@@ -233,6 +236,9 @@ impl Asking<'_> {
                 (id, signing)
             }
             Filed::Waits { id, twins } => {
+                if let Some(named) = &wait.named {
+                    let _ = named.set(id.clone());
+                }
                 // What others have signed already is bound to the asking of then. It is looked up before anybody is told, from
                 // when on the one who keeps the queue may go away for a while.
                 let signing = Signing::of(&queue, &id, fresh, approvals > 1).map_err(told)?;

@@ -251,6 +251,7 @@ impl Case<'_> {
             why,
             plea: self.plea.clone(),
             opinion: self.opinion.clone(),
+            named: None,
         };
         match queue::ask(engine, invocation, judgment, prompt, &wait) {
             Asked::Yes { by, .. } => {

@@ -177,13 +177,31 @@ fn a_call_that_its_client_takes_back_never_reaches_the_server() {
     client.writes(&call(7, "delete_item", &json!({ "id": "x" })));
     let id = pending(&home, 1).remove(0);
     client.writes("{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":7}}\n");
-    // It was heard before the person's answer.
-    client.writes("{\"id\":8,\"method\":\"ping\"}\n");
-    assert!(client.reads().contains("ping"));
-    assert!(approve(&home, &id).contains("approved"));
+    // Nobody is asked any more, and no answer counts.
+    let _ = pending(&home, 0);
+    let answered = home.guard(&["deny", &id]).output().unwrap();
+    assert_ne!(answered.status.code(), Some(0), "{answered:?}");
+    client.writes(&call(7, "list_items", &json!({})));
+    assert!(client.reads().contains("list_items"), "its id is free again");
     assert_eq!(client.leaves(), Some(0));
+    let log = home.prints(&["log", "--tool"], 0);
+    assert!(log.contains("deny") && log.contains("was cancelled"), "{log}");
     let heard = std::fs::read_to_string(home.path("heard")).unwrap();
     assert!(!heard.contains("delete_item") && !heard.contains("cancelled"), "{heard}");
+}
+
+#[test]
+fn a_call_that_is_taken_back_keeps_its_batch_back() {
+    let home = Home::new();
+    let mut client = Client::waiting(&home, &["tee", home.path("heard").to_str().unwrap()], "50");
+    let (one, other) = (call(1, "delete_item", &json!({})), call(2, "list_items", &json!({})));
+    client.writes(&format!("[{},{}]\n", one.trim(), other.trim()));
+    let _ = pending(&home, 1);
+    client.writes("{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n");
+    let answer: Value = serde_json::from_str(&client.reads()).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(true)), "{answer}");
+    assert_eq!(client.leaves(), Some(0));
+    assert_eq!(std::fs::read_to_string(home.path("heard")).unwrap(), "");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn wait(host: Host, engine: &Engine, prompt: &Prompt, watchdog: &Watchdog) -> Wa
         Tier::Critical => "what is of tier 4 is never left to an agent's own prompt".to_owned(),
         _ => format!("{} is not known to put a question of its hook to a person here", host.agent.title),
     };
-    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None }
+    Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion: None, named: None }
 }
 
 /// What the agent wants to do, as an invocation of its own session.

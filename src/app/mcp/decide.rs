@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::app::ask::Asked;
 use crate::app::authorize;
-use crate::app::engine::{Engine, Judged};
+use crate::app::engine::{self, Engine, Judged};
 use crate::app::queue::{self, Tells, Wait};
 use crate::app::reviewer::{Review, Settles, overrulable};
 use crate::judge::approved::Approved;
@@ -33,13 +34,16 @@ pub(super) trait Waits {
     fn still(&mut self);
 }
 
+/// Under which name a call waits in the queue, once it does.
+pub(super) type Named = Arc<OnceLock<String>>;
+
 /// Judges a call; an error is what its caller is told.
-pub(super) fn decide(call: &ToolCall, most: Duration, waits: &mut dyn Waits) -> Result<(), String> {
+pub(super) fn decide(call: &ToolCall, most: Duration, named: Named, waits: &mut dyn Waits) -> Result<(), String> {
     let (done, answer) = mpsc::channel();
     let call = call.clone();
     // A judgment is of one thread; this one tells the caller meanwhile.
     let judged = thread::Builder::new().spawn(move || {
-        let _ = done.send(on_the_road(&call, most));
+        let _ = done.send(on_the_road(&call, most, named));
     });
     judged.map_err(|error| format!("guard: refused: there is no thread to judge it on: {error}"))?;
     loop {
@@ -51,7 +55,23 @@ pub(super) fn decide(call: &ToolCall, most: Duration, waits: &mut dyn Waits) -> 
     }
 }
 
-fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
+/// Nobody waits for the answer any more: the one who waits hears it, and nobody is asked.
+pub(super) fn cancel(request: &str) {
+    // What cannot be cancelled now is not passed on all the same.
+    if let Ok(Some(queue)) = engine::requests() {
+        let _ = queue.give_up(request);
+        queue.wake(request);
+    }
+}
+
+/// A request that was cancelled is not answered later either.
+pub(super) fn forget(request: &str) {
+    if let Ok(Some(queue)) = engine::requests() {
+        let _ = queue.void(request, "the client cancelled the call");
+    }
+}
+
+fn on_the_road(call: &ToolCall, most: Duration, named: Named) -> Result<(), String> {
     let engine = Engine::open().map_err(|error| format!("guard: refused: {}", visible::text(&error.to_string())))?;
     let mut invocation = engine.caller.invocation(engine.tool(call.clone()));
     invocation.origin = Origin::Agent;
@@ -98,7 +118,7 @@ fn on_the_road(call: &ToolCall, most: Duration) -> Result<(), String> {
             }
             let begun = Instant::now();
             let thought = opinion.borrow().clone();
-            match ask(&engine, &invocation, &judgment, &prompt, most, thought) {
+            match ask(&engine, &invocation, &judgment, &prompt, (most, named), thought) {
                 Ok(by) => write(Settled::Allowed(&ApprovalReason::Person), Some(begun.elapsed()), by.as_deref())
                     .map_err(|refusal| deny(&refusal, None)),
                 // Where nobody could be asked, nobody took time to answer.
@@ -117,13 +137,14 @@ fn ask(
     invocation: &Invocation,
     judgment: &crate::judge::Judgment,
     prompt: &Prompt,
-    most: Duration,
+    (most, named): (Duration, Named),
     opinion: Option<Opinion>,
 ) -> Result<Option<String>, Refusal> {
     let policy = Duration::from_secs(engine.policy().queue_wait.into());
     let time = policy.min(most).min(queue::callers_limit(&engine.caller.env));
     let why = "a call of a tool waits in the queue, and may not wait here".to_owned();
-    let wait = Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion };
+    let wait =
+        Wait { time, elsewhere: false, tells: Tells::Nobody, why, plea: Plea::default(), opinion, named: Some(named) };
     let by = match queue::ask(engine, invocation, judgment, prompt, &wait) {
         Asked::Yes { by, .. } => by,
         Asked::No(refusal) | Asked::Killed { refusal, .. } => return Err(refusal),

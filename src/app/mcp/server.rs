@@ -39,6 +39,19 @@ pub(super) fn names(args: &McpArgs) -> Vec<String> {
     args.name.iter().cloned().chain(host).chain(plain.take(3).flat_map(|word| [word.clone(), base(word)])).collect()
 }
 
+/// An address without what may be a secret in it: the name of a server that is given none.
+pub(super) fn place(url: &str) -> String {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    match path.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, behind) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            format!("{scheme}://{host}{behind}")
+        }
+        None => path.to_owned(),
+    }
+}
+
 /// The host of an address.
 fn host(url: &str) -> Option<String> {
     let rest = url.split_once("://")?.1;
@@ -80,6 +93,17 @@ pub(super) fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_server_behind_http_holds_no_secret() {
+        for (url, wanted) in [
+            ("https://x.example/mcp?key=s3cret#part", "https://x.example/mcp"),
+            ("https://me:s3cret@x.example:8443/a@b", "https://x.example:8443/a@b"),
+            ("http://localhost", "http://localhost"),
+        ] {
+            assert_eq!(place(url), wanted);
+        }
+    }
 
     #[test]
     fn a_server_behind_http_is_known_by_its_host() {

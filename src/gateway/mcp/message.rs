@@ -118,8 +118,11 @@ pub fn version(text: &[u8]) -> Option<String> {
     Some(answer.pointer("/result/protocolVersion")?.as_str()?.to_owned())
 }
 
-/// Which arguments of which tools headers repeat, by an answer to `tools/list`: the way to each, and its header's name.
-pub fn mirrored(text: &[u8]) -> Vec<(String, Vec<(Vec<String>, String)>)> {
+/// Arguments of a tool that headers repeat: the way to each, and its header's name.
+pub type Mirrored = Vec<(Vec<String>, String)>;
+
+/// Which arguments of which tools headers repeat, by an answer to `tools/list`.
+pub fn mirrored(text: &[u8]) -> Vec<(String, Mirrored)> {
     let answer: Value = serde_json::from_slice(text).unwrap_or_default();
     let tools = answer.pointer("/result/tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let of = |tool: &Value| {
@@ -130,7 +133,7 @@ pub fn mirrored(text: &[u8]) -> Vec<(String, Vec<(Vec<String>, String)>)> {
     tools.iter().filter_map(of).collect()
 }
 
-fn collect(schema: &Value, way: &mut Vec<String>, found: &mut Vec<(Vec<String>, String)>) {
+fn collect(schema: &Value, way: &mut Vec<String>, found: &mut Mirrored) {
     if let Some(name) = schema.get("x-mcp-header").and_then(Value::as_str).filter(|_| !way.is_empty()) {
         found.push((way.clone(), name.to_owned()));
     }

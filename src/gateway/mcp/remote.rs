@@ -11,7 +11,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::mpsc;
 
 use super::events::{Event, Events};
-use super::message::{self, Asks};
+use super::message::{self, Asks, Mirrored};
 use crate::channel::http;
 
 /// The headers of the protocol.
@@ -49,8 +49,8 @@ pub struct Remote {
     /// What the server said: the name of the session, and the protocol's version.
     session: Mutex<Option<HeaderValue>>,
     version: Mutex<Option<HeaderValue>>,
-    /// Which arguments of which tools headers repeat: the way to each, and its header's name.
-    mirrored: Mutex<HashMap<String, Vec<(Vec<String>, String)>>>,
+    /// Which arguments headers repeat, by tool.
+    mirrored: Mutex<HashMap<String, Mirrored>>,
     out: mpsc::Sender<Vec<u8>>,
 }
 

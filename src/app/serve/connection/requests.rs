@@ -91,7 +91,9 @@ impl Connection<'_> {
         if own.waiter.is_some() && own.waiter != self.peer.name() {
             return Err(format!("another process waits for {id}"));
         }
-        told(self.queue()?.give_up(id))
+        let given_up = told(self.queue()?.give_up(id))?;
+        self.house.ring(id);
+        Ok(given_up)
     }
 
     pub(super) fn void(&self, id: &str, what: &str) -> Or<bool> {
