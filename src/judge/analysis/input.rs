@@ -177,6 +177,11 @@ fn bind(state: &mut State, name: &str, values: Vec<Bound>, more: Option<Value>) 
             different.push(value);
         }
     }
+    // An element of an array.
+    if name.ends_with(']') {
+        different.into_iter().for_each(|value| state.set(name, value));
+        return;
+    }
     state.set_scalar(name, Value::default());
     state.change(name, |variable| variable.values = different);
     state.several.insert(name, ());

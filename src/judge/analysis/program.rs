@@ -120,7 +120,9 @@ impl Walker<'_> {
             if frame.root && builtin.is_none() && frame.remote.is_none() && !name.contains(':') {
                 self.raised(state, frame, (name, path.as_deref()), described.is_some(), span);
             }
-            if builtin.is_none() && path.as_deref().is_none_or(is_installed) && frame.remote.is_none() {
+            // A script is judged by what it says; of what is not there, nothing is known.
+            let unread = path.as_deref().is_none_or(|path| is_installed(path) || self.is_absent(state, path));
+            if builtin.is_none() && unread && frame.remote.is_none() {
                 self.touches(state, frame, (name, described), &reading, &words, id, span);
             }
             if let Some(path) = &path

@@ -339,6 +339,12 @@ impl Walker<'_> {
             || absolute(state, path).is_some_and(|path| self.is_fetched(&path) || self.is_unpacked(&path))
     }
 
+    /// Whether there is nothing at the path that could be read, and the line makes nothing there.
+    pub fn is_absent(&self, state: &State, path: &str) -> bool {
+        let missing = |path: String| matches!(self.inquiry.file(&path), Some(FileFacts::Missing));
+        !self.is_made_here(state, path) && absolute(state, path).is_some_and(missing)
+    }
+
     /// Whether an act before this one names the path, so that it may make it.
     fn is_spoken_of(&self, state: &State, act: usize, path: &str) -> bool {
         let in_part = |value: &Value| value.known().is_none() && self.file_key(state, value).as_deref() == Some(path);

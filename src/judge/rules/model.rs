@@ -79,6 +79,8 @@ pub struct Match {
     pub no_feeds: Vec<String>,
     /// It stands in one of these wrappers.
     pub wrapped: Vec<String>,
+    /// Wrappers that do not count for [`Match::wrapped`].
+    pub no_wrapped: Vec<String>,
     /// Only as root, or only not as root.
     pub root: Option<bool>,
     pub recursive: Option<bool>,
@@ -180,6 +182,8 @@ pub enum InputTest {
     Named,
     Text,
     File,
+    /// What guard itself reads from: a terminal, or whatever the caller has there.
+    Inherited,
 }
 
 /// The names of the taints.

@@ -2,15 +2,53 @@
 
 use super::sql::copy;
 use super::{Call, value};
+#[cfg(test)]
+use crate::judge::analysis::act::Value;
+
+/// The commands of `sqlite3` that run something or touch a file, in the order in which it tries a name that is cut short.
+const DOTTED: [&str; 13] = [
+    "backup", "clone", "import", "load", "log", "once", "open", "output", "read", "restore", "save", "shell", "system",
+];
+
+/// The command of `sqlite3` that a line is, by its whole name, and what stands behind it.
+fn dotted(line: &str) -> Option<(&'static str, &str)> {
+    let rest = line.strip_prefix('.')?;
+    let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let command = DOTTED.iter().find(|command| word.len() > 1 && command.starts_with(word))?;
+    Some((command, rest.trim()))
+}
+
+/// `.output FILE`, `.backup FILE`, `.restore FILE` and the like.
+fn of_file(line: &str) -> Option<Call> {
+    let (command, rest) = dotted(line)?;
+    let file = rest.split_whitespace().filter(|word| !word.starts_with('-')).next_back().unwrap_or_default();
+    let file = file.trim_matches(['"', '\'']);
+    let is_file = !file.is_empty() && !file.starts_with('|') && !matches!(file, "stdout" | "stderr" | "off" | "on");
+    match command {
+        "backup" | "clone" | "log" | "once" | "output" | "save" => is_file.then(|| copy("--to=", file)),
+        "restore" => {
+            let facts = vec![value(&format!("--from={file}"))];
+            is_file.then(|| Call { facts, ..Call::new("restore".into(), vec![value(file)]) })
+        }
+        _ => None,
+    }
+}
 
 /// `\! cmd`, `\copy`, `.shell cmd`, `system cmd`, `.import`, `.output |cmd`
 pub(super) fn meta(line: &str) -> Option<Call> {
     const SHELL: [&str; 9] =
         ["\\!", ".shell ", ".system ", "system ", "!! ", "pager ", "\\P ", "\\setenv PAGER ", "\\setenv PSQL_EDITOR "];
-    let shell = SHELL.iter().find_map(|mark| line.strip_prefix(mark));
+    // `.import "|cmd" t`, `.output |cmd`, and `.sh cmd` for `.shell cmd`
+    let dot = dotted(line);
+    let piped = dot.and_then(|(_, rest)| rest.trim_start_matches(['"', '\'']).strip_prefix('|'));
+    let run = dot.filter(|(command, _)| matches!(*command, "shell" | "system")).map(|(_, rest)| rest);
+    let shell = SHELL.iter().find_map(|mark| line.strip_prefix(mark)).or(run).or(piped);
     if let Some(command) = shell {
         let command = command.trim_end_matches(';').trim().trim_matches('\'');
         return Some(Call::new("shell".into(), vec![value(command)]));
+    }
+    if let Some(call) = of_file(line) {
+        return Some(call);
     }
     if let Some(file) = line.strip_prefix("tee ").or_else(|| line.strip_prefix("\\T ")) {
         return Some(copy("--to=", file.trim()));
@@ -39,4 +77,45 @@ pub(super) fn meta(line: &str) -> Option<Call> {
         let command = line.split_once('|').map_or("", |(_, command)| command);
         Call::new(if command.is_empty() { "copy".into() } else { "shell".into() }, vec![value(command.trim())])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Option<(String, Vec<String>)> {
+        let call = meta(line)?;
+        let texts = |values: &[Value]| values.iter().map(|value| value.rough().into_owned()).collect::<Vec<_>>();
+        Some((call.callee.clone(), [texts(&call.args), texts(&call.facts)].concat()))
+    }
+
+    fn is(line: &str, callee: &str, words: &[&str]) {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(read(line), Some((callee.to_owned(), words)), "{line}");
+    }
+
+    #[test]
+    fn what_is_written_and_read_is_said() {
+        is(".output a.txt", "copy", &["--to=a.txt"]);
+        is(".ou a.txt", "copy", &["--to=a.txt"]);
+        is(".once --bom 'a.txt'", "copy", &["--to=a.txt"]);
+        is(".backup main a.db", "copy", &["--to=a.db"]);
+        is(".save a.db", "copy", &["--to=a.db"]);
+        is(".restore a.db", "restore", &["a.db", "--from=a.db"]);
+    }
+
+    #[test]
+    fn what_is_run_is_said() {
+        is(".shell rm x", "shell", &["rm x"]);
+        is(".sy rm x", "shell", &["rm x"]);
+        is(".import |cat t", "shell", &["cat t"]);
+        is(".output |cat", "shell", &["cat"]);
+    }
+
+    #[test]
+    fn what_touches_no_file_is_nothing() {
+        for line in [".output", ".output stdout", ".log off", ".tables", ".schema t", ".o", ".show", ".s x"] {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
 }

@@ -85,10 +85,12 @@ impl Expression {
         match self.raw {
             Some(raw) => vec![Value::text(raw)],
             // A file that was opened stands for its name.
-            None if self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open")) => {
-                self.carried.into_iter().take(1).collect()
+            // What stands in it is not known.
+            None => {
+                let opened = self.called && self.name.as_deref().is_some_and(|name| name.ends_with("open"));
+                let file = self.carried.into_iter().next().filter(|_| opened);
+                vec![file.unwrap_or_else(unknown)]
             }
-            None => vec![unknown()],
         }
     }
 }
@@ -262,6 +264,11 @@ impl Reader<'_> {
                 value.name.iter().for_each(|name| self.taken(name));
                 self.bind(&name, value.clone());
                 return value;
+            }
+            // `[x.append(y) for y in …]`
+            Token::Name(name) if self.grows(&name) => {
+                self.grown(&name);
+                return Expression::default();
             }
             Token::Name(name) => {
                 self.at += 1;

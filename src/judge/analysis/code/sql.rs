@@ -253,6 +253,9 @@ fn read_statement(statement: &[Token]) -> Vec<Call> {
         | "merge" | "replace" | "rename" | "lock" | "restore" | "backup" | "undrop" | "refresh" | "cluster"
         | "comment" | "reassign" | "import" | "export" | "unload" | "system" | "install" => {
             skip(&mut rest, &["into", "table", "or", "ignore", "replace", "abort", "overwrite"]);
+            if verb == "attach" {
+                skip(&mut rest, &["database", "if", "not", "exists"]);
+            }
             args.push(name(rest));
             facts.extend(has(rest, "xp_cmdshell").then(|| Value::text("--cmdshell")));
             facts.extend(files(rest));

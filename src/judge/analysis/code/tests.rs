@@ -410,6 +410,10 @@ fn every_element_of_a_list_counts() {
     has("perl", "File::Path::rmtree([qw/a b/])", "File.Path.rmtree(a, b)");
     has("python", "import shutil\nfor d in {'a', 'b'}: shutil.rmtree(d)", "shutil.rmtree(a, b)");
     has("python", "import os\nx = ['a']\nx.append('b')\nos.execv(x)", "os.execv(a, b)");
+    has("python", "import os\nc = []\n[c.append(x) for x in ('a', 'b')]\nos.execv(c)", "os.execv(a, b)");
+    has("python", "import os\n[os.system(l) for l in open('x')]", "os.system(?)");
+    has("python", "import os\nfor l in open('x'): os.system(l)", "os.system(?)");
+    has("python", "import os\nany(os.system(l) for l in open('x'))", "os.system(?)");
     has("js", "'a b'.split(' ').forEach(d => fs.rmSync(d))", "fs.rmSync(a, b)");
     has("php", "array_walk(['a', 'b'], 'system');", "system(a, b)");
     has("php", "foreach (explode(',', 'a,b') as $f) @unlink($f);", "unlink(a, b)");

@@ -138,9 +138,15 @@ impl Walker<'_> {
         let ends = if load.endings.is_empty() { &[String::new()][..] } else { &load.endings };
         for dir in &dirs {
             for end in ends {
-                let mut path = Value::text(dir.as_str());
-                path.push_value(&file);
-                path.push_text(end);
+                // What it is named by says which of the files that the line wrote it is.
+                let mut path = file.clone();
+                if !dir.is_empty() {
+                    path = Value::text(dir.as_str());
+                    path.push_value(&file);
+                }
+                if !end.is_empty() {
+                    path.push_text(end);
+                }
                 if self.is_there(state, &path) {
                     self.loaded_file(state, frame, &load.language, &path, ran, env);
                     return;

@@ -53,6 +53,7 @@ fn tables_of_the_shell_lead_to_what_they_hold() {
         "BASH_CMDS[ls]=/bin/rm; ls x",
         "BASH_CMDS=([ls]=/bin/rm); ls x",
         "printf -v 'BASH_CMDS[ls]' /bin/rm; ls x",
+        "read -r 'BASH_CMDS[ls]' <<< /bin/rm; ls x",
         "BASH_ALIASES[ls]=rm; ls x",
         "jobs -x rm x",
         "compgen -W '$(rm x)'",

@@ -1,7 +1,7 @@
 //! What the form of a rule asks of an act, told without the rule: most rules that name a program ask for something that
 //! the act at hand does not have, and need not be decoded.
 
-use crate::judge::rules::model::{Rule, Which};
+use crate::judge::rules::model::{InputTest, Rule, Which};
 
 /// What an act must have for a rule to be worth trying. A set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Features {
         let when = &rule.when;
         [
             (!when.env.is_empty(), Self::ENV),
-            (!when.input.is_empty(), Self::INPUT),
+            (!when.input.is_empty() && !when.input.contains(&InputTest::Inherited), Self::INPUT),
             (!when.tainted.is_empty(), Self::TAINTED),
             (!when.feeds.is_empty(), Self::FEEDS),
             (!when.wrapped.is_empty(), Self::WRAPPED),

@@ -50,7 +50,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && when.count.is_none_or(|(least, most)| {
             u32::try_from(act.operands.len()).is_ok_and(|count| (least..=most).contains(&count))
         })
-        && (when.wrapped.is_empty() || is_wrapped(view, &when.wrapped))
+        && (when.wrapped.is_empty() || is_wrapped(view, when))
         && (when.tainted.is_empty() || when.tainted.iter().any(|name| taint_of(act).has(taint(*name))))
         && (when.input.is_empty() || when.input.iter().any(|test| input_holds(view, *test)))
         && (when.env.is_empty() || when.env.iter().any(|test| env_holds(view, test)))
@@ -185,6 +185,7 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
         InputTest::SecretFile => matches!(input, Input::File(_)) && input_taint(view, input).has(Taint::SECRET),
         InputTest::Secret => input_taint(view, input).has(Taint::SECRET),
         InputTest::Named => input_taint(view, input).has(Taint::NAMED),
+        InputTest::Inherited => matches!(input, Input::Inherited),
     }
 }
 
@@ -217,9 +218,10 @@ fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
         || !verb.starts_with(':') && catalog.program(verb).is_some_and(|program| program.is_same(verb, name))
 }
 
-fn is_wrapped(view: &View<'_>, verbs: &[String]) -> bool {
-    let wrappers = &view.act.wrappers;
-    wrappers.iter().any(|wrapper| verbs.iter().any(|verb| is_verb(view.context.catalog, wrapper, verb)))
+/// Whether it stands in a wrapper that the rule means and that is none of those which do not count.
+fn is_wrapped(view: &View<'_>, when: &Match) -> bool {
+    let is = |wrapper: &str, verbs: &[String]| verbs.iter().any(|verb| is_verb(view.context.catalog, wrapper, verb));
+    view.act.wrappers.iter().any(|wrapper| is(wrapper, &when.wrapped) && !is(wrapper, &when.no_wrapped))
 }
 
 /// Whether the output reaches one of these verbs through pipes and through filters that pass on what they read.

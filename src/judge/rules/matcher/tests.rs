@@ -293,6 +293,16 @@ fn circumstances_are_conditions_too() {
     assert!(!matches(&with("remote = false"), vec![Act { remote: Some(remote), ..zap(&[]) }]));
     assert!(matches(&with("wrapped = [\"xargs\"]"), vec![Act { wrappers: ["xargs".into()].into(), ..zap(&[]) }]));
     assert!(!matches(&with("wrapped = [\"xargs\"]"), vec![zap(&[])]));
+    let within = |name: &str| Act { wrappers: [name.into()].into(), ..zap(&[]) };
+    let rule = with("wrapped = [\"*\"]\nno_wrapped = [\"exec\"]");
+    assert!(matches(&rule, vec![within("xargs")]));
+    assert!(!matches(&rule, vec![within("exec")]));
+    let both = Act { wrappers: ["exec".into(), "xargs".into()].into(), ..zap(&[]) };
+    assert!(matches(&rule, vec![both]));
+    assert!(!matches(&rule, vec![zap(&[])]));
+    assert!(matches(&with("input = [\"inherited\"]"), vec![zap(&[])]));
+    let fed = Act { input: Input::Text(Value::text("x")), ..zap(&[]) };
+    assert!(!matches(&with("input = [\"inherited\"]"), vec![fed]));
     let env = |name: &str, text: &str| Act { env: vec![(name.into(), Value::text(text))].into(), ..zap(&[]) };
     assert!(matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GIT_DIR", "x")]));
     assert!(!matches(&with("env = [{ name = \"GIT_*\" }]"), vec![env("GOT_DIR", "x")]));

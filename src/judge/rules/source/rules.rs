@@ -203,6 +203,7 @@ impl Check<'_> {
             feeds: shape.feeds.clone(),
             no_feeds: shape.no_feeds.clone(),
             wrapped: shape.wrapped.clone(),
+            no_wrapped: shape.no_wrapped.clone(),
             root: shape.root,
             recursive: shape.recursive,
             remote: shape.remote,

@@ -7,9 +7,14 @@ use crate::judge::rules::catalog::Catalog;
 
 const HARM: &str = "import os\nos.system('rm harm')\n";
 
-/// Whether a command comes to run `rm harm` where these files lie in the project. Git has those whose names begin with `kept`, or
-/// lie below such a directory, as they are.
+/// Whether a command comes to run `rm harm` where these files lie in the project.
 fn harms(command: &str, files: &[(&str, &str)]) -> bool {
+    run(command, files).iter().any(|program| program == "rm harm")
+}
+
+/// What a command runs where these files lie in the project. Git has those whose names begin with `kept`, or lie below
+/// such a directory, as they are.
+fn run(command: &str, files: &[(&str, &str)]) -> Vec<String> {
     let catalog = Catalog::builtin();
     let mut answers = Answers::none();
     for _ in 0..6 {
@@ -17,7 +22,7 @@ fn harms(command: &str, files: &[(&str, &str)]) -> bool {
         let facts = work_out(&line(command), &catalog, &inquiry);
         let open = inquiry.open();
         if open.is_empty() {
-            return programs(&facts).iter().any(|program| program == "rm harm");
+            return programs(&facts);
         }
         for question in open {
             let answer = match &question {
@@ -77,4 +82,21 @@ fn packages_that_lie_here_are_read_and_what_options_take_is_none() {
     assert!(harms("pip install ./here", &[("here/setup.py", HARM)]));
     assert!(harms("pip install -e here", &[("here/setup.py", HARM)]));
     assert!(!harms("pip install --find-links here x", &[("here/setup.py", HARM)]));
+}
+
+#[test]
+fn what_a_temporary_file_was_given_is_loaded_from_it() {
+    let script = |end: &str| format!("T=$(mktemp){end}; echo 'os.execute(\"rm harm\")' > $T; nmap --script=$T");
+    assert!(harms(&script(""), &[]));
+    assert!(harms(&script(".nse"), &[]));
+    assert!(!harms("T=$(mktemp); echo 'print(1)' > $T; nmap --script=$T", &[]));
+}
+
+#[test]
+fn a_program_that_is_not_there_has_no_say_in_what_becomes_of_a_secret() {
+    let reads = |files: &[(&str, &str)]| {
+        run("./frob /etc/shadow", files).iter().any(|program| program.starts_with("unknown:read"))
+    };
+    assert!(reads(&[]));
+    assert!(!reads(&[("frob", "#!/bin/sh\necho hello\n")]));
 }

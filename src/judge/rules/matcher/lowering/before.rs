@@ -83,7 +83,7 @@ fn is_linking(act: &Act) -> bool {
 /// Whether `act` is written inside `other`, as `rm` in `sudo rm` and in `bash -c 'rm'`, and a call in the code of an
 /// interpreter, whose other calls are acts of their own.
 fn encloses(other: &Act, act: &Act) -> bool {
-    const READ: [&str; 6] = ["python", "js", "ruby", "perl", "php", "lua"];
+    const READ: [&str; 7] = ["python", "js", "ruby", "perl", "php", "lua", "sql"];
     if matches!(&act.source, Source::Code(language) if READ.contains(&language.as_str()))
         && other.source == Source::Command
         && other.code.is_some()
