@@ -37,7 +37,13 @@ fn hide(name: &str, value: &mut Value) -> bool {
             }
             any
         }
-        Value::Array(elements) => elements.iter_mut().fold(false, |any, element| hide(name, element) || any),
+        Value::Array(elements) => {
+            let mut any = false;
+            for element in elements {
+                any |= hide(name, element);
+            }
+            any
+        }
         Value::String(text) => {
             let (own, any) = redact(text);
             let named = is_named(name, &own);
