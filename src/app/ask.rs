@@ -2,7 +2,7 @@
 //!
 //! What may not enter: deciding whether to ask, and running.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -250,7 +250,28 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
 pub fn evidence(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
     let world = World::new(invocation);
     let found = evidence::gather(&world, &judgment.facts.acts, &judgment.risk.findings, evidence::MAX_TIME);
-    found.lines.into_iter().chain(engine.problems()).collect()
+    places(invocation, judgment).into_iter().chain(found.lines).chain(engine.problems()).collect()
+}
+
+/// The most lines of scripts that are named.
+const MAX_PLACES: usize = 3;
+
+/// Where in scripts the worst of what was found stands.
+fn places(invocation: &Invocation, judgment: &Judgment) -> Vec<String> {
+    let (facts, risk) = (&judgment.facts, &judgment.risk);
+    let worst = risk.findings.iter().filter(|finding| finding.tier == risk.tier);
+    let mut places = Vec::new();
+    for id in worst.filter_map(|finding| finding.act) {
+        let program = facts.acts.get(id).map(|act| act.parent.and_then(|id| facts.acts.get(id)).unwrap_or(act));
+        let (Some(program), Some((path, line))) = (program, facts.line(id)) else { continue };
+        let below = Path::new(path).strip_prefix(&invocation.cwd).map_or_else(|_| path.into(), Path::to_string_lossy);
+        let place = format!("line {line} of {below} runs {}", program.verb.key());
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places.truncate(MAX_PLACES);
+    places
 }
 
 /// Where command words stand, for the look-alikes among their letters.

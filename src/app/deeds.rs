@@ -29,7 +29,8 @@ pub fn of(engine: &Engine, invocation: &Invocation, judgment: &Judgment) -> Deed
             Aim::Make { path } if is_guarded => deeds.done.extend(made(&world, &path)),
             Aim::Take { path } if is_guarded => deeds.done.extend(gone(&world, &path)),
             Aim::Name(named) if is_guarded => deeds.named.push(named),
-            Aim::Make { .. } | Aim::Take { .. } | Aim::Name(_) => {}
+            Aim::Put { from, to } if is_guarded => deeds.done.extend(put(&world, &from, &to)),
+            Aim::Make { .. } | Aim::Take { .. } | Aim::Name(_) | Aim::Put { .. } => {}
             Aim::Bring { from, to, moved, thrown_away } => {
                 let Some((from, to)) = ends(&world, &from, &to) else { continue };
                 let was = look(&world, &from).map(|look| look.stat);
@@ -80,6 +81,13 @@ fn before(world: &World, facts: &PathFacts) -> Option<Before> {
         Answer::Git(git) if git.tracked && git.clean => Before::Clean,
         _ => Before::Kept(Stat { ..stat }),
     })
+}
+
+/// What is copied into a directory that is there. A copy to a path that is none is made there like any other file.
+fn put(world: &World, from: &str, to: &str) -> Option<Deed> {
+    let target = path(world, to).filter(|facts| facts.kind == PathKind::Directory)?;
+    let name = Path::new(from).file_name()?.to_str()?;
+    made(world, &format!("{}/{name}", target.canonical.trim_end_matches('/')))
 }
 
 fn gone(world: &World, named: &str) -> Option<Deed> {

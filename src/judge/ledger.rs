@@ -8,6 +8,7 @@
 //!
 //! What may not enter: I/O, the clock, and how deeds are worked out of a command.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -267,18 +268,21 @@ fn is_within(path: &str, directory: &str) -> bool {
 
 /// A ledger, added up.
 struct Books<'a> {
-    paths: HashMap<&'a str, Page>,
+    paths: HashMap<Cow<'a, str>, Page>,
     /// When anything may have been made.
     ran: Vec<Window>,
     /// When any command ran that did anything.
     all: Vec<Window>,
     /// When something was made at or below a path, by path.
-    made: HashMap<&'a str, Vec<Window>>,
+    made: HashMap<Cow<'a, str>, Vec<Window>>,
 }
 
+#[derive(Clone)]
 struct Page {
     whose: Whose,
     windows: Vec<Window>,
+    /// When it was made where nothing was: what is born below it then came with it.
+    anew: Vec<Window>,
 }
 
 impl<'a> Books<'a> {
@@ -305,7 +309,9 @@ impl<'a> Books<'a> {
             Done::Made(Before::Clean) => Whose::Edited,
             Done::Made(Before::Kept(stat)) => match (before, self.is_in_time(&deed.path, stat.changed)) {
                 (Whose::Own | Whose::Edited, true) => before,
-                (Whose::Untold, true) if is_born_in(&self.ran, stat) => Whose::Own,
+                (Whose::Untold, true) if is_born_in(&self.ran, stat) || self.is_born_above(&deed.path, stat) => {
+                    Whose::Own
+                }
                 _ => Whose::Theirs,
             },
             Done::Moved { from, was } => match self.file(from, was) {
@@ -313,14 +319,21 @@ impl<'a> Books<'a> {
                 _ => Whose::Theirs,
             },
         };
+        if let Done::Moved { from, was } = &deed.done
+            && whose == Whose::Own
+            && was.kind == Kind::Directory
+        {
+            self.carry(from, &deed.path);
+        }
         // What was made before is gone, or is written over: its time tells nothing of what is there now.
-        let page = self.paths.entry(&deed.path).or_insert_with(|| Page { whose, windows: Vec::new() });
+        let page = self.paths.entry(Cow::Borrowed(&deed.path)).or_insert_with(|| Page::new(whose));
         page.whose = whose;
         page.windows.push(window);
         if deed.done == Done::Made(Before::Nothing) {
+            page.anew.push(window);
             let mut above = deed.path.as_str();
             loop {
-                self.made.entry(above).or_default().push(window);
+                self.made.entry(Cow::Borrowed(above)).or_default().push(window);
                 match above.rfind('/') {
                     Some(at) if at > 0 => above = &above[..at],
                     _ => break,
@@ -329,13 +342,34 @@ impl<'a> Books<'a> {
         }
     }
 
+    /// What is known of a directory of its own and of all below goes with it to where it is moved.
+    fn carry(&mut self, from: &str, to: &str) {
+        let there = |path: &str| {
+            let rest = path.strip_prefix(from).filter(|_| is_within(path, from))?;
+            Some(Cow::Owned(format!("{to}{rest}")))
+        };
+        let pages: Vec<_> = self.paths.iter().filter_map(|(path, page)| Some((there(path)?, page.clone()))).collect();
+        let made: Vec<_> = self.made.iter().filter_map(|(path, made)| Some((there(path)?, made.clone()))).collect();
+        self.paths.extend(pages);
+        self.made.extend(made);
+    }
+
+    /// Whether what bears this time came with a directory above the path that was made where nothing was.
+    fn came_with(&self, path: &str, time: i64) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
+        let mut above = ends.filter_map(|at| self.paths.get(path.get(..at)?));
+        above.any(|page| page.whose == Whose::Own && holds(&page.anew, time))
+    }
+
     fn whose(&self, path: &str) -> Whose {
         self.paths.get(path).map_or(Whose::Untold, |page| page.whose)
     }
 
     /// Whether a change at that time was a command of the session.
     fn is_in_time(&self, path: &str, changed: i64) -> bool {
-        self.paths.get(path).is_some_and(|page| holds(&page.windows, changed)) || holds(&self.ran, changed)
+        self.paths.get(path).is_some_and(|page| holds(&page.windows, changed))
+            || holds(&self.ran, changed)
+            || self.came_with(path, changed)
     }
 
     fn file(&self, path: &str, stat: &Stat) -> Option<Own> {
@@ -346,7 +380,7 @@ impl<'a> Books<'a> {
             // Another name for a file that was there before is as old as that.
             Whose::Own => (stat.born.is_none() || is_born_in(&self.all, stat)).then_some(Own::Made),
             Whose::Edited => Some(Own::Edited),
-            Whose::Untold => is_born_in(&self.ran, stat).then_some(Own::Made),
+            Whose::Untold => (is_born_in(&self.ran, stat) || self.is_born_above(path, stat)).then_some(Own::Made),
             Whose::Theirs => None,
         }
     }
@@ -356,7 +390,17 @@ impl<'a> Books<'a> {
         let made = self.made.get(path).map_or(&[][..], Vec::as_slice);
         stat.kind == Kind::Directory
             && self.whose(path) != Whose::Theirs
-            && (is_born_in(made, stat) || is_born_in(&self.ran, stat))
+            && (is_born_in(made, stat) || is_born_in(&self.ran, stat) || self.is_born_above(path, stat))
+    }
+
+    fn is_born_above(&self, path: &str, stat: &Stat) -> bool {
+        stat.born.is_some_and(|born| self.came_with(path, born))
+    }
+}
+
+impl Page {
+    const fn new(whose: Whose) -> Self {
+        Self { whose, windows: Vec::new(), anew: Vec::new() }
     }
 }
 

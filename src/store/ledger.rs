@@ -11,7 +11,7 @@ use super::decisions::{IntentRow, Settled};
 use super::error::StoreError;
 use super::key::Key;
 use super::redact::redact;
-use crate::judge::ledger::{Brought, Deed, Deeds, Done, Entry, Ledger};
+use crate::judge::ledger::{Brought, Deed, Deeds, Done, Entry, Ledger, Named};
 
 /// How many of a session's commands are looked back on.
 const COMMANDS: i64 = 2000;
@@ -46,13 +46,22 @@ pub(super) fn part(row: &IntentRow<'_>, key: &Key) -> Option<(String, bool)> {
         done: row.deeds.done.iter().filter(|deed| may_show(deed)).cloned().collect(),
         ran: row.deeds.ran,
         brought: row.deeds.brought.clone(),
-        // A name that must not be shown is left out with what it was given to.
-        named: row.deeds.named.iter().filter(|named| named.texts().all(shown)).cloned().collect(),
+        named: row.deeds.named.iter().filter_map(|named| shown_of(named, shown)).collect(),
     };
     let text = serde_json::to_string(&deeds).ok()?;
     let invocation = row.invocation;
     let seal = seal(key, &invocation.session.id, &invocation.user, row.at.as_millisecond(), &text);
     Some((seal + &text, !deeds.brought.is_empty()))
+}
+
+/// What may be shown of something that was made by name: the value of an option that may not is left out, and where a
+/// name or a text may not, all of it.
+fn shown_of(named: &Named, shown: impl Fn(&str) -> bool) -> Option<Named> {
+    let mut named = named.clone();
+    for (_, value) in &mut named.flags {
+        *value = value.take().filter(|value| shown(value));
+    }
+    named.operands.iter().all(|operand| shown(operand)).then_some(named)
 }
 
 /// In hexadecimal digits.

@@ -333,3 +333,80 @@ fn a_pattern_is_its_own_where_all_that_it_stands_for_is() {
     assert!(scene.runs("a", "d=out$$; mkdir $d && rm -rf $d"));
     assert!(!scene.runs("a", "d=out$$; rm -rf $d"));
 }
+
+#[test]
+fn what_it_copied_unpacked_and_moved_is_its_own_with_all_that_it_holds() {
+    let scene = Scene::new();
+    scene.write("src/a.py", "a\n");
+    scene.does("a", "mkdir -p out/a");
+    scene.does("a", "cp kept.py out/a/");
+    assert!(scene.runs("a", "rm -rf out"));
+    assert!(!scene.runs("b", "rm -rf out"));
+    scene.does("a", "cp -r src copy");
+    scene.does("a", "sed -i s/a/b/ copy/a.py");
+    scene.does("a", "mv copy other");
+    assert!(scene.runs("a", "rm -rf other"));
+    scene.does("a", "tar czf s.tgz src");
+    scene.does("a", "mkdir ex && tar xzf s.tgz -C ex");
+    assert!(scene.runs("a", "rm -rf ex s.tgz"));
+    // What a person put there later, and what was a person's before, is theirs.
+    later();
+    scene.write("other/notes.txt", "a person's\n");
+    assert!(!scene.runs("a", "rm -rf other"));
+    scene.write("ex/src/a.py", "a person's\n");
+    assert!(!scene.runs("a", "rm -rf ex"));
+    scene.does("a", "mkdir mine");
+    scene.does("a", "mv src mine/");
+    assert!(!scene.runs("a", "rm -rf mine"));
+}
+
+#[test]
+fn a_link_of_its_own_is_deleted_by_its_name_alone() {
+    let scene = Scene::new();
+    scene.write("notes.txt", "a person's\n");
+    scene.does("a", "ln -s notes.txt link");
+    assert!(scene.runs("a", "rm link"));
+    assert!(!scene.runs("b", "rm link"));
+    assert!(!scene.runs("a", "rm notes.txt"));
+    symlink("notes.txt", scene.home.path("work/theirs")).unwrap();
+    later();
+    assert!(!scene.runs("a", "rm theirs"));
+    scene.write("docs/a.txt", "a person's\n");
+    scene.does("a", "ln -s docs dir");
+    assert!(scene.runs("a", "rm dir"));
+    assert!(!scene.runs("a", "rm -rf dir/"));
+    assert!(!scene.runs("a", "rm -rf dir/*"));
+}
+
+#[test]
+fn what_one_line_makes_copies_and_moves_it_may_take_away() {
+    let scene = Scene::new();
+    scene.write("notes.txt", "a person's\n");
+    for line in [
+        "mkdir pkg; cp kept.py pkg/x.py && python3 pkg/x.py; rm pkg/x.py",
+        "mkdir -p s/a && mv s/a s/c && rm -rf s",
+        "mkdir -p s/a && cp -r s/a s/c && rm -rf s",
+        "echo 1 > f1; mv f1 f2; rm f2",
+        "rm -rf kept.py",
+    ] {
+        assert!(scene.runs("a", line), "{line}");
+    }
+    for line in [
+        "mkdir s && mv notes.txt s/ && rm -rf s",
+        "mv notes.txt f1; mv f1 f2; rm f2",
+        "mkdir -p s && mv notes.txt s/n && mv s t && rm -rf t",
+        "cp notes.txt f1; rm notes.txt; rm f1",
+        "rm -rf notes.txt",
+    ] {
+        assert!(!scene.runs("a", line), "{line}");
+    }
+}
+
+#[test]
+fn what_was_made_with_a_password_is_still_known_by_its_name() {
+    let scene = Scene::new();
+    assert!(!scene.runs("a", "docker rm -f near"));
+    assert!(scene.runs("a", "docker run -d --name near -e POSTGRES_PASSWORD=hunter2hunter2 postgres:16"));
+    assert!(scene.runs("a", "docker rm -f near"));
+    assert!(!scene.runs("b", "docker rm -f near"));
+}

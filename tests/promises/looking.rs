@@ -276,3 +276,23 @@ fn a_reader_who_stops_reading_is_no_fault() {
         assert_eq!((done.status.code(), errors.as_ref()), (Some(code), ""), "{verb:?}");
     }
 }
+
+#[test]
+fn the_line_of_a_script_is_named_in_which_the_worst_stands() {
+    let home = Home::new();
+    let work = home.path("work");
+    std::fs::create_dir_all(work.join("src")).unwrap();
+    let mut script = "echo one\n".repeat(40);
+    script.push_str("clean() {\n  rm -rf src\n}\n");
+    std::fs::write(work.join("called.sh"), format!("{script}clean\n")).unwrap();
+    std::fs::write(work.join("put-together.sh"), format!("{script}eval 'cl''ean'\n")).unwrap();
+    std::fs::write(work.join("more.sh"), "echo one\n\nrm -rf src\n").unwrap();
+    std::fs::write(work.join("sources.sh"), "source ./more.sh\n").unwrap();
+    let lines =
+        [("called", 42, "called"), ("put-together", 44, "put-together"), ("more", 3, "more"), ("sources", 3, "more")];
+    for (run, line, of) in lines {
+        let said = home.prints(&["explain", &format!("bash {run}.sh")], 1);
+        assert!(said.contains(&format!("line {line} of {of}.sh runs rm\n")), "{run}: {said}");
+    }
+    assert!(!home.prints(&["explain", "rm -rf src"], 1).contains(" runs rm"));
+}

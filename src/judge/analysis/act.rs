@@ -26,6 +26,19 @@ pub struct Facts {
     pub programs: Vec<super::lookup::Named>,
     /// The files that it runs as programs and that were read for what they do, with the digest of their bytes.
     pub scripts: std::collections::BTreeMap<String, [u8; 32]>,
+    /// The lines of scripts in which acts stand, counted from 1.
+    pub lines: std::collections::BTreeMap<ActId, u32>,
+}
+
+impl Facts {
+    /// The script in which an act stands, or the program that it is an effect of, and the line there.
+    #[must_use]
+    pub fn line(&self, id: ActId) -> Option<(&str, u32)> {
+        let act = self.acts.get(id)?;
+        let Source::Script(path) = &act.source else { return None };
+        let line = self.lines.get(&id).or_else(|| self.lines.get(&act.parent?))?;
+        Some((path, *line))
+    }
 }
 
 /// A part that could not be understood.

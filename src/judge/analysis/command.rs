@@ -44,6 +44,9 @@ impl Walker<'_> {
         if !self.step(frame.spans.map(simple.span)) {
             return;
         }
+        if let Some(line) = self.numbered.as_ref().and_then(|text| text.line(frame, simple.span.start)) {
+            self.line = Some(line);
+        }
         self.choices(state, &mut |walker, state| walker.simple_once(state, frame, simple));
     }
 

@@ -40,6 +40,7 @@ impl Walker<'_> {
         if programs(looks).iter().all(|program| is.contains(program)) {
             let moved = |id: &mut usize| *id = id.saturating_sub(first);
             self.facts.acts.drain(..first);
+            self.facts.lines.clear();
             for act in &mut self.facts.acts {
                 act.feeds.iter_mut().for_each(moved);
                 act.parent.iter_mut().for_each(moved);

@@ -35,6 +35,7 @@ mod lists;
 pub mod lookup;
 mod map;
 mod marked;
+mod numbered;
 mod output;
 mod parameter;
 pub mod paths;

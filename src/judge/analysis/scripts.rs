@@ -8,6 +8,7 @@ use super::enclosing::Frame;
 use super::expand::Field;
 use super::indirection::fetched::UNNAMED;
 use super::indirection::unpacked::is_unread;
+use super::numbered::Numbered;
 use super::paths::NormalPath;
 use super::question::{FileFacts, PathKind};
 use super::redirect::absolute;
@@ -242,10 +243,17 @@ impl Walker<'_> {
             }
             Some(name) => {
                 let dialect = dialect(&name, &name);
-                self.text(state, &frame.reading(dialect), text);
+                self.numbered_text(state, &frame.reading(dialect), text);
             }
-            None => self.text(state, frame, text),
+            None => self.numbered_text(state, frame, text),
         }
+    }
+
+    /// Walks the text of a script as shell code whose lines are counted.
+    fn numbered_text(&mut self, state: &mut State, frame: &Frame, text: &str) {
+        self.next_numbered = Numbered::of(frame, text).map(Rc::new);
+        self.text(state, frame, text);
+        self.next_numbered = None;
     }
 
     /// A program that is named by a path and that nothing describes: a script of the project, perhaps.

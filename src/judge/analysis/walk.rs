@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
-use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Taint, Value, Verb};
+use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Source as From, Taint, Value, Verb};
 use super::command::Lookup;
 use super::enclosing::{Frame, Spans};
 use super::expand::Field;
 use super::fuel::cost;
 use super::map::Map;
+use super::numbered::Numbered;
 use super::paths::{PathClass, PathClasses, Placer};
 use super::question::Inquiry;
 use super::state::{Build as _, Defined, State};
@@ -151,6 +152,11 @@ pub(super) struct Walker<'a> {
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
     depth: u32,
     pub limited: bool,
+    /// The script that is walked, with its lines, and the one that is about to be.
+    pub numbered: Option<Rc<Numbered>>,
+    pub next_numbered: Option<Rc<Numbered>>,
+    /// The line of a script in which the walk stands.
+    pub line: Option<u32>,
 }
 
 impl<'a> Walker<'a> {
@@ -185,6 +191,9 @@ impl<'a> Walker<'a> {
             builder: std::cell::Cell::default(),
             depth: 0,
             limited: false,
+            numbered: None,
+            next_numbered: None,
+            line: None,
         }
     }
 
@@ -352,10 +361,13 @@ impl<'a> Walker<'a> {
         if !self.enter(depth::TEXT, frame.spans.map(Span::default())) {
             return;
         }
+        let next = self.next_numbered.take();
+        let (outer, line) = (std::mem::replace(&mut self.numbered, next), self.line);
         match script {
             Ok(script) => self.script(state, frame, &script),
             Err(error) => self.unreadable(frame, &error),
         }
+        (self.numbered, self.line) = (outer, line);
         self.leave(depth::TEXT);
     }
 
@@ -366,6 +378,7 @@ impl<'a> Walker<'a> {
         let (acts, opaque) = (self.facts.acts.len(), self.facts.opaque.len());
         self.bytes(state, &frame.elsewhere(Span::default()), text);
         let past = self.facts.acts.split_off(acts);
+        self.facts.lines.clear();
         self.builder.take();
         let unknown = self.facts.opaque.split_off(opaque);
         let hides = |why: OpaqueReason| matches!(why, OpaqueReason::Limit | OpaqueReason::Syntax);
@@ -427,6 +440,9 @@ impl<'a> Walker<'a> {
         }
         let mut act = act;
         self.leave_out_what_holds_already(&mut act);
+        if let Some(line) = self.line.filter(|_| matches!(act.source, From::Script(_))) {
+            self.facts.lines.insert(id, line);
+        }
         self.facts.acts.push(act);
         id
     }

@@ -154,6 +154,52 @@ fn a_directory_is_its_own_with_all_that_it_holds_or_not_at_all() {
 }
 
 #[test]
+fn what_was_born_below_what_it_made_anew_came_with_it() {
+    // As a copy of a directory, an archive that is unpacked, a clone.
+    let entries = || vec![at(0, vec![("/p/d", MADE)])];
+    let own = |below: Vec<(&str, Stat)>| {
+        let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
+        ledger(entries()).owns("/p/d", &Look { stat: folder(0), below })
+    };
+    assert_eq!(own(vec![("/p/d/e", folder(1)), ("/p/d/e/a", stat(1, 1))]), Some(Own::Made));
+    assert_eq!(owns(entries(), "/p/d/e/a", stat(1, 2)), Some(Own::Made));
+    // What came later, what is older, and what was changed since.
+    assert_eq!(own(vec![("/p/d/a", stat(5, 5))]), None);
+    assert_eq!(own(vec![("/p/d/a", stat(-5, 1))]), None);
+    assert_eq!(own(vec![("/p/d/a", stat(1, 5))]), None);
+    assert_eq!(own(vec![("/p/d/e", folder(5))]), None);
+    assert_eq!(owns(entries(), "/p/dd/a", stat(1, 1)), None);
+    // It may be edited later on.
+    let edited = |born| vec![at(0, vec![("/p/d", MADE)]), at(30, vec![("/p/d/a", kept(born, 1))])];
+    assert_eq!(owns(edited(1), "/p/d/a", stat(1, 31)), Some(Own::Made));
+    assert_eq!(owns(edited(-9), "/p/d/a", stat(-9, 31)), None);
+    // Below a file of its own that was there before nothing came with it.
+    let over = vec![at(0, vec![("/p/d", kept(-9, -9))])];
+    assert_eq!(owns(over, "/p/d/a", stat(1, 1)), None);
+}
+
+#[test]
+fn a_directory_of_its_own_is_its_own_where_it_is_moved_to() {
+    let moved = |was| Done::Moved { from: "/p/d".to_owned(), was };
+    let was = |changed: i64| Stat { kind: Kind::Directory, ..stat(0, changed) };
+    let entries = |changed: i64| {
+        vec![
+            at(0, vec![("/p/d", MADE), ("/p/d/a", MADE)]),
+            at(9, vec![("/p/d", Done::Gone), ("/p/e", moved(was(changed)))]),
+        ]
+    };
+    let own = |changed: i64, below: Vec<(&str, Stat)>| {
+        let below = Some(below.into_iter().map(|(path, stat)| (path.to_owned(), stat)).collect());
+        ledger(entries(changed)).owns("/p/e", &Look { stat: folder(0), below })
+    };
+    assert_eq!(own(1, vec![("/p/e/a", stat(0, 1))]), Some(Own::Made));
+    assert_eq!(own(1, vec![("/p/e/notes", stat(5, 5))]), None);
+    assert_eq!(own(1, vec![("/p/e/a", stat(0, 5))]), None);
+    // Somebody else put something there before it was moved.
+    assert_eq!(own(5, vec![("/p/e/a", stat(0, 1))]), None);
+}
+
+#[test]
 fn edits_of_what_git_has_are_no_reason_to_delete_the_directory() {
     let entries = vec![at(0, vec![("/p/d", MADE), ("/p/d/a", Done::Made(Before::Clean))])];
     let look = Look { stat: folder(0), below: Some(vec![("/p/d/a".to_owned(), stat(0, 0))]) };

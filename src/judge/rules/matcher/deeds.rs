@@ -23,6 +23,8 @@ pub enum Aim {
     Make { path: String },
     /// Deleted, or moved to where nothing says.
     Take { path: String },
+    /// Made as a copy of what lies elsewhere, under its name where the path is a directory.
+    Put { from: String, to: String },
     /// Brought from elsewhere, into the path where that is a directory.
     Bring {
         from: String,
@@ -83,6 +85,9 @@ fn of_act(context: &MatchContext<'_>, id: ActId, act: &Act, aims: &mut Aims) {
                 for (from, moved) in &sources {
                     let thrown_away = is_thrown_away(context, &target);
                     // What is copied to where it stays is a new file like any other.
+                    if !moved {
+                        aims.named.push(Aim::Put { from: from.clone(), to: target.clone() });
+                    }
                     if *moved || thrown_away {
                         let (from, to) = (from.clone(), target.clone());
                         aims.named.push(Aim::Bring { from, to, moved: *moved, thrown_away });

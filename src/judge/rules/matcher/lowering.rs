@@ -7,8 +7,7 @@ mod before;
 mod made;
 
 use before::{
-    copied_into, created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
-    untouched,
+    created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near, untouched,
 };
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -21,7 +20,7 @@ use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::analysis::class::PathClass;
 use crate::judge::analysis::paths::{NormalPath, Relation, Start};
 use crate::judge::analysis::question::{GitFacts, PathFacts, PathKind};
-use crate::judge::ledger::{Look, Own, Stat};
+use crate::judge::ledger::{Kind, Look, Own, Stat};
 use crate::judge::rules::model::Lowering;
 use crate::judge::rules::text::same_flag;
 
@@ -295,9 +294,8 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let Some(text) = place(path) else { return false };
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    // A copy that is written over is there where it came from.
-    let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
-    missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
+    // What a copy was made of is there where it came from: whoever takes that away is judged for it.
+    missing && !moved_into(view, path) && !linked(view, path)
 }
 
 /// Why an agent's notes do not count.
@@ -342,23 +340,35 @@ fn own_work(view: &View<'_>, seen: &Seen<'_>, path: &NormalPath) -> Option<&'sta
         return own_matches(view, path);
     }
     let facts = inquiry.path(&place(path)?)?;
-    if facts.symlink || !matches!(facts.kind, PathKind::File | PathKind::Directory) {
+    let place = if facts.symlink { own_link(view, path)? } else { facts.canonical.clone() };
+    if !facts.symlink && !matches!(facts.kind, PathKind::File | PathKind::Directory) {
         return None;
     }
-    let (look, ledger) = (inquiry.look(&facts.canonical), inquiry.ledger());
-    let own = ledger?.owns(&facts.canonical, look?)?;
+    let (look, ledger) = (inquiry.look(&place), inquiry.ledger());
+    let look = look?;
+    let own = ledger?.owns(&place, look)?;
     if moved_into(view, path) || linked(view, path) {
         return None;
     }
     match own {
         Own::Made => Some("this session made it"),
-        Own::Edited if recursive => None,
+        Own::Edited if recursive && look.stat.kind != Kind::File => None,
         Own::Edited => Some("this session alone changed it since the last commit"),
     }
 }
 
+/// Where a link lies that is deleted by its name: the link goes, and nothing of what it leads to.
+fn own_link(view: &View<'_>, path: &NormalPath) -> Option<String> {
+    let deletes = view.act.verb == Verb::Effect(Effect::Delete) && !path.slash;
+    let (name, above) = path.components.split_last().filter(|_| deletes)?;
+    let above = NormalPath { components: above.to_vec(), ..path.clone() };
+    let facts = view.context.inquiry.path(&self::place(&above)?)?;
+    (facts.kind == PathKind::Directory).then(|| format!("{}/{}", facts.canonical.trim_end_matches('/'), name.text))
+}
+
+/// What is named is one file: that everything below a directory would go with it changes nothing.
 fn is_tracked(view: &View<'_>, path: &NormalPath) -> bool {
-    if view.act.recursive || path.globbed || path.everything || path.slash {
+    if path.globbed || path.everything || path.slash {
         return false;
     }
     let Some(text) = place(path) else { return false };

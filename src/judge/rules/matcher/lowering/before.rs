@@ -4,6 +4,7 @@
 use super::{made, place};
 use crate::judge::analysis::act::{Act, ActId, Effect, Source, Verb};
 use crate::judge::analysis::paths::{Component, NormalPath, Relation, Start};
+use crate::judge::analysis::question::PathKind;
 use crate::judge::analysis::value::TEMPORARY;
 use crate::judge::risk::Tier;
 use crate::judge::rules::matcher::history::{Entry, History, is_entered};
@@ -180,16 +181,35 @@ fn brought_before(view: &View<'_>, path: &NormalPath) -> bool {
 }
 
 fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
-    // What lay in the temp directory is no more when it is moved within it.
+    moved_within(view, path, MOST_MOVES)
+}
+
+/// How often what the line made may be moved on until it is no more told from a person's work.
+const MOST_MOVES: u32 = 4;
+
+fn moved_within(view: &View<'_>, path: &NormalPath, left: u32) -> bool {
+    // What lay in the temp directory is no more when it is moved within it, and neither is what the line itself made.
     let scratch = |act: &Act| {
         act.operands.iter().all(|operand| {
             let from = view.context.placer.path(&operand.value, act.cwd.as_deref());
             from.is_some_and(|from| {
-                !from.dynamic && !from.found && (from.start == Start::Temporary || is_new_in_temp(view, &from))
+                let in_temp = from.start == Start::Temporary || is_new_in_temp(view, &from);
+                !from.dynamic && !from.found && (in_temp || is_new(view, &from, left))
             })
         })
     };
     brought(view, path, |act, effect| effect == Effect::Move && !scratch(act))
+}
+
+/// Whether the line itself made what is moved from a path: nothing was there before, and nothing else was moved there.
+fn is_new(view: &View<'_>, from: &NormalPath, left: u32) -> bool {
+    let missing = |text: &str| view.context.inquiry.path(text).is_some_and(|facts| facts.kind == PathKind::Missing);
+    left > 0
+        && place(from).is_some_and(|text| missing(&text))
+        && created(view, from)
+        && !linked(view, from)
+        && !brought_before(view, from)
+        && !moved_within(view, from, left - 1)
 }
 
 /// Whether a path lies in the temp directory under a name that an earlier act of the line made, or with a number in it.
@@ -198,11 +218,6 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
     view.context.placer.is_temp(path, view.context.inquiry)
         && !view.context.placer.is_temp_top(path)
         && (numbered || created(view, path))
-}
-
-/// Whether an earlier act copied something there.
-pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
-    brought(view, path, |_, effect| matches!(effect, Effect::Move | Effect::Show | Effect::Load))
 }
 
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what

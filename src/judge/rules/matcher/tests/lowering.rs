@@ -163,10 +163,45 @@ fn what_the_line_itself_made_is_lowered_when_nothing_was_brought_there() {
     let from = Act { parent: Some(1), ..effect(Effect::Move, &["src"]) };
     let to = Act { parent: Some(1), ..effect(Effect::Write, &["x"]) };
     assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+    // What a copy was made of is where it was.
     let parent = program("cp", &["src", "x"]);
     let from = Act { parent: Some(1), ..effect(Effect::Load, &["src"]) };
     let to = Act { parent: Some(1), ..effect(Effect::Write, &["x/a"]) };
-    assert!(!lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+    assert!(lowered(vec![program("mkdir", &["x"]), parent, from, to, removing(&["x"])], &missing));
+}
+
+#[test]
+fn what_the_line_itself_made_may_be_moved_before_it_is_deleted() {
+    let moved = |from: &str, to: &str, parent: usize| {
+        let part = |effect: Act| Act { parent: Some(parent), ..effect };
+        [program("mv", &[from, to]), part(effect(Effect::Move, &[from])), part(effect(Effect::Write, &[to]))]
+    };
+    let at = |name: &str, kind: PathKind| world(&format!("/home/me/project/{name}"), kind, GitFacts::default());
+    let both = |kind: PathKind| {
+        let (mut answers, other) = (at("x", PathKind::Missing), at("made", kind));
+        let path = Question::Path("/home/me/project/made".to_owned());
+        answers.insert(path.clone(), other.get(&path).unwrap().clone());
+        answers
+    };
+    let line = |first: Act| {
+        let mut acts = vec![first];
+        acts.extend(moved("made", "x", 1));
+        acts.push(removing(&["x"]));
+        acts
+    };
+    assert!(lowered(line(program("mkdir", &["made"])), &both(PathKind::Missing)));
+    assert!(!lowered(line(program("mkdir", &["made"])), &both(PathKind::Directory)));
+    assert!(!lowered(line(program("mkdir", &["other"])), &both(PathKind::Missing)));
+    // A person's work that was moved there first is still theirs.
+    let mut acts = Vec::from(moved("notes", "made", 0));
+    acts.extend(moved("made", "x", 3));
+    acts.push(removing(&["x"]));
+    assert!(!lowered(acts, &both(PathKind::Missing)));
+    // What goes around in a ring is not told.
+    let mut acts = Vec::from(moved("x", "made", 0));
+    acts.extend(moved("made", "x", 3));
+    acts.push(removing(&["x"]));
+    assert!(!lowered(acts, &both(PathKind::Missing)));
 }
 
 #[test]
@@ -174,7 +209,7 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
     let file = world("/home/me/project/a.txt", PathKind::File, clean());
     let by_name = |texts: &[&str]| effect(Effect::Delete, texts);
     assert!(lowered(vec![by_name(&["a.txt"])], &file));
-    assert!(!lowered(vec![removing(&["a.txt"])], &file));
+    assert!(lowered(vec![removing(&["a.txt"])], &file));
     assert!(!lowered(vec![by_name(&["*.txt"])], &file));
     assert!(!lowered(vec![program("unheard-of", &[]), by_name(&["a.txt"])], &file));
     assert!(!lowered(vec![effect(Effect::Write, &["a.txt"]), by_name(&["a.txt"])], &file));
@@ -191,6 +226,7 @@ fn a_tracked_clean_file_is_lowered_by_name_alone() {
     assert!(!lowered(vec![by_name(&["a.txt"])], &changed));
     let directory = world("/home/me/project/a.txt", PathKind::Directory, clean());
     assert!(!lowered(vec![by_name(&["a.txt"])], &directory));
+    assert!(!lowered(vec![removing(&["a.txt"])], &directory));
 }
 
 #[test]

@@ -1,0 +1,45 @@
+//! Where the lines of a script begin, so that what was found in it can be shown there.
+//!
+//! What may not enter: judging. A text that is put together when the script runs has no lines of its own.
+
+use super::act::Source;
+use super::enclosing::Frame;
+
+/// A script whose lines are counted.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    path: String,
+    /// Where each line ends.
+    ends: Vec<usize>,
+}
+
+impl Numbered {
+    /// The lines of the script that the frame stands in; `None` when it stands in none.
+    pub fn of(frame: &Frame, text: &str) -> Option<Self> {
+        let Source::Script(path) = &frame.source else { return None };
+        Some(Self { path: path.clone(), ends: text.match_indices('\n').map(|(at, _)| at).collect() })
+    }
+
+    /// The line in which a byte of the text stands, counted from 1; `None` when the frame is of another text.
+    pub fn line(&self, frame: &Frame, at: u32) -> Option<u32> {
+        let own = matches!(&frame.source, Source::Script(path) if *path == self.path);
+        let before = self.ends.partition_point(|end| *end < at as usize);
+        own.then_some(u32::try_from(before).ok()?.saturating_add(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_from_one_and_only_in_their_own_script() {
+        let frame = |path: &str| Frame { source: Source::Script(path.to_owned()), ..Frame::default() };
+        let numbered = Numbered::of(&frame("/a"), "ab\n\ncd\n").unwrap();
+        let line = |at: u32| numbered.line(&frame("/a"), at);
+        assert_eq!([0, 1, 3, 4, 5].map(line), [Some(1), Some(1), Some(2), Some(3), Some(3)]);
+        assert_eq!(numbered.line(&frame("/b"), 0), None);
+        assert_eq!(numbered.line(&Frame::default(), 0), None);
+        assert!(Numbered::of(&Frame::default(), "ab").is_none());
+    }
+}
