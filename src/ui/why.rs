@@ -164,6 +164,6 @@ pub const fn circumstance_words(fact: CircumstanceFact) -> &'static str {
         CircumstanceFact::OtherAgent => "another agent's files",
         CircumstanceFact::OwnInstructions => "its own instructions",
         CircumstanceFact::OtherPeople => "reaches other people",
-        CircumstanceFact::AskedAgain => "was denied before",
+        CircumstanceFact::AskedAgain => "the like was denied before",
     }
 }
