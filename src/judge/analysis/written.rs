@@ -1,5 +1,7 @@
 //! What files hold that the line writes: by programs, copies and archives, and what of a secret is in them.
 
+use std::collections::HashSet;
+
 use super::act::{Act, Effect, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::arguments::{Arg, Derived, Reading};
 use super::enclosing::Frame;
@@ -52,7 +54,8 @@ impl Walker<'_> {
         let fetches = reading.effects.iter().any(|derived| {
             derived.effect == Effect::Fetch && (derived.on.is_empty() || !derived.on.iter().all(is_here))
         });
-        let is_target = |value: &Value| derived.on.iter().any(|on| on.value == *value);
+        let targets: HashSet<&Value> = derived.on.iter().map(|on| &on.value).collect();
+        let is_target = |value: &Value| targets.contains(value);
         let read = reading
             .effects
             .iter()

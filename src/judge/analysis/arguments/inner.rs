@@ -226,8 +226,7 @@ fn replace(wrap: &Wrap, scan: &Scan<'_>, what: &InnerText) -> Option<String> {
     if wrap.adds == Added::Nothing {
         return None;
     }
-    let flag = scan.flags.iter().find(|flag| ["-I", "-J", "-i", "--replace"].contains(&flag.name.as_str()));
-    if let Some(flag) = flag
+    if let Some(flag) = scan.replacing()
         && wrap.adds == Added::Input
     {
         let named = flag.value.as_ref().and_then(Value::known).filter(|text| !text.is_empty());

@@ -175,10 +175,11 @@ impl<'a> Scan<'a> {
         for (offset, letter) in leading.char_indices().skip(1) {
             let name = format!("-{letter}");
             let end = offset + letter.len_utf8();
-            let rest = arg.value.without_leading(end);
+            let rest = || arg.value.without_leading(end);
             let spec = self.spec(&name);
             match spec.map(|spec| (spec, spec.value)) {
                 Some((spec, ValueKind::Required)) => {
+                    let rest = rest();
                     if rest.is_empty() {
                         self.push_with_next(spec, &name, arg);
                     } else {
@@ -188,8 +189,7 @@ impl<'a> Scan<'a> {
                     return true;
                 }
                 Some((spec, ValueKind::Optional)) => {
-                    let value = if rest.is_empty() { None } else { Some(rest) };
-                    self.push(Some(spec), &name, value, arg);
+                    self.push(Some(spec), &name, Some(rest()).filter(|rest| !rest.is_empty()), arg);
                     return true;
                 }
                 _ => {
@@ -234,11 +234,13 @@ impl<'a> Scan<'a> {
             {
                 flag.name.clone_from(known);
             }
-            let rest = arg.value.without_leading(offset + letter.len_utf8());
-            if takes && self.family == Family::Zsh && !rest.is_empty() {
-                flag.value = Some(rest);
-                self.flags.push(flag);
-                return true;
+            if takes && self.family == Family::Zsh {
+                let rest = arg.value.without_leading(offset + letter.len_utf8());
+                if !rest.is_empty() {
+                    flag.value = Some(rest);
+                    self.flags.push(flag);
+                    return true;
+                }
             }
             if takes && let Some(next) = self.args.get(self.at) {
                 flag.value = Some(next.value.clone());

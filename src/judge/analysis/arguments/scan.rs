@@ -1,5 +1,7 @@
 //! Telling options, subcommand, operands and inner commands apart.
 
+use std::cell::OnceCell;
+
 use super::{Arg, all_given, any_given};
 use crate::judge::analysis::act::{Flag, Value};
 use crate::judge::rules::model::{OptionSpec, Program, Style, Sub, Wrap, WrapFrom};
@@ -30,6 +32,7 @@ pub(super) struct Scan<'a> {
     path_open: bool,
     pub ended: bool,
     pub family: Family,
+    replacing: OnceCell<Option<usize>>,
 }
 
 /// A command enclosed by `-exec` and `;`.
@@ -75,6 +78,7 @@ impl<'a> Scan<'a> {
             path_open: !program.subs.is_empty(),
             ended: false,
             family,
+            replacing: OnceCell::new(),
         }
     }
 
@@ -106,6 +110,13 @@ impl<'a> Scan<'a> {
         }
         self.close_path();
         self
+    }
+
+    /// The option that names what is replaced by what is added. It is looked for once, when all options are read.
+    pub fn replacing(&self) -> Option<&Flag> {
+        let is_it = |flag: &Flag| ["-I", "-J", "-i", "--replace"].contains(&flag.name.as_str());
+        let at = *self.replacing.get_or_init(|| self.flags.iter().position(is_it));
+        self.flags.get(at?)
     }
 
     /// Whether the program is a shell.

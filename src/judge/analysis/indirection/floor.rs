@@ -5,8 +5,10 @@
 //! name such a place, and which of the program's effects speak of them already. What may not enter: what any one program
 //! does with its files, which is `files` and `effects` of its description.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Walker;
-use crate::judge::analysis::act::{Effect, Operand, Taint, Value};
+use crate::judge::analysis::act::{Effect, Flag, Operand, Taint, Value};
 use crate::judge::analysis::arguments::{Arg, CodeFrom, CodeSource, Reading};
 use crate::judge::analysis::class::{PathClass, PathClasses};
 use crate::judge::analysis::enclosing::Frame;
@@ -212,7 +214,17 @@ impl Walker<'_> {
 /// inside are that command's. Of a described program it is known which option an argument is the value of.
 fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> Vec<Named> {
     let wraps = !reading.inner.is_empty();
-    let spoken = |value: &Value| reading.effects.iter().any(|derived| derived.on.iter().any(|on| on.value == *value));
+    // Looked up once for each argument, of which there may be thousands.
+    let of_effects: HashSet<&Value> =
+        reading.effects.iter().flat_map(|derived| &derived.on).map(|on| &on.value).collect();
+    let spoken = |value: &Value| of_effects.contains(value);
+    let mut given: HashMap<&Value, &Flag> = HashMap::new();
+    for flag in &reading.flags {
+        flag.value.iter().for_each(|value| _ = given.entry(value).or_insert(flag));
+    }
+    let of_sub = described.and_then(|program| program.subs.exact(&reading.sub)).map(|sub| sub.options.as_slice());
+    let options = described.map(|program| program.options.as_slice()).into_iter().chain(of_sub).flatten();
+    let options: HashSet<&str> = options.flat_map(|spec| &spec.names).map(String::as_str).collect();
     let script = reading.code.iter().find_map(|source| match &source.from {
         CodeFrom::Script(operand) => Some(operand.span),
         CodeFrom::Inline(..) | CodeFrom::Stdin => None,
@@ -222,13 +234,10 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
     for arg in args {
         let text = arg.value.leading();
         let mut option = std::mem::take(&mut before);
-        let flag = reading.flags.iter().find(|flag| flag.value.as_ref() == Some(&arg.value));
+        let flag = given.get(&arg.value);
         // A short option may be one that takes nothing (`ls -l FILE`); a long one is where it is described so.
-        if let Some(program) = described {
-            let of_sub = program.subs.exact(&reading.sub).map(|sub| sub.options.as_slice()).unwrap_or_default();
-            let known =
-                |name: &str| program.options.iter().chain(of_sub).any(|spec| spec.names.iter().any(|is| is == name));
-            let long = Some(option).filter(|option| option.starts_with("--") && !known(option));
+        if described.is_some() {
+            let long = Some(option).filter(|option| option.starts_with("--") && !options.contains(option.as_str()));
             option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
         }
         let part = |from: usize, option: &str| Named {
