@@ -316,16 +316,22 @@ fn judge_with(
     let mut judgment = judge(invocation, catalog, policy, &answers);
     let mut world = None;
     for _ in 0..MAX_ROUNDS {
-        if judgment.questions.is_empty() {
+        if judgment.questions.is_empty() && judgment.checks.is_empty() {
             break;
         }
         let world = world.get_or_insert_with(|| World::new(invocation));
-        for question in judgment.questions.drain(..) {
+        // Nothing is judged again for paths that lead nowhere else.
+        let mut stands = judgment.questions.is_empty();
+        for question in judgment.questions.drain(..).chain(judgment.checks.drain(..)) {
             let answer = match question {
                 Question::Ledger => ledger().map_or(Answer::Unavailable, Answer::Ledger),
                 _ => world.answer(&question),
             };
+            stands &= !answer.leads_elsewhere(&question);
             answers.insert(question, answer);
+        }
+        if stands {
+            break;
         }
         answers.spend(judgment.spent);
         let fresh = judge(invocation, catalog, policy, &answers);

@@ -60,6 +60,9 @@ pub struct Judgment {
     pub risk: Risk,
     /// What would have to be known to say more. Until it is, the stricter reading stands.
     pub questions: Vec<Question>,
+    /// Paths that it takes to lead nowhere else. It stands where that is so; where it is not, judging again with all answers
+    /// says what they lead to.
+    pub checks: Vec<Question>,
     /// What of the world it rests on: the bytes of files, the places that paths and programs lead to.
     pub rests_on: BTreeMap<Question, String>,
     /// Programs, subcommands and flags without operands: what a grant of this shape would cover. `None` when no such
@@ -113,10 +116,23 @@ pub fn judge(invocation: &Invocation, catalog: &Catalog, policy: &Policy, answer
     let reach = if is_asked { reach::of(invocation, &facts, &inquiry) } else { reach::Reach::default() };
     let spent = inquiry.fuel.counted();
     // What was too much to work out is not asked about further.
-    let questions = if inquiry.fuel.lasts() { inquiry.open() } else { Vec::new() };
+    let (checks, questions) =
+        if inquiry.fuel.lasts() { (inquiry.checks(), inquiry.open()) } else { Default::default() };
     let bound_to = if shape.is_some() { shape::bound_to(&facts) } else { Vec::new() };
     let unread = review::has_unread(&facts, &risk, catalog);
-    Judgment { risk, shape, bound_to, reach, may_grant, unread, questions, rests_on: rests_on(answers), spent, facts }
+    Judgment {
+        risk,
+        shape,
+        bound_to,
+        reach,
+        may_grant,
+        unread,
+        questions,
+        checks,
+        rests_on: rests_on(answers),
+        spent,
+        facts,
+    }
 }
 
 /// Adds what is found of a command behind what its envelope does in front of it, and was not found of it alone.

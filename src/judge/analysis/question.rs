@@ -4,7 +4,7 @@
 //! judges again. A question without an answer gets the stricter reading.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::fuel::{Fuel, cost};
@@ -204,6 +204,12 @@ impl Answer {
         }
     }
 
+    /// Whether it says that the path which it was asked about leads to another place.
+    #[must_use]
+    pub fn leads_elsewhere(&self, question: &Question) -> bool {
+        matches!((self, question), (Self::Path(facts), Question::Path(path)) if facts.canonical != *path)
+    }
+
     /// Without characters that the judge keeps for itself.
     fn taken_in(&self) -> Self {
         let plain = |text: &String| reserved::taken_in(text).into_owned();
@@ -281,6 +287,8 @@ impl Answers {
 pub struct Inquiry<'a> {
     answers: &'a Answers,
     open: std::cell::RefCell<Vec<Question>>,
+    /// Paths of which it matters only that they may lead elsewhere.
+    checks: std::cell::RefCell<BTreeSet<Question>>,
     asked: std::cell::RefCell<HashSet<Question>>,
     /// Where the paths of an invocation lie, with what was worked out of them, by the place in memory of that invocation.
     placers: std::cell::RefCell<Vec<(*const Invocation, Rc<Placer>)>>,
@@ -295,6 +303,7 @@ impl<'a> Inquiry<'a> {
         Self {
             answers,
             open: std::cell::RefCell::default(),
+            checks: std::cell::RefCell::default(),
             asked: std::cell::RefCell::default(),
             placers: std::cell::RefCell::default(),
             fuel: Fuel::new(answers.spent),
@@ -330,6 +339,23 @@ impl<'a> Inquiry<'a> {
             Some(Answer::Path(facts)) => Some(facts),
             _ => None,
         }
+    }
+
+    /// What is at `path`, where that matters only if it leads elsewhere: whoever judges reads no answer as one that says
+    /// it does not, so that nothing need be judged again for it.
+    pub fn elsewhere(&self, path: &str) -> Option<&'a PathFacts> {
+        let question = Question::Path(path.into()).given_out()?;
+        self.fuel.spend_reserve(1);
+        match self.answers.get(&question) {
+            Some(Answer::Path(facts)) => return Some(facts),
+            Some(_) => return None,
+            None => {}
+        }
+        let size = question.size();
+        if self.checks.borrow_mut().insert(question) {
+            self.fuel.spend_reserve(cost::QUESTION + size);
+        }
+        None
     }
 
     /// What was answered of `path`. Nothing is asked.
@@ -401,5 +427,11 @@ impl<'a> Inquiry<'a> {
     #[must_use]
     pub fn open(self) -> Vec<Question> {
         self.open.into_inner()
+    }
+
+    /// The paths of which it matters only whether they lead elsewhere, and that nothing is known of.
+    #[must_use]
+    pub fn checks(&self) -> Vec<Question> {
+        self.checks.borrow().iter().cloned().collect()
     }
 }

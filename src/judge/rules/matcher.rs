@@ -9,6 +9,7 @@ mod history;
 mod lowering;
 mod match_context;
 mod sent;
+mod shown;
 
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,7 @@ pub fn find(
         text: OnceCell::new(),
         effects: OnceCell::new(),
         history: OnceCell::new(),
-        printing: OnceCell::new(),
+        shown: OnceCell::new(),
         raw: RefCell::default(),
         compared: Cell::new(match_context::MOST_COMPARED),
     };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::match_context::{Seen, View};
-use crate::judge::analysis::act::{Act, ActId, Input, Output, Taint, Verb};
+use crate::judge::analysis::act::{Act, ActId, Input, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
@@ -56,7 +56,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && (when.env.is_empty() || when.env.iter().any(|test| env_holds(view, test)))
         && when.flags.iter().all(|test| flag_holds(view, test))
         && !when.no_flags.iter().any(|test| flag_holds(view, test))
-        && when.shown.is_none_or(|shown| shown == is_shown(view, act, &mut Vec::new()))
+        && when.shown.is_none_or(|shown| shown == view.is_shown())
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
@@ -137,6 +137,7 @@ fn operand_holds(view: &View<'_>, test: &OperandTest, touched: &mut [bool]) -> b
 }
 
 fn flag_holds(view: &View<'_>, test: &FlagTest) -> bool {
+    view.context.spend(view.flags().len() as u64 / 2);
     view.flags().iter().any(|flag| {
         // A test of a value means the option that takes one, also where the subcommand has another of that spelling.
         let name = match (&test.value, flag.name.strip_prefix(GLOBAL)) {
@@ -168,7 +169,7 @@ const fn taint(name: TaintName) -> Taint {
 }
 
 /// What is known of the bytes that reach a program as arguments.
-fn taint_of(act: &Act) -> Taint {
+pub(super) fn taint_of(act: &Act) -> Taint {
     let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
     let code = act.code.iter().map(|code| &code.text);
     words(act).chain(flags).chain(code).fold(act.env.taint(), |all, value| all.and(value.taint()))
@@ -249,55 +250,11 @@ fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
 }
 
 /// Whether a program passes on what it reads. One that nothing describes may.
-fn copies(catalog: &Catalog, act: &Act) -> bool {
+pub(super) fn copies(catalog: &Catalog, act: &Act) -> bool {
     let Verb::Program { name, .. } = &act.verb else { return false };
     let Some(program) = catalog.program(name) else { return true };
     let sub = program.subs.exact(&act.sub).and_then(|sub| sub.output);
     matches!(sub.unwrap_or(program.output), OutputTaint::Copies | OutputTaint::Decoded)
-}
-
-/// The shell's own words for printing their arguments.
-const PRINTING: [&str; 3] = ["echo", "printf", "print"];
-
-fn prints(act: &Act) -> bool {
-    matches!(&act.verb, Verb::Program { name, .. } if PRINTING.contains(&name.as_str()))
-}
-
-/// Whether what the act prints reaches whoever called, at the end of pipes too.
-fn is_shown(view: &View<'_>, act: &Act, seen: &mut Vec<ActId>) -> bool {
-    let act = act.parent.and_then(|id| view.context.facts.acts.get(id)).unwrap_or(act);
-    match act.output {
-        Output::Inherited => true,
-        Output::File | Output::Nothing => false,
-        // What a substitution took is shown where its like is printed again.
-        Output::Captured => {
-            if act.taint == Taint::default() {
-                return false;
-            }
-            let context = view.context;
-            let printed = |id: &ActId| {
-                let Some(other) = context.facts.acts.get(*id) else { return false };
-                if !(context.spend(4) && taint_of(other).has(act.taint)) || seen.contains(id) {
-                    return false;
-                }
-                seen.push(*id);
-                is_shown(view, other, seen)
-            };
-            let printing = context.printing.get_or_init(|| {
-                let acts = context.facts.acts.iter().enumerate();
-                acts.filter(|(_, act)| prints(act) && taint_of(act) != Taint::default()).map(|(id, _)| id).collect()
-            });
-            printing.iter().any(printed)
-        }
-        Output::Pipe => act.feeds.iter().any(|id| {
-            if seen.contains(id) {
-                return false;
-            }
-            seen.push(*id);
-            let next = view.context.facts.acts.get(*id);
-            next.is_some_and(|next| copies(view.context.catalog, next) && is_shown(view, next, seen))
-        }),
-    }
 }
 
 fn code_holds(act: &Act, when: &Match) -> bool {

@@ -61,7 +61,7 @@ pub fn aims(invocation: &Invocation, facts: &Facts, catalog: &Catalog, policy: &
         text: OnceCell::new(),
         effects: OnceCell::new(),
         history: OnceCell::new(),
-        printing: OnceCell::new(),
+        shown: OnceCell::new(),
         raw: RefCell::default(),
         compared: Cell::new(super::match_context::MOST_COMPARED),
     };

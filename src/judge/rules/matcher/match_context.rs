@@ -35,8 +35,8 @@ pub(super) struct MatchContext<'a> {
     pub effects: OnceCell<Vec<(ActId, ActId)>>,
     /// What the acts did to which places.
     pub history: OnceCell<History>,
-    /// The acts that print what came from elsewhere.
-    pub printing: OnceCell<Vec<ActId>>,
+    /// Which acts print to whoever called, by their number.
+    pub shown: OnceCell<Vec<bool>>,
     /// Raw tests that were held against the original text, by where the catalog keeps them, and whether they found it.
     pub raw: RefCell<HashMap<*const RawTest, bool>>,
     /// How many more names of packages may be compared with all well-known ones.
@@ -130,6 +130,12 @@ impl<'a> View<'a> {
         if self.act.flags.is_empty() { &self.program().flags } else { &self.act.flags }
     }
 
+    /// Whether what it prints reaches whoever called.
+    pub fn is_shown(&self) -> bool {
+        let shown = self.context.shown.get_or_init(|| super::shown::shown(self.context));
+        shown.get(self.act.parent.unwrap_or(self.id)).copied().unwrap_or_default()
+    }
+
     /// Whether its operands name hosts and URLs by their place.
     pub fn is_network(&self) -> bool {
         *self.network.get_or_init(|| match &self.act.verb {
@@ -207,6 +213,15 @@ impl<'a> Seen<'a> {
         self.path.get_or_init(|| view.context.placer.path(&self.operand.value, cwd)).as_ref()
     }
 
+    /// How long its text is, in bytes.
+    fn length(&self) -> u64 {
+        let of = |piece: &Piece| match piece {
+            Piece::Text(text) | Piece::Glob(text) => text.len(),
+            Piece::Unknown(_) => 0,
+        };
+        self.operand.value.pieces().iter().map(of).sum::<usize>() as u64
+    }
+
     /// Its path classes; for an act that reaches through links, with the graver ones of the place that links lead to.
     pub fn classes(&self, view: &View<'_>) -> PathClasses {
         *self.classes.get_or_init(|| {
@@ -250,7 +265,11 @@ impl<'a> Seen<'a> {
             return None;
         }
         let context = view.context;
-        let facts = context.inquiry.path(&path.text())?;
+        let text = path.text();
+        let facts = match view.act.verb {
+            Verb::Effect(Effect::Show) => context.inquiry.elsewhere(&text)?,
+            _ => context.inquiry.path(&text)?,
+        };
         // Deleting a link deletes the link.
         let link_itself =
             facts.symlink && !path.slash && !path.everything && view.act.verb == Verb::Effect(Effect::Delete);
@@ -282,7 +301,7 @@ impl<'a> Seen<'a> {
     /// Whether a test holds of it.
     pub fn passes(&self, test: &TextTest, view: &View<'_>) -> bool {
         // What is not looked at for want of fuel is found to be too large.
-        view.context.spend(3)
+        view.context.spend(3 + self.length() * (1 + test.glob.len() + test.not_glob.len()) as u64 / 128)
             && self.passes_patterns(test, view)
             && (test.class.is_empty() || self.classes(view).has_any(&test.class))
             && (test.not_class.is_empty() || !self.classes(view).has_any(&test.not_class))

@@ -12,6 +12,7 @@ impl View<'_> {
     pub fn is_data(&self, operand: &Operand) -> bool {
         let Verb::Effect(effect @ (Effect::Send | Effect::Fetch)) = self.act.verb else { return false };
         let program = self.program();
+        self.context.spend((program.operands.len() + program.flags.len()) as u64 / 4);
         if program.operands.iter().any(|other| other.span == operand.span && other.value == operand.value) {
             return false;
         }
