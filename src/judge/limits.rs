@@ -60,6 +60,13 @@ const SHAPES: &[(&str, Shape)] = &[
     ("ranges", |n| format!("rm {}", parts(n, " ", |_| "{1..9}".to_owned()))),
     ("members", |n| format!("node -e '{}'", parts(n, ".", |_| "a.b".to_owned()))),
     ("containers", |n| parts(n, ";", |i| format!("docker run --name c{i} x;docker rm c{i}"))),
+    ("filters", |n| format!("cat x|{}", parts(n, "|", |_| "tr a-z b-za".to_owned()))),
+    ("commands of a search", |n| format!("find . {}", parts(n, " ", |i| format!("-exec rm x{i} {{}} \\;")))),
+    ("letters of an option", |n| format!("rm -{} x", parts(n, "", |_| "rf".to_owned()))),
+    ("operands that are written", |n| format!("touch {}", parts(n, " ", |i| format!("f{i}")))),
+    ("pushes", |n| parts(n, ";", |i| format!("git push origin b{i}"))),
+    ("a chain of links", |n| format!("{};rm -rf l9/x", parts(n, ";", |i| format!("ln -s l{i} l{}", i + 1)))),
+    ("a text that grows", |n| format!("{};rm $x", parts(n, ";", |_| "printf -v x '%s%s' \"$x\" a".to_owned()))),
     ("secrets printed", |n| parts(n, ";", |_| "x=$(cat ~/.ssh/id_rsa);echo $x".to_owned())),
 ];
 

@@ -200,6 +200,7 @@ impl Walker<'_> {
                     && let Some(name) = name.value.known_text()
                 {
                     let values: Vec<&Value> = rest.iter().map(|field| &field.value).collect();
+                    self.copies(&values);
                     let value = output::printf(&values)
                         .unwrap_or_else(|| unknown(UnknownReason::CommandOutput, Taint::default()));
                     self.set_scalar(state, frame, &name, value);

@@ -9,7 +9,7 @@ use std::cell::Cell;
 const BASE: i64 = 1_000_000;
 
 /// What each byte of the line adds.
-const PER_BYTE: i64 = 4;
+const PER_BYTE: i64 = 1;
 
 /// What each byte of a file adds that is read as code.
 const PER_FILE_BYTE: i64 = 24;
@@ -50,9 +50,11 @@ pub mod cost {
     /// The classes of a path.
     pub const CLASSES: u64 = 80;
     /// The same of a path with a live glob, which is held against all that is listed.
-    pub const AIMED: u64 = 1_000;
+    pub const AIMED: u64 = 2_000;
     /// A word that an expansion comes to.
     pub const FIELD: u64 = 10;
+    /// A look into what the line made or wrote.
+    pub const LOOK_UP: u64 = 2;
     /// An argument that a program's description is held against.
     pub const READ: u64 = 12;
 }

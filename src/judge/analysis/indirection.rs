@@ -322,7 +322,7 @@ impl Walker<'_> {
 
 /// Whether a program's description knows this subcommand.
 fn describes(program: Option<&Program>, sub: &str) -> bool {
-    program.is_some_and(|program| program.subs.paths().any(|(path, _)| path.split(' ').next() == Some(sub)))
+    program.is_some_and(|program| program.subs.begin_with(sub))
 }
 
 #[cfg(test)]

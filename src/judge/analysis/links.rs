@@ -3,6 +3,7 @@
 use super::act::{Act, Effect, Operand, Piece, Value};
 use super::arguments::Reading;
 use super::builtins::below_temporary;
+use super::fuel::cost;
 use super::question::PathKind;
 use super::redirect::absolute;
 use super::state::{Build as _, State};
@@ -72,18 +73,27 @@ impl Walker<'_> {
         };
         let mut itself = None;
         for _ in 0..MAX_LINKS {
-            let found = self.links.iter().rev().find_map(|(link, target)| {
-                let tail = path.strip_prefix(link.as_str())?;
-                let next = || format!("{}{tail}", if tail.is_empty() { target } else { target.trim_end_matches('/') });
-                (tail.is_empty() || tail.starts_with('/')).then(|| (next(), tail.is_empty()))
-            });
-            let Some((next, last)) = found else { break };
-            itself.get_or_insert(last);
+            let Some((target, tail)) = self.nearest_link(&path) else { break };
+            let next = format!("{}{tail}", if tail.is_empty() { target } else { target.trim_end_matches('/') });
+            itself.get_or_insert(tail.is_empty());
             path = next;
         }
         let mut behind = Value::text(path);
         behind.push_value(&rest);
         Some((behind, itself? && rest.is_empty()))
+    }
+
+    /// The deepest link of the line that a path is or lies below: what it leads to, and the rest of the path.
+    fn nearest_link<'p>(&self, path: &'p str) -> Option<(&str, &'p str)> {
+        let mut end = path.len();
+        loop {
+            let (above, tail) = path.split_at_checked(end)?;
+            self.spend(cost::LOOK_UP);
+            if let Some(target) = self.links.get(above) {
+                return Some((target, tail));
+            }
+            end = above.rfind('/')?;
+        }
     }
 
     /// The same effect on what links of the line lead to.
@@ -127,6 +137,9 @@ mod tests {
         does("ln -s ~ a; ln -s a b; cat b/x", ":show /home/dev/x", true);
         does("t=$(mktemp -d); ln -s /home/dev/project $t/x; rm -r $t/x/y", ":delete /home/dev/project/y", true);
         does("cp -s ~/x b; echo > b", ":overwrite /home/dev/x", true);
+        // Of two links on the way the deeper one counts.
+        does("ln -s ~ a; ln -s /srv a/b; echo > a/b/x", ":overwrite /srv/x", true);
+        does("ln -s ~ a; ln -s /srv ab; echo > ab/x", ":overwrite /srv/x", true);
     }
 
     #[test]

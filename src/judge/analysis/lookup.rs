@@ -8,9 +8,10 @@ use std::rc::Rc;
 use super::act::{Piece, Value};
 use super::class::PathClass;
 use super::enclosing::Frame;
+use super::fuel::{cost, of_bytes};
 use super::question::ProgramFacts;
 use super::redirect::absolute;
-use super::state::{Bound, State};
+use super::state::{Bound, Build as _, State};
 use super::walk::Walker;
 
 /// The most directories of a `PATH` that are looked in.
@@ -40,7 +41,7 @@ pub(super) struct SearchPath {
     changed: bool,
 }
 
-impl Walker<'_> {
+impl<'a> Walker<'a> {
     /// The file that a name without a slash leads to, where that is not the program which it stands for: a script or a
     /// program that was put into a directory in front of the system's.
     #[inline(never)]
@@ -56,11 +57,14 @@ impl Walker<'_> {
         let dirs = &search.dirs[..search.before];
         // What the line itself put there.
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
-        if let Some(path) = dirs.iter().map(made).find(|path| self.is_made_here(state, path)) {
-            self.planted.insert(path.clone());
-            return Some(path);
+        if !self.files.is_empty() {
+            self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
+            if let Some(path) = dirs.iter().map(made).find(|path| self.is_made_here(state, path)) {
+                self.planted.insert(path.clone());
+                return Some(path);
+            }
         }
-        let found: ProgramFacts = self.inquiry.resolve(name, dirs)?.clone();
+        let found = self.resolved(name, &search)?;
         let installed = found.path != found.canonical && found.canonical.contains("/node_modules/");
         if is_of_system(&found.canonical) || installed {
             return None;
@@ -74,7 +78,20 @@ impl Walker<'_> {
             return None;
         }
         self.planted.insert(found.path.clone());
-        Some(found.path)
+        Some(found.path.clone())
+    }
+
+    /// What a name leads to before the directories of the system. It is asked once for the same directories.
+    fn resolved(&mut self, name: &str, search: &SearchPath) -> Option<&'a ProgramFacts> {
+        if let Some((dirs, found)) = self.resolved.get(name)
+            && Rc::ptr_eq(dirs, &search.dirs)
+        {
+            return *found;
+        }
+        self.spend(cost::QUESTION);
+        let found = self.inquiry.resolve(name, search.dirs.get(..search.before)?);
+        self.resolved.insert(name.to_owned(), (Rc::clone(&search.dirs), found));
+        found
     }
 
     /// Keeps what a program is found by, so that a yes is bound to the file that it leads to.
@@ -103,6 +120,7 @@ impl Walker<'_> {
             _ => None,
         });
         if let Some(value) = set {
+            self.spend(cost::STEP + of_bytes(value.size()) * 4);
             let inherited = self.invocation.env.get(PATH).is_some_and(|path| value.is(path));
             return directories(value, state, !inherited);
         }

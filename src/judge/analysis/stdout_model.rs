@@ -4,6 +4,7 @@ use super::act::{Piece, Taint, Unknown, UnknownReason, Value, Verb};
 use super::arguments::{self, Arg, Reading};
 use super::enclosing::Frame;
 use super::expand::Field;
+use super::fuel::of_bytes;
 use super::output::{self, Known};
 use super::question::PathKind;
 use super::redirect::absolute;
@@ -23,10 +24,16 @@ impl Walker<'_> {
             Stream::Inherited => (unknown(UnknownReason::Input, Taint::FOREIGN), Taint::FOREIGN, false),
             Stream::Nothing => nothing,
             Stream::Sink(id, _) => match self.sinks.get(*id) {
-                Some(sink) => (sink.text.clone(), sink.taint, sink.decoded),
+                Some(sink) => {
+                    self.copies(&[&sink.text]);
+                    (sink.text.clone(), sink.taint, sink.decoded)
+                }
                 None => nothing,
             },
-            Stream::Text(text) => ((**text).clone(), text.taint(), false),
+            Stream::Text(text) => {
+                self.copies(&[text]);
+                ((**text).clone(), text.taint(), false)
+            }
             Stream::File(operand, _) => match self.content_of(state, &operand.value) {
                 Some(text) => {
                     let taint = text.taint();
@@ -52,7 +59,8 @@ impl Walker<'_> {
             .known_output(state, frame, name, args)
             .or_else(|| search_results::printed(reading).map(|text| Known { text, decoded: false }));
         let taint = self.facts.acts.get(id).map(|act| act.taint).unwrap_or_default();
-        let (_, _, decoded) = self.stdin_of(state);
+        let decoded =
+            matches!(&state.streams.stdin, Stream::Sink(id, _) if self.sinks.get(*id).is_some_and(|sink| sink.decoded));
         if let Some(act) = self.facts.acts.get(id)
             && matches!(act.output, super::act::Output::Nothing)
         {
@@ -64,6 +72,7 @@ impl Walker<'_> {
         if let Some(sink) = self.sinks.get_mut(sink) {
             match known {
                 Some(Known { text, decoded: own }) => {
+                    self.inquiry.fuel.spend(of_bytes(text.size()));
                     let taint = text.taint();
                     sink.write(&text, taint, own || (decoded && copies));
                 }

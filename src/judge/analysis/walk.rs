@@ -4,7 +4,7 @@
 //! followed as far as they are known. Work is counted in steps, depth in levels; running out of either is a fact of
 //! its own and never means that nothing is there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::ffi::OsStrExt as _;
 use std::rc::Rc;
 
@@ -12,11 +12,11 @@ use super::act::{Act, Effect, Facts, Opaque, OpaqueReason, Operand, Piece, Sourc
 use super::command::Lookup;
 use super::enclosing::{Frame, Spans};
 use super::expand::Field;
-use super::fuel::cost;
+use super::fuel::{cost, of_bytes};
 use super::map::Map;
 use super::numbered::Numbered;
 use super::paths::{PathClass, PathClasses, Placer};
-use super::question::Inquiry;
+use super::question::{Inquiry, ProgramFacts};
 use super::state::{Build as _, Defined, State};
 use super::streams::{Sink, SinkId, Stream, Waiting};
 use crate::judge::invocation::{ChangeKind, FileChange, Invocation, Request, quote};
@@ -146,6 +146,8 @@ pub(super) struct Walker<'a> {
     pub placer: std::cell::OnceCell<Rc<Placer>>,
     /// Paths of programs that stand in front of those which their names stand for.
     pub planted: BTreeSet<String>,
+    /// What names were found to lead to, and in which directories.
+    pub resolved: HashMap<String, (Rc<[String]>, Option<&'a ProgramFacts>)>,
     /// The directories of the `PATH` that the line was given, once they were looked at.
     pub inherited_path: Option<super::lookup::SearchPath>,
     /// How many acts were looked at for one that builds, and which one does.
@@ -187,6 +189,7 @@ impl<'a> Walker<'a> {
             rounds: MAX_ROUNDS,
             placer: std::cell::OnceCell::new(),
             planted: BTreeSet::new(),
+            resolved: HashMap::new(),
             inherited_path: None,
             builder: std::cell::Cell::default(),
             depth: 0,
@@ -267,6 +270,11 @@ impl<'a> Walker<'a> {
     /// Pays for work. `false`: what is left is for the rules alone; the next step puts that on record.
     pub fn spend(&self, units: u64) -> bool {
         self.inquiry.fuel.spend(units)
+    }
+
+    /// Pays for texts that are copied from these values.
+    pub fn copies(&self, values: &[&Value]) {
+        self.spend(values.iter().map(|value| of_bytes(value.size())).sum());
     }
 
     /// A copy of a shell's state, paid for.

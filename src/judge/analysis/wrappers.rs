@@ -36,6 +36,10 @@ impl Walker<'_> {
             let same = |other: &InnerCommand| {
                 (&other.what, other.root, &other.replace) == (&inner.what, inner.root, &inner.replace)
             };
+            // What the wrapper was given is gone through for each.
+            if !self.spend((reading.flags.len() + reading.operands.len() + index) as u64 / 4) {
+                break;
+            }
             if reading.inner.iter().take(index).any(same) {
                 continue;
             }

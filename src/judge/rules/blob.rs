@@ -182,8 +182,8 @@ impl Blob {
     /// says: what cannot match need not be decoded.
     #[must_use]
     pub fn may_match(&self, rule: usize, have: Features, sub: Option<&str>) -> bool {
-        let Ok((needs, subs)) = decode::<(u32, Vec<&str>)>(self.part(Part::RuleGates), rule) else { return true };
-        have.has(Features(needs)) && (subs.is_empty() || sub.is_some_and(|sub| subs.contains(&sub)))
+        let gate = stored(self.part(Part::RuleGates), rule);
+        gate.and_then(|gate| passes(gate, have, sub)).unwrap_or(true)
     }
 
     /// All entries for tools, decoded.
@@ -346,13 +346,33 @@ fn number(bytes: &[u8], index: usize) -> Option<u32> {
 }
 
 fn decode<'a, T: Deserialize<'a>>(part: &'a [u8], index: usize) -> Result<T, BadBlob> {
-    let slice = || {
-        let count = number(part, 0)? as usize;
-        let data = part.get((count + 2) * 4..)?;
-        let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
-        (index < count).then(|| data.get(start as usize..end as usize))?
-    };
-    postcard::from_bytes(slice().ok_or(BadBlob)?).map_err(|_| BadBlob)
+    postcard::from_bytes(stored(part, index).ok_or(BadBlob)?).map_err(|_| BadBlob)
+}
+
+/// The bytes of an entry.
+fn stored(part: &[u8], index: usize) -> Option<&[u8]> {
+    let count = number(part, 0)? as usize;
+    let data = part.get((count + 2) * 4..)?;
+    let (start, end) = (number(part, index + 1)?, number(part, index + 2)?);
+    (index < count).then(|| data.get(start as usize..end as usize))?
+}
+
+/// Whether a gate, which is what a rule needs and the words that it names, lets these pass; `None` where it is damaged.
+/// It is read as far as that takes: most acts are held against many rules.
+fn passes(gate: &[u8], have: Features, sub: Option<&str>) -> Option<bool> {
+    let (needs, rest) = postcard::take_from_bytes::<u32>(gate).ok()?;
+    if !have.has(Features(needs)) {
+        return Some(false);
+    }
+    let (count, mut rest) = postcard::take_from_bytes::<usize>(rest).ok()?;
+    for _ in 0..count {
+        let (word, after) = postcard::take_from_bytes::<&str>(rest).ok()?;
+        if sub == Some(word) {
+            return Some(true);
+        }
+        rest = after;
+    }
+    Some(count == 0)
 }
 
 /// The name at `index` of a table, as bytes, and its value.
@@ -397,4 +417,22 @@ fn place(part: &[u8], name: &[u8]) -> Result<usize, usize> {
         }
     }
     Err(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_lets_pass_what_has_what_it_needs_and_one_of_its_words() {
+        let gate = |needs: Features, words: &[&str]| postcard::to_allocvec(&(needs.0, words)).unwrap();
+        let (env, input) = (Features::ENV, Features::INPUT);
+        let both = env.and(input);
+        assert_eq!(passes(&gate(env, &[]), both, None), Some(true));
+        assert_eq!(passes(&gate(both, &[]), env, Some("push")), Some(false));
+        assert_eq!(passes(&gate(env, &["pull", "push"]), env, Some("push")), Some(true));
+        assert_eq!(passes(&gate(env, &["pull", "push"]), env, Some("add")), Some(false));
+        assert_eq!(passes(&gate(env, &["pull"]), env, None), Some(false));
+        assert_eq!(passes(&gate(env, &["pull"])[..2], env, Some("pull")), None);
+    }
 }

@@ -41,6 +41,14 @@ impl Subs {
         self.plain.lines().chain(self.globs.lines()).filter_map(entry)
     }
 
+    /// Whether some path begins with this word.
+    #[must_use]
+    pub fn begin_with(&self, word: &str) -> bool {
+        let begins = |(path, _): (&str, usize)| path.split(' ').next() == Some(word);
+        self.starting_at(word).lines().next().and_then(entry).is_some_and(begins)
+            || self.globs.lines().filter_map(entry).any(begins)
+    }
+
     /// The descriptions that name the first of these words, one of them, or all.
     pub fn naming(&self, words: &[String]) -> impl Iterator<Item = &Sub> {
         let prefixes = (1..=words.len()).filter_map(|length| words.get(..length));
@@ -238,6 +246,17 @@ mod tests {
 
     fn subs() -> Subs {
         Subs::from(vec![sub(&["push"]), sub(&["remote"]), sub(&["remote remove", "remote rm"])])
+    }
+
+    #[test]
+    fn a_word_that_a_path_begins_with_is_found_among_its_neighbours() {
+        let subs = Subs::from(vec![sub(&["remote add"]), sub(&["remote-ext"]), sub(&["stash"]), sub(&["x* y"])]);
+        for word in ["remote", "remote-ext", "stash", "x*"] {
+            assert!(subs.begin_with(word), "{word}");
+        }
+        for word in ["", "add", "remot", "remote-", "remote add", "stashes", "x", "zz"] {
+            assert!(!subs.begin_with(word), "{word}");
+        }
     }
 
     #[test]

@@ -94,6 +94,7 @@ impl Walker<'_> {
 
     /// What a `git config` earlier in the line sets a key to.
     fn set_before(&self, is_key: &dyn Fn(&str) -> bool) -> Option<String> {
+        self.spend(self.facts.acts.len() as u64 / 4);
         self.facts.acts.iter().rev().find_map(|act| {
             let configures = matches!(&act.verb, Verb::Program { name, .. } if name == "git")
                 && act.sub.first().is_some_and(|sub| sub == "config");
@@ -184,6 +185,7 @@ impl Walker<'_> {
             name.starts_with("url.") && (name.ends_with(".insteadof") || name.ends_with(".pushinsteadof"))
         };
         let base = given(&stands).and_then(|(name, _)| Some(name.get(4..name.rfind('.')?)?.to_owned()));
+        self.spend(self.facts.acts.len() as u64 / 4);
         let added = self.facts.acts.iter().rev().find_map(|act| {
             let is_it = act.verb.key() == "git" && act.sub.first().is_some_and(|sub| sub == "remote");
             let [name, url] = act.operands.as_slice() else { return None };
