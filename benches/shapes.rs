@@ -1,0 +1,124 @@
+//! What lines cost that tempt a judge to work which grows faster than they do: CPU time and peak memory of a whole
+//! process for each, against the budget of 100 ms and 64 MiB. Nothing is run.
+//!
+//! `cargo bench --bench shapes`
+//!
+//! It ends with 1 where a line is over the budget in each of several processes.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+use std::{fs, io};
+
+const GUARD: &str = env!("CARGO_BIN_EXE_guard");
+const MOST_TIME: Duration = Duration::from_millis(100);
+const MOST_KIB: i64 = 64 * 1024;
+/// Processes of which the fastest counts: other work on the machine makes all of them slower, never faster.
+const ROUNDS: usize = 5;
+/// The lengths of the lines, in bytes. The longest is what the kernel takes as one argument.
+const LENGTHS: [usize; 3] = [8 * 1024, 32 * 1024, 127 * 1024];
+
+/// A line of about so many bytes.
+type Shape = fn(usize) -> String;
+
+/// Parts until there is room for no more, joined.
+fn parts(length: usize, between: &str, part: impl Fn(usize) -> String) -> String {
+    let mut line = String::new();
+    for number in 0.. {
+        let part = part(number);
+        if line.len() + part.len() + between.len() > length {
+            break;
+        }
+        if number > 0 {
+            line.push_str(between);
+        }
+        line.push_str(&part);
+    }
+    line
+}
+
+const SHAPES: &[(&str, Shape)] = &[
+    ("commands", |n| parts(n, ";", |i| format!("ls d{i}"))),
+    ("words", |n| format!("rm -rf {}", parts(n, " ", |i| format!("f{i}.txt")))),
+    ("globs", |n| format!("rm {}", parts(n, " ", |i| format!("*{i}?[a-z]*")))),
+    ("pipes", |n| parts(n, "|", |_| "cat".to_owned())),
+    ("filters", |n| format!("cat x|{}", parts(n, "|", |_| "tr a-z b-za".to_owned()))),
+    ("git", |n| parts(n, ";", |i| format!("git status d{i}"))),
+    ("pushes", |n| parts(n, ";", |i| format!("git push origin b{i}"))),
+    ("archives", |n| parts(n, ";", |i| format!("tar xf a{i}.tar"))),
+    ("copies", |n| parts(n, ";", |i| format!("cp a{i} b{i}"))),
+    ("links", |n| parts(n, ";", |i| format!("ln -s d{i} l{i};rm -rf l{i}/x"))),
+    ("directories", |n| parts(n, "&&", |i| format!("cd d{i}"))),
+    ("made and deleted", |n| parts(n, ";", |i| format!("mkdir d{i};rm -rf d{i}"))),
+    ("assignments", |n| parts(n, ";", |i| format!("a{i}=v{i};rm $a{i}"))),
+    ("doubling", |n| format!("a0=x;{};rm -rf $a9", parts(n, ";", |i| format!("a{}=$a{i}$a{i}", i + 1)))),
+    ("elements", |n| format!("a=();{};rm -rf \"${{a[@]}}\"", parts(n, ";", |i| format!("a+=(x{i})")))),
+    ("a text that grows", |n| format!("{};rm $x", parts(n, ";", |_| "printf -v x '%s%s' \"$x\" a".to_owned()))),
+    ("ways", |n| format!("{};rm -rf $x", parts(n, ";", |i| format!("if t;then x=v{i};fi")))),
+    ("cases", |n| format!("case $x in {} esac;rm -rf $y", parts(n, "", |i| format!("p{i})y={i};;")))),
+    ("functions", |n| format!("f0(){{ rm x;}};{};f9", parts(n, ";", |i| format!("f{}(){{ f{i};f{i};}}", i + 1)))),
+    ("calls", |n| format!("f(){{ rm $1;ls;}};{}", parts(n, ";", |_| "f".to_owned()))),
+    ("loops", |n| parts(n, ";", |i| format!("for i in {i};do rm $i;done"))),
+    ("here-documents", |n| parts(n, "\n", |i| format!("cat <<E{i} >f{i}\nx\nE{i}"))),
+    ("scripts written", |n| parts(n, "\n", |i| format!("cat <<E >f{i}\nrm x{i}\nE\nbash f{i}"))),
+    ("files", |n| format!("ls {}", parts(n, " ", |i| format!(">f{i}")))),
+    ("wrappers", |n| format!("{} rm x", parts(n, " ", |_| "sudo".to_owned()))),
+    ("commands of a search", |n| format!("find . {}", parts(n, " ", |i| format!("-exec rm x{i} {{}} \\;")))),
+    ("tests of a search", |n| format!("find . {} -delete", parts(n, " -o ", |i| format!("-name x{i}")))),
+    ("commands of input", |n| format!("ls|{}", parts(n, "|", |_| "xargs -I{} sh -c 'rm {}'".to_owned()))),
+    ("letters of an option", |n| format!("rm -{} x", parts(n, "", |_| "rf".to_owned()))),
+    ("addresses", |n| format!("curl {}", parts(n, " ", |i| format!("https://h{i}.example/a?b=c{i}")))),
+    ("volumes", |n| format!("docker run {} img", parts(n, " ", |i| format!("-v /a{i}:/b{i} --privileged")))),
+    ("calls of code", |n| format!("python3 - <<E\n{}\nE\n", parts(n, "\n", |i| format!("os.remove('f{i}')")))),
+    ("traps", |n| parts(n, ";", |i| format!("trap 'rm x{i}' EXIT"))),
+];
+
+/// What one process took to judge a line: CPU time, and the most memory, in KiB.
+fn judged(line: &str) -> io::Result<(Duration, i64)> {
+    let home = tempfile::tempdir()?;
+    let input = home.path().join("lines");
+    fs::write(&input, format!("{}\n", serde_json::json!({ "command": line, "cwd": home.path() })))?;
+    let mut command = Command::new(GUARD);
+    command.args(["check", "--batch"]).env_clear().env("HOME", home.path()).env("PATH", "/usr/bin:/bin");
+    command.env("SHELL", "/bin/bash").stdin(fs::File::open(&input)?).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn()?;
+    let mut status = 0;
+    // SAFETY: all zeros are a value of it, and both places outlive the call.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the process is a child of this one that nobody else waits for.
+    let waited = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) };
+    if waited < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) > 1 {
+        return Err(io::Error::other(format!("it ended with {status}")));
+    }
+    let time = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
+    };
+    Ok((time(usage.ru_utime) + time(usage.ru_stime), usage.ru_maxrss))
+}
+
+fn main() -> io::Result<ExitCode> {
+    let mut over = 0;
+    for (name, shape) in SHAPES {
+        let mut is_over = false;
+        print!("{name:<24}");
+        for length in LENGTHS {
+            let line = shape(length);
+            let (mut time, mut memory) = (Duration::MAX, i64::MAX);
+            for _ in 0..ROUNDS {
+                let (took, held) = judged(&line)?;
+                (time, memory) = (time.min(took), memory.min(held));
+                if time <= MOST_TIME {
+                    break;
+                }
+            }
+            is_over |= time > MOST_TIME || memory > MOST_KIB;
+            print!("  {:>3} KiB {:>4} ms {:>3} MiB", length / 1024, time.as_millis(), memory / 1024);
+        }
+        println!("{}", if is_over { "  over the budget" } else { "" });
+        over += usize::from(is_over);
+    }
+    println!("{over} of {} lines over the budget of 100 ms and 64 MiB", SHAPES.len());
+    Ok(if over == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
