@@ -2,12 +2,13 @@
 //!
 //! Nothing here looks at how something is set up and calls it well: each door is tried with a word that must be refused
 //! (`guard-canary deny`, which no program bears) and one that must pass. What may not enter: changing anything. What a
-//! check finds is a finding with its remedy.
+//! check finds is a finding with its remedy. With `--live` the agents themselves are run ([`live`]).
 
 mod answers;
 mod approval;
 mod consent;
 mod hosts;
+mod live;
 mod self_checks;
 mod shells;
 
@@ -24,6 +25,7 @@ use super::failure::Failure;
 use super::init::Interactive;
 use super::install::hosts::HOSTS;
 use super::install::places::Places;
+use super::install::shims::started_by;
 use super::setup::edits;
 use super::{exit, status};
 use crate::exec::probe::{Probe, Seen};
@@ -45,6 +47,10 @@ pub struct DoctorArgs {
     /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
+    /// Run each AGENT itself, or all that are here, in a home made for it and against a stand-in for its model, and see
+    /// that guard is asked: no account, no network, and nothing of your own is read or changed
+    #[arg(long, value_name = "AGENT", num_args = 0.., conflicts_with = "only", value_parser = live::names())]
+    live: Option<Vec<String>>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -71,7 +77,7 @@ impl Status {
 }
 
 /// What a check found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Finding {
     status: Status,
     /// What was looked at, for programs: `agent.claude`, `record`.
@@ -122,6 +128,8 @@ impl Ward<'_> {
     /// Whether a path leads to guard itself.
     fn is_guard(&self, path: &Path) -> bool {
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
+        let link = if path.is_file() { started_by(path) } else { None };
+        let path = link.as_deref().unwrap_or(path);
         file(path).is_some() && file(path) == file(&self.guard)
     }
 
@@ -161,18 +169,19 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let places = Places::of(&engine.caller).map_err(Failure::Said)?;
     let guard = std::env::current_exe()?;
     let ward = Ward { engine: &engine, places, guard, only: &args.only };
-    let mut findings = hosts::look(&ward);
-    findings.extend(shells::look(&ward));
-    findings.extend(self_checks::look(&ward));
-    findings.extend(approval::look(&ward));
+    let findings = match &args.live {
+        Some(named) => live::look(&ward, named),
+        None => [hosts::look(&ward), shells::look(&ward), self_checks::look(&ward), approval::look(&ward)].concat(),
+    };
     if findings.is_empty() {
         let names = args.only.join(", ");
         return Err(Failure::Said(format!("no check is named {names}: guard doctor lists the checks by name")));
     }
     let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
     let code = if worst == Status::Fail { SICK } else { exit::ALLOW };
-    let bare = args.only.is_empty() && code == exit::ALLOW && !is_asked(&ward, &findings);
-    let printed = if args.json { print_json(&findings, code, bare) } else { print(&findings, code, bare) };
+    let bare = args.only.is_empty() && args.live.is_none() && code == exit::ALLOW && !is_asked(&ward, &findings);
+    let printed =
+        if args.json { print_json(&findings, code, bare) } else { print(&findings, code, bare, args.live.is_some()) };
     Ok(exit::after(printed, code)?)
 }
 
@@ -203,7 +212,7 @@ fn print_json(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
     out.flush()
 }
 
-fn print(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
+fn print(findings: &[Finding], code: u8, bare: bool, live: bool) -> io::Result<()> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
     let mut lines = Vec::new();
     for finding in findings {
@@ -229,6 +238,8 @@ fn print(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
         (exit::ALLOW, _) if bare => {
             "Nothing is set up yet: no agent and no shell asks guard. guard setup does it, by asking.".to_owned()
         }
+        (exit::ALLOW, 0) if live => "All that was tried holds.".to_owned(),
+        (exit::ALLOW, warnings) if live => format!("All that was tried holds; {warnings} to look at."),
         (exit::ALLOW, 0) => "All that is set up works.".to_owned(),
         (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
         (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),

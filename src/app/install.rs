@@ -275,8 +275,8 @@ impl Session<'_> {
         }
         writeln!(
             out,
-            "  What its own tools write and edit is asked about from {from} on: update it, then guard install {} again.",
-            host.name
+            "  {} Update {title} to {from} or later, then: guard install {}",
+            host.agent.shell.note, host.name
         )?;
         Ok(if made.changed.is_empty() || self.args.dry_run { Done::Nothing } else { Done::Changed })
     }

@@ -12,6 +12,7 @@ use std::io;
 
 pub mod stdin_feed;
 
+pub mod adopted;
 mod grouped;
 pub mod inquiry;
 pub mod notice;

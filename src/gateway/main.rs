@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use guard_gateway::{channel, mcp, pair, reviewer, serve, token};
+use guard_gateway::{channel, mcp, pair, reviewer, serve, stand_in, token};
 
 /// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -25,6 +25,9 @@ enum Verb {
     /// Carry messages between standard input and output and an MCP server that is reached over HTTP: guard mcp --http
     #[command(hide = true)]
     Mcp(mcp::McpArgs),
+    /// Stand in for a model on this machine, for guard doctor --live: steps as JSON on standard input
+    #[command(hide = true)]
+    Model(stand_in::ModelArgs),
     /// Set up, try, list and remove messengers
     Channel(channel::setup::ChannelArgs),
     /// Reach the gateway that runs, for guard approver add --passkey
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Verb::Token(args) => token::run(&args),
         Verb::Review(args) => reviewer::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
+        Verb::Model(args) => stand_in::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
         Verb::Pair(args) => pair::run(&args),
     };

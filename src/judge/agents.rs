@@ -7,7 +7,7 @@ pub mod model;
 
 use std::sync::OnceLock;
 
-use model::Agent;
+use model::{Agent, Template};
 
 /// How an agent is recognised, and its description.
 #[derive(Debug)]
@@ -24,6 +24,10 @@ pub struct Recognised {
     pub session: Option<&'static str>,
     packed: &'static [u8],
     read: OnceLock<Agent>,
+    /// A text that every line of each of its templates contains.
+    marks: &'static [&'static str],
+    packed_templates: &'static [u8],
+    read_templates: OnceLock<Vec<Template>>,
 }
 
 include!(concat!(env!("OUT_DIR"), "/agents.rs"));
@@ -34,6 +38,18 @@ impl Recognised {
     pub fn described(&self) -> &Agent {
         // The build script reads back all that it packs, so that there is no other outcome.
         self.read.get_or_init(|| postcard::from_bytes(self.packed).unwrap_or_default())
+    }
+
+    /// The templates of its lines that this text may fit.
+    pub fn templates<'a>(&'static self, text: &'a [u8]) -> impl Iterator<Item = &'static Template> + 'a {
+        let marked = self.marks.iter().enumerate();
+        let may = marked.filter(|(_, mark)| memchr::memmem::find(text, mark.as_bytes()).is_some());
+        // Read only where one of them may fit: this is done at every command.
+        may.filter_map(|(number, _)| {
+            let all =
+                self.read_templates.get_or_init(|| postcard::from_bytes(self.packed_templates).unwrap_or_default());
+            all.get(number)
+        })
     }
 }
 

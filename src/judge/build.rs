@@ -45,7 +45,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use judge::agents::model::{Agent, Form};
+use judge::agents::model::{Agent, Form, Template};
 use judge::rules::blob::{Blob, Contents, pack};
 use judge::rules::model::PackageList;
 use judge::rules::source::{Nothing, read_all};
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 fn build() -> Result<(), Box<dyn Error>> {
     for room in [
         FOLDER,
-        "agents/model.rs",
+        "agents",
         "document.rs",
         "document",
         "sort.rs",
@@ -142,6 +142,17 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
                 }
             }
         }
+        let mut templates = std::mem::take(&mut agent.template);
+        for template in &mut templates {
+            template.read().map_err(|why| wrong(format!("template: {why}")))?;
+        }
+        let marks: Vec<&str> = templates.iter().map(|template| template.mark()).collect();
+        let packed_templates = postcard::to_allocvec(&templates)?;
+        if postcard::from_bytes::<Vec<Template>>(&packed_templates)? != templates {
+            return Err(wrong("its templates do not come back from the store".to_owned()).into());
+        }
+        let templates_place = out.join(format!("templates-{name}.bin"));
+        std::fs::write(&templates_place, &packed_templates)?;
         let packed = postcard::to_allocvec(&agent)?;
         if format!("{:?}", postcard::from_bytes::<Agent>(&packed)?) != format!("{agent:?}") {
             return Err(wrong("it does not come back from the store".to_owned()).into());
@@ -151,7 +162,8 @@ fn agents(out: &Path) -> Result<String, Box<dyn Error>> {
         let process = &agent.process;
         source.push_str(&format!(
             "Recognised {{ name: {name:?}, processes: &{:?}, packages: &{:?}, markers: &{:?}, session: {:?}, \
-             packed: include_bytes!({place:?}), read: OnceLock::new() }},\n",
+             packed: include_bytes!({place:?}), read: OnceLock::new(), marks: &{marks:?}, \
+             packed_templates: include_bytes!({templates_place:?}), read_templates: OnceLock::new() }},\n",
             process.names, process.paths, process.markers, process.session
         ));
     }

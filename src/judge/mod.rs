@@ -18,6 +18,7 @@ use policy::Policy;
 use risk::{Risk, Tier};
 use rules::catalog::Catalog;
 
+pub mod agent_template;
 pub mod agents;
 pub mod analysis;
 pub mod approved;
@@ -26,7 +27,6 @@ pub mod behaviour;
 pub mod bindings;
 pub mod context;
 pub mod document;
-pub mod envelope;
 pub mod invocation;
 pub mod ledger;
 pub mod policy;

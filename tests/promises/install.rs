@@ -461,6 +461,36 @@ fn shims_are_links_that_lead_to_guard_and_are_removed_again() {
 }
 
 #[test]
+fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
+    let home = home();
+    let own = home.path("bin/guard");
+    fs::remove_file(&own).ok();
+    fs::copy(GUARD, &own).unwrap();
+    let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
+    let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
+    let script = home.data().join("shims/script/bash");
+    assert!(said.contains(&format!("export SHELL={}    for Aider", script.display())), "{said}");
+    assert!(said.contains("Aider: Without a terminal it starts /bin/sh itself"), "{said}");
+    let shell = |command: &str| home.program(script.to_str().unwrap()).args(["-i", "-c", command]).output().unwrap();
+    let refused = shell("guard-canary deny; echo ran");
+    assert_eq!((refused.status.code(), refused.stdout), (Some(126), Vec::new()));
+    assert_eq!(String::from_utf8(shell("echo \"a b\"").stdout).unwrap(), "a b\n");
+    let doctor = home.program(own.to_str().unwrap()).args(["doctor", "shell.SHELL"]).env("SHELL", &script).output();
+    let doctor = String::from_utf8(doctor.unwrap().stdout).unwrap();
+    assert!(doctor.contains("ok") && doctor.contains("script/bash"), "{doctor}");
+    fs::rename(&own, home.path("bin/away")).unwrap();
+    let gone = shell("echo ran");
+    assert!(script.exists() && !gone.status.success() && gone.stdout.is_empty(), "{gone:?}");
+    fs::rename(home.path("bin/away"), &own).unwrap();
+    // A script that somebody changed is theirs.
+    fs::write(script.with_file_name("sh"), "#!/bin/sh\n").unwrap();
+    let terminal = home.program(own.to_str().unwrap()).args(["install", "shims", "--uninstall", "--dry-run"]).output();
+    assert!(terminal.unwrap().status.success() && script.exists());
+    let (_, end) = at_a_terminal(&home, &["install", "shims", "--uninstall"], None);
+    assert_eq!((end.as_str(), script.exists(), script.with_file_name("sh").exists()), ("exit 0", false, true));
+}
+
+#[test]
 fn where_a_version_runs_what_its_hook_refuses_guard_stands_in_for_its_shell() {
     let home = home();
     let hook = home.path("home/.agents/plugins/guard/hooks/hooks.json");

@@ -126,7 +126,7 @@ fn by_shell(ward: &Ward, host: &Host, version: &str, from: &str, check: &str) ->
     match host.agent.shell.from.iter().find(named) {
         Some(name) => Finding::warn(
             check,
-            format!("{title} {version} asks guard by its shell ({name}); what its own tools write is not asked about"),
+            format!("{title} {version} asks guard by its shell ({name}) alone. {}", host.agent.shell.note),
             format!("update {title} to {from} or later, then: guard install {}", host.name),
         ),
         None => Finding::warn(

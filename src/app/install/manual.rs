@@ -7,7 +7,8 @@ const ABOUT: &str = "\
 guard judges a command only when it is asked. This page says for each agent which door to use, what guard install \
 writes and where, what the agent does when guard ends in an error, does not answer in time or is not there any more, \
 and what is left for you to do. guard doctor sends a command that must be refused through every door that is open, and \
-says which of them hold.";
+says which of them hold. guard doctor --live runs the agent itself, in a home made for the trial and against a stand-in for \
+its model, and says what held.";
 
 const HOOKS: &str = "\
 guard install AGENT shows the change and asks before it writes. It keeps the comments, the order and the layout of the \
@@ -57,6 +58,9 @@ pub fn page() -> String {
     page.push_str(&format!(".SH \"THROUGH THE SHELL\"\n{}\n", escape(SHELLS)));
     for agent in agents::all().filter(|agent| !agent.shell.how.is_empty()) {
         page.push_str(&format!(".TP\n{}\n\\fB{}\\fR\n", escape(&agent.title), escape(&agent.shell.how)));
+        if !agent.shell.note.is_empty() {
+            page.push_str(&format!(".br\n{}\n", escape(&agent.shell.note)));
+        }
     }
     page.push_str(&format!(".PP\n{}\n", escape(EVERYWHERE)));
     page.push_str(".SH \"SEE ALSO\"\nguard(1), guard\\-patterns(5), guard\\-approvals(7)\n");
@@ -210,7 +214,7 @@ mod tests {
             let request = line.starts_with(['.', '\'']);
             assert!(
                 !request
-                    || ["'\\\" t", ".TH", ".SH", ".SS", ".TP", ".PP", ".TS", ".TE"]
+                    || ["'\\\" t", ".TH", ".SH", ".SS", ".TP", ".PP", ".br", ".TS", ".TE"]
                         .iter()
                         .any(|known| line.starts_with(known)),
                 "{line}"

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::file;
 use super::hosts::{Host, When, Wire};
 use crate::exec::probe::Probe;
+use crate::judge::agents::model::Agent;
 use crate::world::identity::Caller;
 use crate::world::programs::Search;
 
@@ -17,6 +18,8 @@ use crate::world::programs::Search;
 pub struct Places<'a> {
     caller: &'a Caller,
     home: PathBuf,
+    /// guard, where it is not this program.
+    guard: Option<PathBuf>,
 }
 
 impl<'a> Places<'a> {
@@ -27,7 +30,13 @@ impl<'a> Places<'a> {
     pub fn of(caller: &'a Caller) -> Result<Self, String> {
         let named = caller.env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let home = named.or_else(|| caller.account.home.clone()).ok_or("there is no home directory: set HOME")?;
-        Ok(Self { caller, home })
+        Ok(Self { caller, home, guard: None })
+    }
+
+    /// The same, with guard at this path.
+    #[must_use]
+    pub fn served_by(self, guard: &Path) -> Self {
+        Self { guard: Some(guard.to_owned()), ..self }
     }
 
     /// The home that agents see.
@@ -81,8 +90,14 @@ impl<'a> Places<'a> {
     /// The first of an agent's programs on the PATH.
     #[must_use]
     pub fn program(&self, host: &Host) -> Option<PathBuf> {
+        self.program_of(host.agent)
+    }
+
+    /// The same, of an agent that may have no hook.
+    #[must_use]
+    pub fn program_of(&self, agent: &Agent) -> Option<PathBuf> {
         let search = Search::new(&self.caller.env, &self.caller.cwd);
-        host.agent.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
+        agent.programs.iter().find_map(|name| search.find(name).ok().flatten()).map(PathBuf::from)
     }
 
     /// Whether one of an agent's programs is on the PATH, or it is an editor's extension, which has none.
@@ -95,19 +110,25 @@ impl<'a> Places<'a> {
     /// asked itself.
     #[must_use]
     pub fn version(&self, host: &Host) -> Option<String> {
-        let program = self.program(host)?;
+        self.version_of(host.agent)
+    }
+
+    /// The same, of an agent that may have no hook.
+    #[must_use]
+    pub fn version_of(&self, agent: &Agent) -> Option<String> {
+        let program = self.program_of(agent)?;
         let real = program.canonicalize().ok()?;
         let packaged = real.ancestors().take(6).find_map(|folder| {
             let package: Value = serde_json::from_str(&file::read(&folder.join("package.json")).ok()??).ok()?;
-            let named = host.agent.packages.iter().any(|name| package["name"] == **name);
+            let named = agent.packages.iter().any(|name| package["name"] == **name);
             named.then(|| package["version"].as_str().map(str::to_owned)).flatten()
         });
         // `…/versions/2.1.302`, and `…/versions/2026.10.08-abc/program`.
         let mut parts = real.iter().skip_while(|part| *part != "versions").skip(1);
         let installed =
             parts.next().and_then(|part| part.to_str()).filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-        let found = packaged.or_else(|| distributed(&program, &real, host)).or_else(|| installed.map(str::to_owned));
-        if found.is_some() || !host.agent.asks_version {
+        let found = packaged.or_else(|| distributed(&program, &real, agent)).or_else(|| installed.map(str::to_owned));
+        if found.is_some() || !agent.asks_version {
             return found;
         }
         let argv = [program.into_os_string(), "--version".into()];
@@ -130,6 +151,9 @@ impl<'a> Places<'a> {
     /// # Errors
     /// It cannot be told, or cannot be written into a configuration.
     pub fn guard(&self) -> Result<String, String> {
+        if let Some(guard) = &self.guard {
+            return Ok(guard.display().to_string());
+        }
         let own = std::env::current_exe().map_err(|error| format!("guard's own path cannot be told: {error}"))?;
         let file = |path: &Path| path.metadata().ok().map(|about| (about.dev(), about.ino()));
         let identity = file(&own).ok_or("guard's own program was removed or replaced: start the new one")?;
@@ -141,7 +165,7 @@ impl<'a> Places<'a> {
 }
 
 /// The version of a package for Python, by the directory that describes it beside its program.
-fn distributed(program: &Path, real: &Path, host: &Host) -> Option<String> {
+fn distributed(program: &Path, real: &Path, agent: &Agent) -> Option<String> {
     let near = [program, real].into_iter().filter_map(|path| path.parent()?.parent());
     let libraries = near.filter_map(|root| std::fs::read_dir(root.join("lib")).ok()).flatten().flatten();
     let described =
@@ -150,6 +174,6 @@ fn distributed(program: &Path, real: &Path, host: &Host) -> Option<String> {
         let name = entry.file_name();
         let (package, version) = name.to_str()?.strip_suffix(".dist-info")?.rsplit_once('-')?;
         let is_of = |known: &String| known.replace(['-', '.'], "_").eq_ignore_ascii_case(package);
-        host.agent.packages.iter().any(is_of).then(|| version.to_owned())
+        agent.packages.iter().any(is_of).then(|| version.to_owned())
     })
 }

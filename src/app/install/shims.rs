@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use super::change::shell_word;
@@ -16,12 +16,38 @@ use crate::world::shell;
 /// The shells that guard stands in for.
 const SHELLS: [(&str, Dialect); 3] = [("bash", Dialect::Bash), ("sh", Dialect::Sh), ("zsh", Dialect::Zsh)];
 
+/// A door that is opened by the directory of the links in front of the others.
+const BEFORE_PATH: &str = "DIR:$PATH";
+
+/// Where scripts lie below the directory of the links, for agents that run a command without a shell when their shell is
+/// not there: the script stays when guard goes, and runs nothing then.
+const SCRIPTS: &str = "script";
+
 /// The links in one directory.
 #[derive(Debug)]
 pub struct Shims<'a> {
     pub caller: &'a Caller,
     pub folder: &'a Path,
     pub guard: &'a Path,
+}
+
+/// What does not pass an agent's door, as a sentence.
+#[must_use]
+pub fn note(agent: &Agent) -> Option<String> {
+    (!agent.shell.note.is_empty()).then(|| format!("{}: {}", agent.title, agent.shell.note))
+}
+
+/// The beginning of a script that starts a link.
+const HEAD: &str = "#!/bin/sh\n# Starts guard in this shell's place; when guard is not there, nothing runs.\n";
+
+/// The link that a script of guard's starts; `None` where the file is no such script.
+#[must_use]
+pub fn started_by(script: &Path) -> Option<PathBuf> {
+    let name = script.file_name()?;
+    let text = fs::read_to_string(script).ok()?;
+    let link = script.parent()?.parent()?.join(name);
+    let word = shell_word(&link.display().to_string());
+    (text == format!("{HEAD}exec {word} \"$@\"\n")).then_some(link)
 }
 
 /// What became of the links.
@@ -55,7 +81,14 @@ impl Shims<'_> {
                 }
                 say(&format!("{} {}", if dry_run { "would remove" } else { "removed" }, link.display()))?;
             }
+            for (path, text) in self.scripts(SHELLS.iter().map(|(name, _)| *name)) {
+                if !dry_run && fs::read_to_string(&path).is_ok_and(|old| old == text) {
+                    fs::remove_file(&path)
+                        .map_err(|error| format!("{}: cannot be removed: {error}", path.display()))?;
+                }
+            }
             // Only an empty one goes.
+            let _ = fs::remove_dir(self.folder.join(SCRIPTS));
             let _ = fs::remove_dir(self.folder);
             say(
                 "Take the lines that name this directory out of your shell's start-up file and of the agents' settings.",
@@ -102,7 +135,35 @@ impl Shims<'_> {
             let new = self.folder.join(format!(".{name}.{}", std::process::id()));
             symlink(self.guard, &new).and_then(|()| fs::rename(&new, &link)).map_err(cannot)?;
         }
+        for (path, text) in self.scripts(names.iter().copied()) {
+            if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+                continue;
+            }
+            changed.push(format!("{} {}", if dry_run { "would write" } else { "wrote" }, path.display()));
+            if !dry_run {
+                self.write(&path, &text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+            }
+        }
         Ok(Made { names, changed })
+    }
+
+    /// The scripts that start these links, and what stands in each.
+    fn scripts<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(PathBuf, String)> {
+        let text = |name: &str| {
+            let link = shell_word(&self.folder.join(name).display().to_string());
+            format!("{HEAD}exec {link} \"$@\"\n")
+        };
+        names.map(|name| (self.folder.join(SCRIPTS).join(name), text(name))).collect()
+    }
+
+    /// Writes a script in one step: somebody may start it at any moment.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        let folder = self.folder.join(SCRIPTS);
+        fs::create_dir_all(&folder)?;
+        let new = folder.join(format!(".{}", std::process::id()));
+        fs::write(&new, text)?;
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
+        fs::rename(&new, path)
     }
 
     /// The shells of which the machine has a real one: a link to nothing would only get in the way.
@@ -138,6 +199,8 @@ impl Shims<'_> {
             }
         }
         lines.extend(doors.into_iter().map(|(line, titles)| format!("  {line}    for {}", titles.join(", "))));
+        lines.push(String::new());
+        lines.extend(agents::all().filter_map(note));
         lines.extend([String::new(), "guard doctor shows which of them are open.".to_owned()]);
         lines
     }
@@ -150,8 +213,9 @@ impl Shims<'_> {
 
     /// What to write where so that an agent finds guard in its shell's place: a setting, or a variable.
     fn line(&self, agent: &Agent, names: &[&str]) -> Option<String> {
-        let shell = self.folder.join(names.first().copied().unwrap_or("sh"));
-        let shell = shell.display().to_string();
+        let name = names.first().copied().unwrap_or("sh");
+        let below = agent.shell.how.split_once("DIR/").map_or(Path::new(""), |(_, path)| Path::new(path));
+        let shell = self.folder.join(below.with_file_name(name)).display().to_string();
         if let (Some((file, keys)), Some(config)) = (&agent.shell.settings, &agent.config) {
             let nested = keys.iter().rev().enumerate().fold(super::json::quoted(&shell), |inner, (depth, key)| {
                 let member = format!("{}: {inner}", super::json::quoted(key));
@@ -162,9 +226,21 @@ impl Shims<'_> {
         }
         let (name, value) = agent.shell.how.split_once('=')?;
         let value = match value {
-            "DIR:$PATH" => format!("{}:\"$PATH\"", shell_word(&self.folder.display().to_string())),
+            BEFORE_PATH => format!("{}:\"$PATH\"", shell_word(&self.folder.display().to_string())),
             _ => shell_word(&shell),
         };
         Some(format!("export {name}={value}"))
+    }
+
+    /// The variable that opens an agent's door, and its value; `None` where it is opened otherwise.
+    #[must_use]
+    pub fn variable<'a>(&self, agent: &'a Agent) -> Option<(&'a str, String)> {
+        let (name, value) = agent.shell.how.split_once('=')?;
+        let folder = self.folder.display().to_string();
+        let value = match value {
+            BEFORE_PATH => format!("{folder}:{}", self.caller.env.get("PATH").unwrap_or_default()),
+            other => other.replace("DIR", &folder),
+        };
+        Some((name, value))
     }
 }

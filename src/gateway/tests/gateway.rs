@@ -6,6 +6,7 @@ mod channels;
 mod house;
 mod http;
 mod killed;
+mod live;
 mod load;
 mod mcp;
 mod passkey;

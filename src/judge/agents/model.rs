@@ -2,7 +2,13 @@
 //!
 //! What may not enter: what is done with it. The build script reads the same types, so that there is one format.
 
+mod live;
+mod template;
+
 use serde::{Deserialize, Serialize};
+
+pub use live::{Found, Live};
+pub use template::{Hole, Part, Stands, Template};
 
 /// An agent: a program that runs commands which nobody typed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,6 +47,12 @@ pub struct Agent {
     /// How guard stands in front of its shell, beside the hook.
     #[serde(default)]
     pub shell: Door,
+    /// The forms of what it hands to a shell; kept apart when guard is built.
+    #[serde(default)]
+    pub template: Vec<Template>,
+    /// How it is tried without its user; `None` where that was never seen to work.
+    #[serde(default)]
+    pub live: Option<Live>,
     /// With which versions all this was seen to hold.
     #[serde(default)]
     pub tried: Vec<Tried>,
@@ -71,6 +83,9 @@ pub struct Door {
     /// How guard stands in front of it, for people; `DIR` is the directory of the links.
     #[serde(default)]
     pub how: String,
+    /// What does not pass there, for people.
+    #[serde(default)]
+    pub note: String,
     /// Variables that name the shell for which a command of the hook is meant, the first that is set; `passwd` is the
     /// account's own shell.
     #[serde(default)]

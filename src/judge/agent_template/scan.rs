@@ -22,9 +22,31 @@ impl<'a> Scan<'a> {
         self.text(text).is_some()
     }
 
-    /// One of these texts.
-    pub fn one_of(&mut self, texts: &[&str]) -> Option<()> {
-        texts.iter().find_map(|text| self.text(text))
+    /// These bytes, exactly.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Option<()> {
+        self.rest = self.rest.strip_prefix(bytes)?;
+        Some(())
+    }
+
+    /// So many bytes, whatever they are.
+    pub fn skip(&mut self, count: usize) {
+        self.rest = self.rest.get(count..).unwrap_or_default();
+    }
+
+    /// Blanks and line ends, at least one.
+    pub fn blanks(&mut self) -> Option<()> {
+        let end = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.skip(end);
+        (end > 0).then_some(())
+    }
+
+    /// Letters, digits and these.
+    pub fn letters(&mut self, more: &str) -> &'a [u8] {
+        let text = self.rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let end = text.find(|letter: char| !letter.is_alphanumeric() && !more.contains(letter)).unwrap_or(text.len());
+        let (taken, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        taken
     }
 
     /// Nothing is left.

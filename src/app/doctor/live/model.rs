@@ -1,0 +1,113 @@
+//! The stand-in for a model, as a child: it is told what to propose when it wants something.
+//!
+//! What may not enter: what is proposed.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How long it may take to be there.
+const BEGIN: Duration = Duration::from_secs(20);
+
+/// How often somebody looks whether the agent is still there.
+const BEAT: Duration = Duration::from_millis(50);
+
+/// It runs until it is dropped.
+#[derive(Debug)]
+pub struct Model {
+    child: Child,
+    lines: Receiver<String>,
+    pub url: String,
+}
+
+/// What it tells.
+#[derive(Debug)]
+pub enum Word {
+    /// The agent asks for the next step.
+    Wants {
+        /// What it told of each of the steps before.
+        told: Vec<String>,
+        /// All of the conversation.
+        heard: String,
+    },
+    /// None of the tools for the last step is offered.
+    Lacks,
+}
+
+impl Model {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// It does not start, or says nothing.
+    pub fn start(program: &Path, talks: bool) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.arg("model").args(talks.then_some("--talks")).env_clear();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let (send, lines) = channel();
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    if send.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let mut model = Self { child, lines, url: String::new() };
+        let first =
+            model.lines.recv_timeout(BEGIN).map_err(|_| io::Error::other("the stand-in for a model does not start"))?;
+        let first: Value = serde_json::from_str(&first).unwrap_or_default();
+        model.url = first["url"]
+            .as_str()
+            .ok_or_else(|| io::Error::other("the stand-in for a model is of another version"))?
+            .to_owned();
+        Ok(model)
+    }
+
+    /// What it tells next; `None` when it told nothing for a moment.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn next(&self) -> io::Result<Option<Word>> {
+        let line = match self.lines.recv_timeout(BEAT) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the stand-in for a model is gone")),
+        };
+        let word: Value = serde_json::from_str(&line).unwrap_or_default();
+        Ok(match () {
+            () if word.get("wants").is_some() => Some(Word::Wants {
+                told: texts(&word["told"]),
+                heard: word["heard"].as_str().unwrap_or_default().to_owned(),
+            }),
+            () if word.get("lacks").is_some() => Some(Word::Lacks),
+            () => None,
+        })
+    }
+
+    /// Tells it what to propose.
+    ///
+    /// # Errors
+    /// It is gone.
+    pub fn propose(&mut self, step: &Value) -> io::Result<()> {
+        let stdin = self.child.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(stdin, "{step}")?;
+        stdin.flush()
+    }
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,171 @@
+//! A home and a project that are made for one trial, with guard wired into the agent there.
+//!
+//! What may not enter: anything of the user's own but programs.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Ward;
+use crate::app::install::file::Backups;
+use crate::app::install::hosts;
+use crate::app::install::places::Places;
+use crate::app::install::shims::Shims;
+use crate::app::install::wirer::Wirer;
+use crate::app::scratch::Scratch;
+use crate::judge::agents::model::{Agent, Live};
+use crate::judge::invocation::Environment;
+use crate::world::identity::{Account, Caller};
+
+/// Variables of the user that go with a program wherever it runs.
+const KEPT: [&str; 10] = [
+    "USER",
+    "LOGNAME",
+    "TZ",
+    "PYENV_ROOT",
+    "NVM_DIR",
+    "ASDF_DATA_DIR",
+    "VOLTA_HOME",
+    "NIX_SSL_CERT_FILE",
+    "SSL_CERT_FILE",
+    "LD_LIBRARY_PATH",
+];
+
+/// Nobody is asked: what would be asked about is refused at once.
+const CONFIG: &str = "[queue]\nwait = 0\n";
+
+/// One trial's own home, and how the agent comes to ask guard in it.
+#[derive(Debug)]
+pub struct Stage {
+    scratch: Scratch,
+    pub agent: &'static Agent,
+    version: Option<String>,
+    caller: Caller,
+    /// Where guard is for the trial: a copy, which can be taken away.
+    guard: PathBuf,
+    /// The agent's hook refuses nothing in this version, or it has none: guard stands in for its shell.
+    by_shell: bool,
+}
+
+impl Stage {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn new(ward: &Ward, agent: &'static Agent, version: Option<&str>) -> io::Result<Self> {
+        let scratch = Scratch::new("live")?;
+        let at = |name: &str| scratch.path().join(name);
+        for folder in ["home/.config/guard", "project", "tmp", "run", "bin"] {
+            fs::create_dir_all(at(folder))?;
+        }
+        fs::write(at("home/.config/guard/config.toml"), CONFIG)?;
+        let guard = at("bin/guard");
+        fs::copy(&ward.guard, &guard)?;
+        let own = &ward.engine.caller;
+        let searched = std::env::split_paths(own.env.get("PATH").unwrap_or("/usr/bin:/bin"));
+        // What stands in for shells here would be asked in place of what is tried.
+        let others = searched.filter(|folder| !["bash", "sh"].iter().any(|name| ward.is_guard(&folder.join(name))));
+        let path = std::env::join_paths([at("bin")].into_iter().chain(others)).map_err(io::Error::other)?;
+        let shells = ["/bin/bash", "/usr/bin/bash", "/bin/zsh"];
+        let shell = shells.into_iter().find(|shell| Path::new(shell).exists() && !ward.is_guard(Path::new(shell)));
+        let kept = KEPT.iter().filter_map(|name| Some(((*name).into(), own.env.get(name)?.into())));
+        let mut variables: Vec<(OsString, OsString)> = kept.collect();
+        for (name, value) in [("HOME", at("home")), ("TMPDIR", at("tmp")), ("XDG_RUNTIME_DIR", at("run"))] {
+            variables.push((name.into(), value.into()));
+        }
+        for (name, value) in
+            [("LANG", "C.UTF-8"), ("TERM", "xterm-256color"), ("NO_COLOR", "1"), ("SHELL", shell.unwrap_or("/bin/sh"))]
+        {
+            variables.push((name.into(), value.into()));
+        }
+        variables.push(("PATH".into(), path));
+        let account = Account { home: Some(at("home")), ..own.account.clone() };
+        let env: Environment = variables.into_iter().collect();
+        let caller = Caller { cwd: at("project"), env, account, ..own.clone() };
+        Ok(Self { scratch, agent, version: version.map(str::to_owned), caller, guard, by_shell: false })
+    }
+
+    pub fn project(&self) -> &Path {
+        &self.caller.cwd
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.scratch.path().join("home")
+    }
+
+    /// Takes guard away: what is wired to it finds nothing.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn take_guard_away(&self) -> io::Result<()> {
+        fs::remove_file(&self.guard)
+    }
+
+    /// Writes what the agent must find.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn furnish(&self, live: &Live, url: &str) -> io::Result<()> {
+        for file in &live.file {
+            let path = self.home().join(&file.path);
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(path, self.filled(&file.text, url))?;
+        }
+        Ok(())
+    }
+
+    /// A text of a description, with what changes from trial to trial in its places.
+    pub fn filled(&self, text: &str, url: &str) -> String {
+        text.replace("@URL@", url)
+            .replace("@HOME@", &self.home().to_string_lossy())
+            .replace("@PROJECT@", &self.project().to_string_lossy())
+            .replace("@PATH@", self.caller.env.get("PATH").unwrap_or_default())
+    }
+
+    /// Wires guard in as `guard install` does; what opens its shell's door is added to the variables.
+    ///
+    /// # Errors
+    /// What stands in its files is not understood, or they cannot be written.
+    pub fn wire(&mut self) -> io::Result<()> {
+        let data = self.home().join(".local/share/guard");
+        let host = hosts::by_name(&self.agent.name);
+        let version = self.version.as_deref();
+        self.by_shell = host.is_none_or(|host| host.by_shell_before(version).is_some());
+        if !self.by_shell
+            && let Some(host) = host
+        {
+            let places = Places::of(&self.caller).map_err(io::Error::other)?.served_by(&self.guard);
+            let wirer = Wirer { places, keeper: Backups::new(&data), uninstall: false, project: false };
+            let planned = wirer.planned(host, version).map_err(io::Error::other)?;
+            return wirer.carry_out(&planned).map_err(io::Error::other);
+        }
+        let folder = data.join("shims");
+        let shims = Shims { caller: &self.caller, folder: &folder, guard: &self.guard };
+        shims.make(false).map_err(io::Error::other)?;
+        if let Some((name, value)) = shims.variable(self.agent) {
+            self.caller.env.variables.insert(name.into(), value.into());
+        }
+        Ok(())
+    }
+
+    /// The variables of everything that runs here.
+    pub fn env(&self, live: &Live, url: &str) -> Vec<(OsString, OsString)> {
+        let mut env = self.caller.env.clone();
+        for (name, value) in &live.env {
+            env.variables.insert(name.into(), self.filled(value, url).into());
+        }
+        env.variables.into_iter().collect()
+    }
+
+    /// How guard is asked, where that is not by the hook.
+    pub const fn by(&self) -> &'static str {
+        if self.by_shell { " by its shell" } else { "" }
+    }
+
+    /// What helps where its own tools are not asked about.
+    pub fn remedy_for_files(&self) -> Option<String> {
+        let from = hosts::by_name(&self.agent.name)?.by_shell_before(self.version.as_deref())?;
+        Some(format!("update {} to {from} or later, then: guard install {}", self.agent.title, self.agent.name))
+    }
+}

@@ -1,0 +1,55 @@
+//! What a program leaves running: it comes to this process when its parent ends, and is ended.
+//!
+//! For trials of programs that start servers of their own. What may not enter: processes of anybody else.
+
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+
+/// How often is looked for more: what is ended may leave children in its turn.
+const ROUNDS: usize = 40;
+
+/// Until its end, what is left without a parent below this process becomes a child of this process. Where the system has no
+/// such thing, nothing is ended.
+#[derive(Debug)]
+pub struct Adopted {
+    /// Children that were there before.
+    own: Vec<i32>,
+}
+
+impl Adopted {
+    /// Begins.
+    #[must_use]
+    pub fn begin() -> Self {
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::prctl::set_child_subreaper(true);
+        Self { own: children() }
+    }
+
+    /// Ends all that was left behind.
+    pub fn end(self) {
+        for _ in 0..ROUNDS {
+            let strays: Vec<i32> = children().into_iter().filter(|pid| !self.own.contains(pid)).collect();
+            if strays.is_empty() {
+                break;
+            }
+            for stray in strays {
+                let _ = kill(Pid::from_raw(stray), Signal::SIGKILL);
+                let _ = waitpid(Pid::from_raw(stray), Some(WaitPidFlag::WNOHANG));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::prctl::set_child_subreaper(false);
+    }
+}
+
+/// The children of this process.
+fn children() -> Vec<i32> {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    listed.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
+}

@@ -1,0 +1,192 @@
+//! The tools that an agent offers its model, and how a step is said with one of them.
+//!
+//! What may not enter: names of agents and of their tools, which whoever starts the stand-in knows.
+
+use serde_json::{Map, Value, json};
+
+use super::Step;
+use super::dialect::Said;
+
+/// A tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    pub name: String,
+    /// What it takes, as JSON Schema; `{}` where nothing is said.
+    pub schema: Value,
+    /// It takes one text and no object.
+    pub takes_text: bool,
+}
+
+/// Arguments that hold a command, a path, and what is written there.
+const COMMANDS: [&str; 4] = ["command", "cmd", "commands", "code"];
+const PATHS: [&str; 5] = ["file_path", "filePath", "path", "absolute_path", "target_file"];
+const CONTENTS: [&str; 5] = ["content", "contents", "file_text", "new_string", "text"];
+const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
+
+impl Tool {
+    fn has(&self, argument: &str) -> bool {
+        self.schema.pointer("/properties").and_then(|properties| properties.get(argument)).is_some()
+    }
+
+    /// Whether it takes a command. An agent that offers no such tool asks for something else than the next step.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        COMMANDS.iter().any(|name| self.has(name)) || self.schema == json!({})
+    }
+}
+
+/// All that a request offers, in whichever dialect.
+#[must_use]
+pub fn tools(body: &Value) -> Vec<Tool> {
+    let listed = body.get("tools").and_then(Value::as_array).into_iter().flatten();
+    listed.flat_map(of).collect()
+}
+
+fn of(entry: &Value) -> Vec<Tool> {
+    let nested = ["functionDeclarations", "function_declarations", "tools"];
+    if let Some(inner) = nested.iter().find_map(|name| entry.get(name)?.as_array()) {
+        return inner.iter().flat_map(of).collect();
+    }
+    let inner = entry.get("function").unwrap_or(entry);
+    let kind = entry.get("type").and_then(Value::as_str);
+    let Some(name) = inner.get("name").and_then(Value::as_str).or(kind) else { return Vec::new() };
+    let schemas = ["input_schema", "parametersJsonSchema", "parameters"];
+    let schema = schemas.iter().find_map(|name| inner.get(name)).cloned().unwrap_or_else(|| json!({}));
+    vec![Tool { name: name.to_owned(), schema, takes_text: kind == Some("custom") }]
+}
+
+/// A step as it is said with one of these tools; `None` where none of them can do it.
+#[must_use]
+pub fn call(step: &Step, offered: &[Tool]) -> Option<Said> {
+    let named = |names: &[String]| names.iter().find_map(|name| offered.iter().find(|tool| tool.name == *name));
+    match step {
+        Step::Say(text) => Some(Said::Text(text.clone())),
+        Step::Run { command, tools } => {
+            let tool = named(tools)?;
+            let given = COMMANDS.iter().map(|name| (*name, of_kind(tool, name, command)));
+            Some(said(tool, given.collect()))
+        }
+        Step::Write { path, text, tools } => {
+            let tool = named(tools)?;
+            let added: String = text.lines().map(|line| format!("+{line}\n")).collect();
+            let patch = format!("*** Begin Patch\n*** Add File: {path}\n{added}*** End Patch\n");
+            if tool.takes_text {
+                return Some(Said::Call { name: tool.name.clone(), input: Value::String(patch), number: 0 });
+            }
+            let paths = PATHS.iter().map(|name| (*name, json!(path)));
+            let contents = CONTENTS.iter().map(|name| (*name, json!(text)));
+            let patches = PATCHES.iter().map(|name| (*name, json!(patch)));
+            Some(said(tool, paths.chain(contents).chain(patches).collect()))
+        }
+    }
+}
+
+/// A command as its argument takes it: a text, a list of commands, or the words of one.
+fn of_kind(tool: &Tool, argument: &str, command: &str) -> Value {
+    let schema = tool.schema.pointer("/properties").and_then(|properties| properties.get(argument));
+    let is_list = schema.is_some_and(|schema| schema["type"] == "array" || schema["type"] == "ARRAY");
+    match (is_list, argument) {
+        (true, "commands") => json!([command]),
+        (true, _) => json!(["bash", "-lc", command]),
+        (false, _) => json!(command),
+    }
+}
+
+/// A call with what the tool takes of these arguments, and something for whatever else it needs.
+fn said(tool: &Tool, given: Vec<(&str, Value)>) -> Said {
+    let properties = tool.schema.get("properties").and_then(Value::as_object);
+    let mut input = Map::new();
+    for (name, value) in given {
+        if properties.is_none_or(|properties| properties.contains_key(name)) {
+            input.insert(name.to_owned(), value);
+        }
+    }
+    let required = tool.schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        if !input.contains_key(name) {
+            let schema = properties.and_then(|properties| properties.get(name)).unwrap_or(&Value::Null);
+            input.insert(name.to_owned(), anything(schema));
+        }
+    }
+    Said::Call { name: tool.name.clone(), input: Value::Object(input), number: 0 }
+}
+
+/// A value that a schema allows.
+fn anything(schema: &Value) -> Value {
+    if let Some(first) = schema.pointer("/enum/0") {
+        return first.clone();
+    }
+    match schema.get("type").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase().as_str() {
+        "boolean" => json!(false),
+        "integer" | "number" => json!(30),
+        "array" => json!([]),
+        "object" => json!({}),
+        _ => json!("a trial"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(tools: &[&str]) -> Step {
+        Step::Run { command: "ls".to_owned(), tools: tools.iter().map(ToString::to_string).collect() }
+    }
+
+    fn input(step: &Step, offered: &[Tool]) -> (String, Value) {
+        match call(step, offered) {
+            Some(Said::Call { name, input, .. }) => (name, input),
+            other => (format!("{other:?}"), Value::Null),
+        }
+    }
+
+    #[test]
+    fn tools_are_found_in_every_dialect() {
+        let schema = json!({ "type": "object", "properties": { "command": { "type": "string" } } });
+        for listed in [
+            json!([{ "name": "sh", "input_schema": schema }]),
+            json!([{ "type": "function", "name": "sh", "parameters": schema }]),
+            json!([{ "type": "function", "function": { "name": "sh", "parameters": schema } }]),
+            json!([{ "functionDeclarations": [{ "name": "sh", "parametersJsonSchema": schema }] }]),
+            json!([{ "type": "namespace", "name": "own", "tools": [{ "type": "function", "name": "sh", "parameters": schema }] }]),
+        ] {
+            let found = tools(&json!({ "tools": listed }));
+            assert_eq!(found, [Tool { name: "sh".to_owned(), schema: schema.clone(), takes_text: false }], "{listed}");
+            assert!(found[0].runs());
+            assert_eq!(input(&run(&["other", "sh"]), &found), ("sh".to_owned(), json!({ "command": "ls" })));
+            assert_eq!(call(&run(&["other"]), &found), None);
+        }
+        assert_eq!(tools(&json!({})), []);
+    }
+
+    #[test]
+    fn what_a_tool_needs_beside_is_filled_in_and_what_it_does_not_take_is_left_out() {
+        let schema = json!({ "properties": { "cmd": { "type": "array" }, "why": { "type": "string" }, "level": { "enum": ["low", "high"] },
+            "wait": { "type": "INTEGER" }, "open": { "type": "boolean" } }, "required": ["cmd", "why", "level", "wait", "open"] });
+        let tool = Tool { name: "sh".to_owned(), schema, takes_text: false };
+        let wanted =
+            json!({ "cmd": ["bash", "-lc", "ls"], "why": "a trial", "level": "low", "wait": 30, "open": false });
+        assert_eq!(input(&run(&["sh"]), &[tool]), ("sh".to_owned(), wanted));
+    }
+
+    #[test]
+    fn a_file_is_written_by_path_and_content_or_as_a_patch() {
+        let step = Step::Write { path: "/p".to_owned(), text: "a\nb\n".to_owned(), tools: vec!["w".to_owned()] };
+        let tool = |schema: Value, takes_text| [Tool { name: "w".to_owned(), schema, takes_text }];
+        let plain = tool(json!({ "properties": { "filePath": {}, "content": {} } }), false);
+        assert_eq!(input(&step, &plain).1, json!({ "filePath": "/p", "content": "a\nb\n" }));
+        let patch = "*** Begin Patch\n*** Add File: /p\n+a\n+b\n*** End Patch\n";
+        assert_eq!(input(&step, &tool(json!({}), true)).1, json!(patch));
+        assert_eq!(
+            input(&step, &tool(json!({ "properties": { "patchText": {} } }), false)).1,
+            json!({ "patchText": patch })
+        );
+    }
+
+    #[test]
+    fn a_tool_without_a_command_runs_nothing() {
+        let tool = |schema| Tool { name: "t".to_owned(), schema, takes_text: false };
+        assert!(!tool(json!({ "properties": { "path": {} } })).runs());
+        assert!(tool(json!({ "properties": { "commands": {} } })).runs() && tool(json!({})).runs());
+    }
+}

@@ -1,0 +1,224 @@
+//! `guard doctor --live`: a small agent is run in the place of a real one, against the stand-in for a model, with the real
+//! guard wired in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::house::guard;
+
+/// An agent as Claude Code is one: it asks its model, runs the hook of its settings, and does as the hook says. `BEFORE`
+/// stands for what it does first, `ASKED` for what becomes of a call that the hook lets through or cannot be asked about.
+const AGENT: &str = r#"#!/usr/bin/env python3
+import json, os, subprocess, sys, urllib.request
+BEFORE
+home = os.environ["HOME"]
+hook = json.load(open(home + "/.claude/settings.json"))["hooks"]["PreToolUse"][0]["hooks"][0]
+
+def asked(name, given):
+    said = json.dumps({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": os.getcwd(), "permission_mode": "bypassPermissions",
+                       "tool_name": name, "tool_input": given})
+    ASKED
+
+def text(value):
+    return {"type": "object", "properties": {name: {"type": "string"} for name in value}, "required": value}
+
+tools = [{"name": "Bash", "input_schema": text(["command", "description"])}, {"name": "Write", "input_schema": text(["file_path", "content"])}]
+messages = [{"role": "user", "content": "do it"}]
+for streams in [False, True] * 5:
+    body = json.dumps({"model": "m", "messages": messages, "tools": tools, "stream": streams}).encode()
+    request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", body, {"content-type": "application/json"})
+    answer = urllib.request.urlopen(request).read().decode()
+    if streams:
+        events = [json.loads(line[6:]) for line in answer.splitlines() if line.startswith("data: ")]
+        part = next(event["content_block"] for event in events if event["type"] == "content_block_start")
+        delta = next(event["delta"] for event in events if event["type"] == "content_block_delta")
+        if part["type"] == "tool_use":
+            part["input"] = json.loads(delta["partial_json"])
+    else:
+        part = json.loads(answer)["content"][0]
+    if part["type"] != "tool_use":
+        break
+    why = asked(part["name"], part["input"])
+    if why is None and part["name"] == "Bash":
+        subprocess.run(part["input"]["command"], shell=True)
+    elif why is None:
+        open(part["input"]["file_path"], "w").write(part["input"]["content"])
+    messages += [{"role": "assistant", "content": [part]},
+                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": part["id"], "content": why or "done"}]}]
+"#;
+
+/// Does as the hook says, and runs nothing where there is none.
+const OBEYS: &str = "
+    try:
+        ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    return ran.stderr if ran.returncode == 2 else None";
+
+/// The same, but goes on where the hook is not there.
+const CARELESS: &str = "
+    try:
+        ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
+    except OSError:
+        return None
+    return ran.stderr if ran.returncode == 2 else None";
+
+/// Does as the hook says, and tells its model nothing of it.
+const SILENT: &str = "
+    try:
+        ran = subprocess.run([hook['command']] + hook['args'], input=said, capture_output=True, text=True)
+    except OSError as error:
+        return 'no'
+    return 'no' if ran.returncode == 2 else None";
+
+/// Asks no hook.
+const DEAF: &str = "return None";
+
+/// Runs nothing at all.
+const STUCK: &str = "return 'not today'";
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    /// With this agent, and settings of the user's own.
+    fn with(before: &str, asked: &str) -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["home/.claude", "bin", "work", "tmp"] {
+            fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        fs::write(place.path("home/.claude/settings.json"), "{\"own\": true}\n").unwrap();
+        let agent = AGENT.replace("BEFORE", before).replace("ASKED", asked);
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "printf '%s' \"$1\" > \"$0\" && chmod +x \"$0\""]).arg(place.path("bin/claude")).arg(agent);
+        let made = writer.status().unwrap();
+        assert!(made.success());
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// All of its home, with what stands in each file.
+    fn home(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+            for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                if entry.file_type().unwrap().is_dir() {
+                    walk(&entry.path(), found);
+                } else {
+                    found.insert(entry.path(), fs::read(entry.path()).unwrap());
+                }
+            }
+        }
+        let mut found = BTreeMap::new();
+        walk(&self.path("home"), &mut found);
+        found
+    }
+
+    /// The exit code and the findings. Nothing of the home is changed, and nothing is left behind.
+    fn tried(&self) -> (i32, Vec<(String, String)>) {
+        let before = self.home();
+        let mut command = Command::new(guard());
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display());
+        command
+            .args(["doctor", "--json", "--live", "claude"])
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", path);
+        command.env("TMPDIR", self.path("tmp")).current_dir(self.path("work"));
+        command.env("ANTHROPIC_API_KEY", "the user's own").env("CLAUDE_CONFIG_DIR", self.path("home/.claude"));
+        let output = command.output().unwrap();
+        let said: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(self.home(), before, "the home was changed");
+        assert_eq!(fs::read_dir(self.path("tmp")).unwrap().count(), 0, "something was left behind");
+        let text = |finding: &Value, name: &str| finding[name].as_str().unwrap_or_default().to_owned();
+        let findings = said["findings"].as_array().unwrap();
+        assert!(findings.iter().all(|finding| finding["check"] == "live.claude"), "{said}");
+        let findings = findings.iter().map(|finding| (text(finding, "status"), text(finding, "says"))).collect();
+        (output.status.code().unwrap(), findings)
+    }
+
+    #[track_caller]
+    fn finds(&self, status: &str, words: &str) {
+        let (code, findings) = self.tried();
+        assert!(findings.iter().any(|(is, says)| is == status && says.contains(words)), "{words}: {findings:?}");
+        assert_eq!(code, i32::from(status == "fail"), "{findings:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_does_as_its_hook_says_holds_in_every_case() {
+    let (code, findings) = Place::with("", OBEYS).tried();
+    let [(status, says)] = findings.as_slice() else { panic!("{findings:?}") };
+    assert_eq!((code, status.as_str()), (0, "ok"), "{says}");
+    for held in ["harmless command ran", "told why", "no start-up file", "nothing ran without guard"] {
+        assert!(says.contains(held), "{says}");
+    }
+    assert!(!says.contains("not tried"), "{says}");
+}
+
+#[test]
+fn an_agent_that_asks_nobody_is_found_out() {
+    let deaf = Place::with("", DEAF);
+    deaf.finds("fail", "ran what guard must refuse");
+    deaf.finds("fail", "wrote a start-up file");
+    deaf.finds("fail", "when guard was not there");
+}
+
+#[test]
+fn an_agent_that_goes_on_without_guard_is_found_out() {
+    let careless = Place::with("", CARELESS);
+    careless.finds("fail", "when guard was not there");
+    assert_eq!(careless.tried().1.len(), 1);
+}
+
+#[test]
+fn a_model_that_is_not_told_why_is_a_fault() {
+    Place::with("", SILENT).finds("fail", "was not told that guard refused it");
+}
+
+#[test]
+fn an_agent_that_runs_nothing_does_not_pass_for_one_that_holds() {
+    Place::with("", STUCK).finds("fail", "a harmless command did not run (not today)");
+}
+
+#[test]
+fn an_agent_that_never_asks_its_model_could_not_be_tried_and_says_so() {
+    let mute = Place::with("print('log in first'); sys.exit(3)", OBEYS);
+    mute.finds("warn", "could not be tried: it asked its model for nothing (log in first)");
+}
+
+#[test]
+fn a_tool_that_is_not_offered_is_named() {
+    let place = Place::with("", OBEYS);
+    let agent = fs::read_to_string(place.path("bin/claude")).unwrap();
+    fs::write(place.path("bin/claude"), agent.replace("\"Write\"", "\"Draw\"")).unwrap();
+    place.finds("ok", "not tried: its own tool for files");
+}
+
+#[test]
+fn what_an_agent_leaves_running_ends_with_the_trial_and_its_secrets_are_its_own() {
+    let place = Place::with("", OBEYS);
+    let (file, seen) = (place.path("bin/pid"), place.path("bin/seen"));
+    let before = format!(
+        "subprocess.run(['sh', '-c', 'setsid sleep 300 > /dev/null 2>&1 & echo $! > {}'])\nopen('{}', 'w').write(repr(dict(os.environ)))",
+        file.display(),
+        seen.display()
+    );
+    let agent = fs::read_to_string(place.path("bin/claude"))
+        .unwrap()
+        .replace("sys, urllib.request\n", &format!("sys, urllib.request\n{before}\n"));
+    fs::write(place.path("bin/claude"), agent).unwrap();
+    place.finds("ok", "nothing ran without guard");
+    let pid = fs::read_to_string(file).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "{pid} lives");
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(!seen.contains("the user's own") && !seen.contains(&place.path("home").display().to_string()), "{seen}");
+}

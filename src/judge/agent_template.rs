@@ -1,0 +1,184 @@
+//! Templates of agents: what they put around a command before they hand it to a shell.
+//!
+//! The templates are data (`patterns/agents/`, [`crate::judge::agents::model::Template`]); this is the one matcher for all of
+//! them. An envelope is recognised only when the whole string fits a template; the command in it is then what is
+//! judged, shown, granted and recorded, and the whole string is what runs. Whatever does not fit to the last byte is judged
+//! as it stands. An envelope never lowers: the command is judged by itself, and once more behind what the envelope
+//! does in front of it (a snapshot that is sourced, a directory that is entered), and the findings are joined.
+//!
+//! What may not enter: reading files, and what one agent alone does. Where a template names a file, its place must be the one
+//! that the agent uses.
+
+mod matching;
+mod scan;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use self::matching::{Fit, Matching, loosened};
+use super::agents;
+use super::agents::model::Template;
+use super::invocation::{Environment, Invocation, Line, Origin, Request};
+
+/// What stood around a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The agent whose template it is.
+    pub agent: &'static str,
+    /// The string that runs.
+    pub whole: Vec<u8>,
+    /// The arguments behind that string.
+    pub positional: Vec<OsString>,
+    /// What it does in front of the command, as commands.
+    pub lead: Vec<u8>,
+    /// It holds no command: the agent prepares its own files.
+    pub is_preparation: bool,
+}
+
+/// A template that fits: what it holds.
+#[derive(Debug, Default)]
+struct Opened {
+    inner: Vec<u8>,
+    lead: Vec<u8>,
+    is_preparation: bool,
+}
+
+/// Where an agent may keep its files.
+struct Places<'a> {
+    /// Home directories: the account's, and the one that the environment names.
+    homes: Vec<&'a str>,
+    /// Directories for temporary files.
+    temporary: Vec<&'a str>,
+    environment: &'a Environment,
+    /// The agent that asks, as far as its processes tell.
+    agent: Option<&'a str>,
+}
+
+impl Places<'_> {
+    /// The directories that a pattern of a path may begin with.
+    fn of(&self, name: &str) -> Vec<&str> {
+        match name {
+            "~" => self.homes.clone(),
+            "TMP" => self.temporary.clone(),
+            "PREFIX" => {
+                let searched = self.environment.get("PATH").unwrap_or_default().split(':');
+                searched.filter_map(|directory| directory.strip_suffix("/bin")).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A line as one of an agent's, where it fits this template.
+fn open(template: &Template, line: &Line, places: &Places<'_>, of: &str) -> Option<Opened> {
+    if template.own && (line.options != ["-c"] || !line.positional.is_empty() || places.agent != Some(of)) {
+        return None;
+    }
+    let loose = template.loose.then(|| loosened(&line.text));
+    let matching = Matching { template, places, dialect: line.dialect };
+    let fit = matching.of(loose.as_deref().unwrap_or(&line.text))?;
+    let behind = positional(template, line)?;
+    let value = |name: &str| fit.holes.get(name).map(|found| found.value.as_slice());
+    let hole =
+        |name: &str| behind.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).or_else(|| value(name));
+    let inner = if template.prepares { line.text.clone() } else { hole("COMMAND")?.to_vec() };
+    Some(Opened { inner, lead: lead(template, &fit, places, &hole)?, is_preparation: template.prepares })
+}
+
+/// The arguments behind the text that stand for holes; `None` where they are not as the template has them.
+fn positional<'a>(template: &'a Template, line: &'a Line) -> Option<Vec<(&'a str, &'a [u8])>> {
+    let Some(wanted) = &template.positional else { return Some(Vec::new()) };
+    (wanted.len() == line.positional.len()).then_some(())?;
+    let mut holes = Vec::new();
+    for (wanted, given) in wanted.iter().zip(&line.positional) {
+        match wanted.strip_prefix('@').and_then(|rest| rest.strip_suffix('@')) {
+            Some(name) => holes.push((name, given.as_bytes())),
+            None if wanted.is_empty() || given.as_bytes() == wanted.as_bytes() => {}
+            None => return None,
+        }
+    }
+    Some(holes)
+}
+
+/// What the shell does before the command.
+fn lead<'a>(
+    template: &Template,
+    fit: &Fit,
+    places: &Places<'_>,
+    hole: &impl Fn(&str) -> Option<&'a [u8]>,
+) -> Option<Vec<u8>> {
+    let mut before = fit.before.clone();
+    if !template.before.is_empty() {
+        let (mut text, mut rest) = (String::new(), template.before.as_str());
+        while let Some((front, name, back)) = marked(rest) {
+            let value = std::str::from_utf8(hole(name)?).ok()?;
+            text.push_str(&format!("{front}'{}'", value.replace('\'', r"'\''")));
+            rest = back;
+        }
+        before.push([text.as_bytes(), rest.as_bytes()].concat());
+    }
+    if !template.variable.is_empty() {
+        let code = places.environment.get(&template.variable).unwrap_or_default();
+        before.push(code.as_bytes().to_vec());
+    }
+    Some(before.join(&b'\n'))
+}
+
+/// The first hole of a text, with what stands around it.
+fn marked(text: &str) -> Option<(&str, &str, &str)> {
+    let (front, rest) = text.split_once('@')?;
+    let (name, back) = rest.split_once('@')?;
+    Some((front, name, back))
+}
+
+impl Invocation {
+    /// The same, with an envelope taken off when there is one. What came in an agent's envelope comes from an agent.
+    #[must_use]
+    pub fn unwrapped(mut self) -> Self {
+        let Request::Line(line) = &self.request else { return self };
+        if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_BYTES {
+            return self;
+        }
+        let homes = [self.home.as_deref().and_then(std::path::Path::to_str), self.env.get("HOME")];
+        let places = Places {
+            homes: homes.into_iter().flatten().filter(|home| home.len() > 1).collect(),
+            environment: &self.env,
+            agent: self.session.agent.as_deref(),
+            // The one that is named first: it may lie below the other.
+            temporary: self
+                .env
+                .get("TMPDIR")
+                .filter(|dir| dir.len() > 1)
+                .into_iter()
+                .chain(["/tmp", "/private/tmp"])
+                .collect(),
+        };
+        let opened = agents::known().iter().find_map(|agent| {
+            let mut templates = agent.templates(&line.text);
+            Some((agent.name, templates.find_map(|template| open(template, line, &places, agent.name))?))
+        });
+        if let Some((agent, Opened { inner, lead, is_preparation })) = opened
+            && let Request::Line(line) = &mut self.request
+        {
+            let whole = std::mem::replace(&mut line.text, inner);
+            let positional = std::mem::take(&mut line.positional);
+            line.envelope = Some(Box::new(Envelope { agent, whole, positional, lead, is_preparation }));
+            self.origin = if self.origin.is_guarded() { self.origin } else { Origin::Agent };
+            self.session.agent.get_or_insert_with(|| agent.to_owned());
+        }
+        self
+    }
+
+    /// The command behind what its envelope does in front of it, and how long that is.
+    pub(super) fn led(&self) -> Option<(Self, usize)> {
+        let Request::Line(line) = &self.request else { return None };
+        let envelope = line.envelope.as_deref().filter(|envelope| !envelope.lead.is_empty())?;
+        let lead = envelope.lead.len() + 1;
+        let text = [envelope.lead.as_slice(), b"\n", &line.text].concat();
+        let line = Line { text, envelope: None, ..line.clone() };
+        Some((Self { request: Request::Line(line), ..self.clone() }, lead))
+    }
+}
+
+#[cfg(test)]
+mod tests;

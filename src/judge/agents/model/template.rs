@@ -1,0 +1,259 @@
+//! What an agent puts around a command before it hands it to a shell, as a text with marks in it.
+//!
+//! Everything stands for itself but these marks, each of which fits one thing and never goes back on it:
+//!
+//! - `@NAME@`: a hole. `@COMMAND@` is the command; `@VALUE@` a word in single quotes, `@VARIABLE@` a name of a variable,
+//!   `@PATH@` any path; every other is described in `holes`, and means the same wherever it stands again.
+//! - `@<a@|b@>`: one of these, or nothing. `@!a@|b@>`: one of these.
+//! - `@(a@)`: this, once or more.
+//! - `@^a@$`: the shell does this before the command. `@~`: blanks and line ends, at least one.
+//!
+//! What may not enter: matching ([`crate::judge::agent_template`]).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A form of an agent's lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    pub text: String,
+    /// What may stand in each hole.
+    #[serde(default)]
+    pub holes: BTreeMap<String, Hole>,
+    /// How the command stands in its hole.
+    #[serde(default)]
+    pub command: Stands,
+    /// The arguments behind the text, where there must be so many: a hole, a word, or an empty text for any.
+    #[serde(default)]
+    pub positional: Option<Vec<String>>,
+    /// What the shell does before the command, with holes in it, each put in quotes.
+    #[serde(default)]
+    pub before: String,
+    /// A variable with code that is run before the command.
+    #[serde(default)]
+    pub variable: String,
+    /// It holds no command: the agent prepares its own files.
+    #[serde(default)]
+    pub prepares: bool,
+    /// Blanks around a line and empty lines do not count, but in here-documents.
+    #[serde(default)]
+    pub loose: bool,
+    /// Only where the agent's own process asks for it, with `-c` alone.
+    #[serde(default)]
+    pub own: bool,
+    /// What the text means; worked out when guard is built.
+    #[serde(default)]
+    pub parts: Vec<Part>,
+}
+
+/// How a command stands in a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stands {
+    /// In single quotes.
+    #[default]
+    Quoted,
+    /// As it is, up to the rest of the text; it must be whole.
+    Raw,
+    /// As the last word, in double quotes.
+    Double,
+}
+
+/// What may stand in a hole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Hole {
+    /// A path: below the home (`~/`), among temporary files (`TMP/`), or beside a directory of programs (`PREFIX/`). `*` stands
+    /// for letters and digits, `#` for digits, `**/` for any directories, `**` at the end for all the rest.
+    Path(Vec<String>),
+    /// Letters, digits and these.
+    Chars(String),
+    /// One of these texts, which need not be the same each time.
+    Text(Vec<String>),
+}
+
+/// A piece of a template.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Part {
+    Text(String),
+    Hole(String),
+    Before(Vec<Part>),
+    One { of: Vec<Vec<Part>>, must: bool },
+    Many(Vec<Part>),
+    Blanks,
+}
+
+/// Holes that need no description.
+const KNOWN: [&str; 4] = ["COMMAND", "VALUE", "VARIABLE", "PATH"];
+
+impl Template {
+    /// Works out what the text means.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(&mut self) -> Result<(), String> {
+        let mut rest = self.text.as_str();
+        let (mut sequences, mark) = sequences(&mut rest)?;
+        if let Some(mark) = mark {
+            return Err(format!("@{mark} closes nothing"));
+        }
+        self.parts = sequences.pop().unwrap_or_default();
+        let mut unknown = None;
+        each(&self.parts, &mut |name| {
+            if !KNOWN.contains(&name) && !self.holes.contains_key(name) {
+                unknown = Some(name.to_owned());
+            }
+        });
+        match unknown {
+            Some(name) => Err(format!("@{name}@ is not described")),
+            None if self.mark().len() < 3 => Err("it has no text of its own".to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    /// The longest text that every line of this form contains.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            // In a loose text a line may be indented otherwise.
+            Part::Text(text) if self.loose => text.lines().max_by_key(|line| line.len()),
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.max_by_key(|text| text.len()).unwrap_or_default()
+    }
+}
+
+fn each(parts: &[Part], found: &mut impl FnMut(&str)) {
+    for part in parts {
+        match part {
+            Part::Text(_) | Part::Blanks => {}
+            Part::Hole(name) => found(name),
+            Part::Before(inner) | Part::Many(inner) => each(inner, found),
+            Part::One { of, .. } => of.iter().for_each(|inner| each(inner, found)),
+        }
+    }
+}
+
+/// Reads alternatives up to a mark that closes them, which is returned.
+fn sequences(rest: &mut &str) -> Result<(Vec<Vec<Part>>, Option<char>), String> {
+    let mut all = vec![Vec::new()];
+    let mut text = String::new();
+    loop {
+        let (before, mark) = match rest.split_once('@') {
+            Some((before, after)) => (before, Some(after)),
+            None => (*rest, None),
+        };
+        text.push_str(before);
+        let Some(after) = mark else {
+            *rest = "";
+            put(&mut all, &mut text, None);
+            return Ok((all, None));
+        };
+        let name: String = after.chars().take_while(|letter| letter.is_ascii_uppercase() || *letter == '_').collect();
+        if !name.is_empty() && after[name.len()..].starts_with('@') {
+            *rest = &after[name.len() + 1..];
+            put(&mut all, &mut text, Some(Part::Hole(name)));
+            continue;
+        }
+        let Some(letter) = after.chars().next().filter(|letter| "<!|>()^$~".contains(*letter)) else {
+            text.push('@');
+            *rest = after;
+            continue;
+        };
+        *rest = &after[1..];
+        match letter {
+            '|' => {
+                put(&mut all, &mut text, None);
+                all.push(Vec::new());
+            }
+            '~' => put(&mut all, &mut text, Some(Part::Blanks)),
+            '>' | ')' | '$' => {
+                put(&mut all, &mut text, None);
+                return Ok((all, Some(letter)));
+            }
+            _ => {
+                let (mut of, end) = sequences(rest)?;
+                let wanted = match letter {
+                    '(' => ')',
+                    '^' => '$',
+                    _ => '>',
+                };
+                if end != Some(wanted) {
+                    return Err(format!("@{letter} is not closed by @{wanted}"));
+                }
+                let part = match letter {
+                    '<' | '!' => Part::One { of, must: letter == '!' },
+                    _ if of.len() != 1 => return Err(format!("@{letter} has alternatives: put them in @!…@>")),
+                    '(' => Part::Many(of.pop().unwrap_or_default()),
+                    _ => Part::Before(of.pop().unwrap_or_default()),
+                };
+                put(&mut all, &mut text, Some(part));
+            }
+        }
+    }
+}
+
+fn put(all: &mut [Vec<Part>], text: &mut String, part: Option<Part>) {
+    let Some(last) = all.last_mut() else { return };
+    if !text.is_empty() {
+        last.push(Part::Text(std::mem::take(text)));
+    }
+    last.extend(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Part>, String> {
+        let holes = BTreeMap::from([("ID".to_owned(), Hole::Chars(String::new()))]);
+        let mut template = Template { text: text.to_owned(), holes, ..Template::default() };
+        template.read().map(|()| template.parts)
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.to_owned())
+    }
+
+    #[test]
+    fn marks_mean_what_they_say_and_all_else_stands_for_itself() {
+        let one = |must| Part::One { of: vec![vec![text("a")], vec![text("b")]], must };
+        let id = Part::Hole("ID".to_owned());
+        assert_eq!(read("run @<a@|b@>@!a@|b@>"), Ok(vec![text("run "), one(false), one(true)]));
+        assert_eq!(read("run @(x@ID@@)"), Ok(vec![text("run "), Part::Many(vec![text("x"), id])]));
+        assert_eq!(
+            read("run @^x@$@~y"),
+            Ok(vec![text("run "), Part::Before(vec![text("x")]), Part::Blanks, text("y")])
+        );
+        assert_eq!(read("run \"$@\" ${x[@]} a@b.example"), Ok(vec![text("run \"$@\" ${x[@]} a@b.example")]));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_template_is_said() {
+        for (wrong, why) in [
+            ("run @OTHER@", "@OTHER@ is not described"),
+            ("run @<a", "@< is not closed by @>"),
+            ("run @(a@>", "@( is not closed by @)"),
+            ("run a@>", "@> closes nothing"),
+            ("run @(a@|b@)", "@( has alternatives"),
+            ("@ID@", "no text of its own"),
+        ] {
+            assert!(read(wrong).is_err_and(|said| said.contains(why)), "{wrong}: {:?}", read(wrong));
+        }
+    }
+
+    #[test]
+    fn the_mark_is_the_longest_text_that_is_always_there() {
+        let mark = |text: &str, loose| {
+            let mut template = Template { text: text.to_owned(), loose, ..Template::default() };
+            template.read().unwrap();
+            template.mark().to_owned()
+        };
+        assert_eq!(mark("abc@COMMAND@abcdef@<ghijklmnop@>", false), "abcdef");
+        assert_eq!(mark("abc\nabcd@COMMAND@", false), "abc\nabcd");
+        assert_eq!(mark("abc\nabcd@COMMAND@", true), "abcd");
+    }
+}
