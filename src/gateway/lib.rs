@@ -4,7 +4,8 @@
 //! The queue and the record are the truth ([`backend`]); the gateway holds nothing without which an answer would be lost.
 //! Judging is guard's own: a command that comes in over the API is handed to `guard submit` ([`submission`]). The rooms:
 //! [`api`] speaks HTTP, [`channel`] speaks to messengers, [`routing`] says who is asked where, [`reviewer`] is for models,
-//! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding whether a command may run.
+//! [`mcp`] for MCP servers behind HTTP; [`stand_in`] plays a model for `guard doctor --live`. What may not enter: deciding
+//! whether a command may run.
 
 pub mod answer;
 pub mod api;
