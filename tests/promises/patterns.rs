@@ -368,7 +368,9 @@ fn a_downloader_an_unpacker_and_a_builder_that_guard_does_not_know_are_one_table
         assert!(known >= at_least, "{line}: {known:?} {rules:?}");
         assert!(example_tier(line, &plain, Tier::Medium).0 < known, "{line}");
     }
-    for line in ["ourget list https://example.com/tool.sh && sh tool.sh", "ourzip tool.sh.gz && ls tool.sh", "ourbuild run"] {
+    for line in
+        ["ourget list https://example.com/tool.sh && sh tool.sh", "ourzip tool.sh.gz && ls tool.sh", "ourbuild run"]
+    {
         let tier = example_tier(line, &catalog, Tier::Medium).0;
         assert_eq!(tier, example_tier(line, &plain, Tier::Medium).0, "{line}");
     }

@@ -247,7 +247,11 @@ impl Walker<'_> {
         if fetched {
             let detail = "what is run is fetched from the network in this line";
             // What a manager of packages installs is checked by it, for what that is worth.
-            self.opaque(if build.installs && own == 1 { OpaqueReason::FetchedCode } else { frame.fetched_code() }, detail, span);
+            self.opaque(
+                if build.installs && own == 1 { OpaqueReason::FetchedCode } else { frame.fetched_code() },
+                detail,
+                span,
+            );
         } else if places.iter().skip(own).any(|place| self.is_unpacked(place)) {
             self.opaque(OpaqueReason::Script, "what is run comes out of an archive of this line", span);
         }
