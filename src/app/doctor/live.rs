@@ -130,7 +130,7 @@ fn findings_of(agent: &Agent, live: &Live, stage: &Stage, outcome: &Outcome) -> 
 
 /// The end of what was said, for the end of a sentence.
 fn said(text: &str) -> String {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let last = crate::ui::visible::text(lines.last().unwrap_or_default()).chars().take(200).collect::<String>();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let last = crate::ui::visible::text(lines.next_back().unwrap_or_default()).chars().take(200).collect::<String>();
     if last.is_empty() { String::new() } else { format!(" ({last})") }
 }

@@ -92,7 +92,7 @@ mod tests {
             (json!({"env": ["PASSWORD=hunter2", "A=b"], "z": 1}), json!({"env": ["PASSWORD=***", "A=b"], "z": 1})),
             (
                 json!({"in": {"Authorization": "Bearer abcdef0123456789"}, "to": "me"}),
-                json!({"in": {"Authorization": "***"}, "to": "me"}),
+                json!({"in": {"Authorization": "Bearer ***"}, "to": "me"}),
             ),
         ] {
             assert_eq!(hidden(input), wanted);

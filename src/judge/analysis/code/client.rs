@@ -21,7 +21,7 @@ fn dotted(line: &str) -> Option<(&'static str, &str)> {
 /// `.output FILE`, `.backup FILE`, `.restore FILE` and the like.
 fn of_file(line: &str) -> Option<Call> {
     let (command, rest) = dotted(line)?;
-    let file = rest.split_whitespace().filter(|word| !word.starts_with('-')).next_back().unwrap_or_default();
+    let file = rest.split_whitespace().rfind(|word| !word.starts_with('-')).unwrap_or_default();
     let file = file.trim_matches(['"', '\'']);
     let is_file = !file.is_empty() && !file.starts_with('|') && !matches!(file, "stdout" | "stderr" | "off" | "on");
     match command {

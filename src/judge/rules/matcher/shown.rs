@@ -48,7 +48,7 @@ pub(super) fn shown(context: &MatchContext<'_>) -> Vec<bool> {
     }
     let mut carried: Vec<Taint> = Vec::new();
     while let Some(id) = open.pop() {
-        if !shown.get_mut(id).is_some_and(|shown| !std::mem::replace(shown, true)) {
+        if shown.get_mut(id).is_none_or(|shown| std::mem::replace(shown, true)) {
             continue;
         }
         open.extend(passed.remove(&id).unwrap_or_default());
