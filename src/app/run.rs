@@ -1,6 +1,6 @@
 //! `guard -- …` and `guard -c …`: the main job, from the command to its exit code.
 //!
-//! The steps on one page: what is asked for is judged, decided on and written down ([`settle`]); what nobody was asked
+//! The steps on one page: what is asked for is judged, decided on and written down ([`authorize`]); what nobody was asked
 //! about replaces guard, what somebody was asked about is waited for. Commands on standard input go the same way, one
 //! after the other (`shell::stdin`).
 

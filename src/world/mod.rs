@@ -1,6 +1,6 @@
 //! The world as judgment needs to know it: answers to questions, and who is asking.
 //!
-//! What belongs here: reading. What may not enter: running anything (but for [`names`]), anything that a repository
+//! What belongs here: reading. What may not enter: running anything (but for [`nss`]), anything that a repository
 //! configures, and opinion. Whatever cannot be read in a bounded number of steps is answered with
 //! [`Answer::Unavailable`], which judgment reads strictly.
 
