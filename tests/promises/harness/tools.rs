@@ -41,6 +41,8 @@ const NEEDS: &[(&str, &[&str])] = &[
 
 /// What tests that ran left out, and why.
 static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The parts left out that may be left out anywhere.
+static OPTIONAL: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Where a program of this name lies: in a directory of PATH, or where tests that set PATH look for it.
 pub fn find(program: &str) -> Option<PathBuf> {
@@ -71,6 +73,12 @@ pub fn skip(why: &str) {
     SKIPPED.lock().unwrap().push(format!("skipped: {why}: a part of {test}"));
 }
 
+/// The same of a part that needs what CI does not install; it is named, and fails no run.
+pub fn skip_optional(why: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    OPTIONAL.lock().unwrap().push(format!("skipped: {why}: a part of {test}, which CI leaves out too"));
+}
+
 /// The tests that this machine cannot run. The first call has them named when the process ends.
 pub fn left_out() -> Vec<&'static str> {
     // SAFETY: the function takes nothing, returns nothing and does not unwind.
@@ -88,6 +96,9 @@ extern "C" fn report() {
     let asks = arguments.iter().any(|word| word == "--list" || word == "--exact");
     if asks || OWNER.load(std::sync::atomic::Ordering::Relaxed) != std::process::id() {
         return;
+    }
+    if let Ok(optional) = OPTIONAL.lock() {
+        optional.iter().for_each(|line| eprintln!("{line}"));
     }
     let mut lines = Vec::new();
     for (program, tests) in NEEDS.iter().filter(|(program, _)| find(program).is_none()) {
