@@ -191,6 +191,23 @@ fn own<'a>(name: &str, vocabulary: &mut Vocabulary<'_>, programs: &'a mut Vec<Pr
     programs.get_mut(number)
 }
 
+/// Adds one fact to a list in the descriptions of these programs, once in each.
+fn add<T: Clone + PartialEq>(
+    names: &[String],
+    fact: &T,
+    list: impl Fn(&mut Program) -> &mut Vec<T>,
+    vocabulary: &mut Vocabulary<'_>,
+    programs: &mut Vec<Program>,
+) {
+    for name in names {
+        if let Some(list) = own(name, vocabulary, programs).map(&list)
+            && !list.contains(fact)
+        {
+            list.push(fact.clone());
+        }
+    }
+}
+
 /// Adds what programs fetch to their descriptions.
 pub fn add_fetches(given: &At<FetchShape>, vocabulary: &mut Vocabulary<'_>, programs: &mut Vec<Program>) {
     let shape = given.get_ref();
@@ -201,13 +218,7 @@ pub fn add_fetches(given: &At<FetchShape>, vocabulary: &mut Vocabulary<'_>, prog
         into: shape.into.as_ref().map(|into| *into.get_ref()).unwrap_or_default(),
         elsewhere: shape.elsewhere,
     };
-    for name in &fetch.programs {
-        if let Some(program) = own(name, vocabulary, programs)
-            && !program.fetches.contains(&fetch)
-        {
-            program.fetches.push(fetch.clone());
-        }
-    }
+    add(shape.program.get_ref(), &fetch, |program| &mut program.fetches, vocabulary, programs);
 }
 
 /// Adds what programs unpack to their descriptions.
@@ -221,13 +232,7 @@ pub fn add_unpacks(given: &At<UnpackShape>, vocabulary: &mut Vocabulary<'_>, pro
         unless: shape.unless.clone(),
         strip: shape.strip,
     };
-    for name in &unpack.programs {
-        if let Some(program) = own(name, vocabulary, programs)
-            && !program.unpacks.contains(&unpack)
-        {
-            program.unpacks.push(unpack.clone());
-        }
-    }
+    add(shape.program.get_ref(), &unpack, |program| &mut program.unpacks, vocabulary, programs);
 }
 
 /// Adds to the descriptions of programs when they run the code of a project.
@@ -250,13 +255,7 @@ pub fn add_builds(
         named: shape.named,
         installs: shape.installs,
     };
-    for name in &build.programs {
-        if let Some(program) = own(name, vocabulary, programs)
-            && !program.builds.contains(&build)
-        {
-            program.builds.push(build.clone());
-        }
-    }
+    add(shape.program.get_ref(), &build, |program| &mut program.builds, vocabulary, programs);
     Ok(())
 }
 
@@ -287,13 +286,7 @@ pub fn add_loads(
         let what = "it says not what is loaded";
         return Err(place.problem(&given.span(), "loads", what, "give options, operands, variables or files"));
     }
-    for name in &load.programs {
-        if let Some(program) = own(name, vocabulary, programs)
-            && !program.loads.contains(&load)
-        {
-            program.loads.push(load.clone());
-        }
-    }
+    add(shape.program.get_ref(), &load, |program| &mut program.loads, vocabulary, programs);
     Ok(())
 }
 
