@@ -3,7 +3,7 @@
 //!
 //!     cargo bench -p guard-gateway --bench latency --profile gateway
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, ExitCode, Stdio};
@@ -13,50 +13,17 @@ use std::time::{Duration, Instant};
 use guard_gateway::backend::base::Base;
 use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Scope, Token};
-use guard_gateway::judge::Judgment;
-use guard_gateway::judge::approver::Fresh;
-use guard_gateway::judge::bindings::Bindings;
-use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
-use guard_gateway::judge::risk::{Risk, Tier, Weight};
+use guard_gateway::judge::invocation::Origin;
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{NewRequest, Plea, Queue};
-use jiff::{SignedDuration, Timestamp};
+use guard_gateway::store::queue::Queue;
+use jiff::Timestamp;
+
+#[path = "../tests/waiting.rs"]
+mod waiting;
 
 const REQUESTS: usize = 500;
 const EVERY: Duration = Duration::from_millis(10);
 const MOST: Duration = Duration::from_millis(100);
-
-fn file(queue: &Queue, at: usize) {
-    let now = Timestamp::now();
-    let judgment = Judgment::default();
-    let invocation = Invocation {
-        request: Request::Argv(vec!["npm".into(), "install".into(), format!("p{at}").into()]),
-        cwd: "/".into(),
-        env: Environment::default(),
-        home: None,
-        uid: 1000,
-        user: "ada".to_owned(),
-        origin: Origin::Agent,
-        session: Session { id: "s".to_owned(), root: "r".to_owned(), agent: None },
-    };
-    let risk = Risk { tier: Tier::Medium, score: Weight(200), ..Risk::default() };
-    let new = NewRequest {
-        invocation: &invocation,
-        digest: &invocation.digest(&BTreeSet::new()),
-        risk: &risk,
-        bindings: &Bindings::of(&judgment, None),
-        fresh: Fresh::of([7; 16], &invocation, &risk),
-        waiter: Some(&format!("{}..", std::process::id())),
-        above: Vec::new(),
-        expires: now.saturating_add(SignedDuration::from_secs(600)).unwrap(),
-        most: 5000,
-        approvals: 1,
-        decision: false,
-        plea: &Plea::default(),
-        opinion: None,
-    };
-    queue.file(&new, &|_| true, now).unwrap();
-}
 
 fn main() -> ExitCode {
     let home = tempfile::tempdir().unwrap();
@@ -104,7 +71,7 @@ fn main() -> ExitCode {
     for at in 0..REQUESTS {
         std::thread::sleep((EVERY * u32::try_from(at).unwrap()).saturating_sub(begun.elapsed()));
         filed.push(Instant::now());
-        file(&queue, at);
+        waiting::file(&queue, at, 0);
     }
     let mut seen: HashMap<usize, Duration> = HashMap::new();
     while seen.len() < REQUESTS {

@@ -16,3 +16,4 @@ mod record;
 mod reviewer;
 mod streams;
 mod unit;
+mod waiting;

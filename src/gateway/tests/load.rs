@@ -5,63 +5,24 @@ use std::sync::{Arc, Mutex};
 
 use guard_gateway::backend::own::Own;
 use guard_gateway::backend::{Backend as _, Given};
-use guard_gateway::judge::Judgment;
-use guard_gateway::judge::approver::Fresh;
-use guard_gateway::judge::bindings::Bindings;
-use guard_gateway::judge::invocation::{Environment, Invocation, Origin, Request, Session};
-use guard_gateway::judge::risk::{Risk, Tier, Weight};
 use guard_gateway::store::Paths;
-use guard_gateway::store::queue::{Filed, NewRequest, Outcome, Plea, Queue, State};
-use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeSet;
+use guard_gateway::store::queue::{Filed, Outcome, Queue, State};
+use jiff::Timestamp;
+
+use crate::waiting;
 
 const REQUESTS: usize = 1000;
 const APPROVERS: usize = 8;
-
-fn file(paths: &Paths) {
-    let queue = Queue::open(paths).unwrap();
-    let now = Timestamp::now();
-    let waiter = format!("{}..", std::process::id());
-    let judgment = Judgment::default();
-    let bindings = Bindings::of(&judgment, None);
-    for at in 0..REQUESTS {
-        let invocation = Invocation {
-            request: Request::Argv(vec!["npm".into(), "install".into(), format!("p{at}").into()]),
-            cwd: "/".into(),
-            env: Environment::default(),
-            home: None,
-            uid: 1000,
-            user: "ada".to_owned(),
-            origin: Origin::Agent,
-            session: Session { id: format!("s{}", at % 7), root: format!("r{}", at % 7), agent: None },
-        };
-        let risk = Risk { tier: Tier::Medium, score: Weight(200), ..Risk::default() };
-        let digest = invocation.digest(&BTreeSet::new());
-        let new = NewRequest {
-            invocation: &invocation,
-            digest: &digest,
-            risk: &risk,
-            bindings: &bindings,
-            fresh: Fresh::of([7; 16], &invocation, &risk),
-            waiter: Some(&waiter),
-            above: Vec::new(),
-            expires: now.saturating_add(SignedDuration::from_secs(600)).unwrap(),
-            most: 5000,
-            approvals: 1,
-            decision: false,
-            plea: &Plea::default(),
-            opinion: None,
-        };
-        assert!(matches!(queue.file(&new, &|_| true, now).unwrap(), Filed::Waits { .. }));
-    }
-}
 
 #[test]
 fn a_thousand_requests_are_decided_once_each_by_eight_approvers_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let paths = Paths::new(folder.path().join("guard"));
     drop(Own::open(&paths).unwrap());
-    file(&paths);
+    let queue = Queue::open(&paths).unwrap();
+    for at in 0..REQUESTS {
+        assert!(matches!(waiting::file(&queue, at, at % 7), Filed::Waits { .. }));
+    }
     let won: Arc<Mutex<BTreeMap<String, Vec<String>>>> = Arc::default();
     let threads: Vec<_> = (0..APPROVERS)
         .map(|number| {
