@@ -29,29 +29,52 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
     ("dl", &["libdl.a"]),
 ];
 
-/// Tells cargo how to link the program.
+/// Tells cargo how to link the program, and the program how it was built.
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo names no OUT_DIR"))?;
-    statically(Path::new(&out))
+    let linked = if statically(Path::new(&out))? { "static" } else { "dynamic" };
+    for (name, value) in [
+        ("GUARD_LINKED", linked.to_owned()),
+        ("GUARD_TARGET", env::var("TARGET").unwrap_or_default()),
+        ("GUARD_PROFILE", profile(Path::new(&out)).unwrap_or_default()),
+        ("GUARD_RUSTC", compiler().unwrap_or_default()),
+    ] {
+        println!("cargo::rustc-env={name}={value}");
+    }
+    println!("cargo::rerun-if-env-changed=GUARD_COMMIT");
+    Ok(())
 }
 
-fn statically(out: &Path) -> io::Result<()> {
+/// The name of the profile: cargo tells no build script, but where it writes. `target/[TRIPLE/]PROFILE/build/…/out`.
+fn profile(out: &Path) -> Option<String> {
+    let folder = out.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "build"))?;
+    Some(folder.parent()?.file_name()?.to_str()?.to_owned())
+}
+
+/// The compiler as it names itself: `rustc 1.90.0 (…)`.
+fn compiler() -> Option<String> {
+    let answer = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    Some(String::from_utf8(answer.stdout).ok()?.trim_end().to_owned())
+}
+
+/// Whether the program is linked statically.
+fn statically(out: &Path) -> io::Result<bool> {
     println!("cargo::rerun-if-changed=.cargo/link.rs");
     println!("cargo::rerun-if-env-changed=GUARD_LINK");
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
     let here = env::var_os("HOST") == env::var_os("TARGET");
     if !here || !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") || is("GUARD_LINK", "dynamic")
     {
-        return Ok(());
+        return Ok(false);
     }
     let folder = out.join("static");
     fs::create_dir_all(&folder)?;
     if found("rcrt1.o").is_none() {
-        return Ok(());
+        return Ok(false);
     }
     for (library, archives) in LIBRARIES {
         let Some(paths) = archives.iter().map(|archive| found(archive)).collect::<Option<Vec<_>>>() else {
-            return Ok(());
+            return Ok(false);
         };
         let paths: Vec<_> = paths.iter().map(|path| format!("\"{}\"", path.display())).collect();
         fs::write(folder.join(format!("lib{library}.a")), format!("GROUP ( {} )\n", paths.join(" ")))?;
@@ -69,7 +92,7 @@ fn statically(out: &Path) -> io::Result<()> {
         fs::write(&script, format!("{}{WITHOUT_UNWINDING}", start_together()?))?;
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What runs at every start, side by side before the rest: a page is brought in with those around it, and strewn over

@@ -14,7 +14,7 @@ use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
     install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, serve, session, setup, simulate,
-    stats, status, submit, trust, verify, wait,
+    stats, status, submit, trust, verify, version, wait,
 };
 
 mod help;
@@ -31,7 +31,7 @@ pub enum Call {
     Verb(Box<Verb>),
     /// Bare `guard`: the short help.
     ShortHelp,
-    /// `guard --help`, and `guard help TOPIC`: this text.
+    /// `guard --help`, `guard help TOPIC` and `guard --version --json`: this text.
     Help(String),
     /// The arguments are wrong: what clap or the shell's option reader says of them.
     Wrong(Wrong),
@@ -58,7 +58,8 @@ guard check: 0 allow, 1 ask, 2 deny.
 Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml and .guard/patterns/ in a
 project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db (the record) and queue.db (what waits).
 
-Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.";
+Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.
+PAGER is what guard log is read in on a terminal (less without it), VISUAL or EDITOR what guard config edit starts.";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.
 #[derive(Debug, Parser)]
@@ -274,6 +275,7 @@ fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
         ["--help" | "-h" | "help"] => Some(help::whole()),
+        ["--version" | "-V", "--json"] => Some(version::told()),
         ["help", topic] => help::topic(topic).map(ToOwned::to_owned),
         _ => None,
     }

@@ -21,6 +21,7 @@ use crate::judge::risk::Tier;
 use crate::judge::rules::model::Note;
 
 pub(super) mod edit;
+mod editor;
 
 /// The arguments of `guard config`.
 #[derive(Debug, Args)]
@@ -55,6 +56,8 @@ enum What {
     Set(edit::SetArgs),
     /// Take a key out of your own file
     Unset(edit::UnsetArgs),
+    /// Change your own file in $VISUAL or $EDITOR: the result is checked and shown before it is kept
+    Edit,
     /// Write a commented file to begin with
     Init,
 }
@@ -70,6 +73,7 @@ pub fn run(args: &ConfigArgs) -> Result<u8, Failure> {
     match &args.what {
         What::Set(args) => edit::set(args),
         What::Unset(args) => edit::unset(args),
+        What::Edit => editor::edit(),
         What::Init => edit::init(),
         What::Show { key, json } => printed(|engine, out| show(engine.config(), key.as_deref(), *json, out)),
         What::Path { json } => printed(|engine, out| path(engine.config(), *json, out)),

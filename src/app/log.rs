@@ -11,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::Zoned;
 
 use super::failure::{Failure, unless_unread};
+use super::pager::Output;
 use super::{engine, exit, time};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
@@ -41,6 +42,9 @@ enum What {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
+        /// Print it as it is, however long it is
+        #[arg(long)]
+        no_pager: bool,
     },
     /// Tell a day in plain sentences, by session: what ran, who said yes, what was refused
     Day(day::DayArgs),
@@ -92,6 +96,9 @@ struct Filters {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
+    /// Print it as it is, however long it is; without, a terminal gets $PAGER, or less
+    #[arg(long)]
+    no_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -143,10 +150,10 @@ fn look_up(args: &LogArgs) -> Result<u8, Failure> {
     }
     let store = Store::open_existing(&engine::paths()?)?;
     match (&args.what, store) {
-        (Some(What::Show { id, json }), Some(store)) => {
+        (Some(What::Show { id, json, no_pager }), Some(store)) => {
             let newest = || Ok(store.find(&Filter { limit: Some(1), ..Filter::default() })?.pop());
             let id = id.map_or_else(newest, |id| Ok::<_, Failure>(Some(id)))?;
-            show(&store.entry(id.unwrap_or(1))?, *json, &now)
+            show(&store.entry(id.unwrap_or(1))?, *json, !no_pager, &now)
         }
         (Some(What::Show { id, .. }), None) => Err(StoreError::NoSuchRow { row: id.unwrap_or(1), newest: None }.into()),
         (_, store) => {
@@ -177,12 +184,12 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
         // Rows that came in between are among those that were found.
         shown = newest.max(found.last().copied().unwrap_or(0));
         let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
-        let layout = table::Layout::new(newest, columns, look.ascii);
+        let layout = table::Layout::new(newest, columns, look.ascii, &Zoned::now());
         let mut out = io::stdout().lock();
         for id in found {
             match store.entry(id) {
                 Ok(entry) if filters.json => json(&mut out, &entry)?,
-                Ok(entry) => print(&mut out, &layout.row(&entry, now.time_zone()), &look)?,
+                Ok(entry) => print(&mut out, &layout.row(&entry), &look)?,
                 Err(error) => writeln!(io::stderr(), "guard: {error}")?,
             }
         }
@@ -206,8 +213,8 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     // A pipe gets whole commands.
     let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii);
+    let mut out = Output::new(!(filters.no_pager || filters.json || filters.follow));
+    let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii, now);
     if found.is_empty() && !filters.json {
         let nothing = if newest > 0 { "No row matches." } else { "Nothing is recorded yet." };
         writeln!(out, "{nothing}")?;
@@ -221,8 +228,8 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
         // A row that was removed meanwhile, or that another hand has made unreadable, hides no other.
         match store.entry(id) {
             Ok(entry) if filters.json => json(&mut out, &entry)?,
-            Ok(entry) if filters.by_session => sessions.take(&entry, layout.row(&entry, now.time_zone())),
-            Ok(entry) => print(&mut out, &layout.row(&entry, now.time_zone()), &look)?,
+            Ok(entry) if filters.by_session => sessions.take(&entry, layout.row(&entry)),
+            Ok(entry) => print(&mut out, &layout.row(&entry), &look)?,
             Err(StoreError::Pruned { .. }) => {}
             Err(error @ (StoreError::NoSuchRow { .. } | StoreError::Unreadable { .. })) => {
                 writeln!(io::stderr(), "guard: {error}")?;
@@ -326,8 +333,8 @@ pub(super) fn named(folder: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn show(entry: &Entry, as_json: bool, now: &Zoned) -> Result<u8, Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+fn show(entry: &Entry, as_json: bool, paged: bool, now: &Zoned) -> Result<u8, Failure> {
+    let mut out = Output::new(paged && !as_json);
     if as_json {
         json(&mut out, entry)?;
     } else {

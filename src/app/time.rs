@@ -69,6 +69,31 @@ pub fn shown(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
+/// How long ago it was, in at most ten characters: `just now`, `12 min ago`, `3 d ago`; the date when it is longer ago
+/// than two weeks, or is not past.
+#[must_use]
+pub fn ago(time: Timestamp, now: &Zoned) -> String {
+    let seconds = now.timestamp().duration_since(time).as_secs();
+    match seconds {
+        0..5 => "just now".to_owned(),
+        5..60 => format!("{seconds} s ago"),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..86_400 => format!("{} h ago", seconds / 3600),
+        86_400..1_209_600 => format!("{} d ago", seconds / 86_400),
+        _ => time.to_zoned(now.time_zone().clone()).strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// A length of time in at most six characters: `999 ms`, `59.9 s`, `12 min`, `26 h`.
+#[must_use]
+pub fn brief(milliseconds: i64) -> String {
+    match milliseconds {
+        ..60_000 => length(milliseconds),
+        60_000..3_600_000 => format!("{} min", milliseconds / 60_000),
+        _ => format!("{} h", milliseconds / 3_600_000),
+    }
+}
+
 /// A length of time as a person would say it.
 #[must_use]
 pub fn length(milliseconds: i64) -> String {
@@ -113,6 +138,31 @@ mod tests {
             assert!(past(text, &now()).is_err(), "{text}");
         }
         assert!(future("2026-11-20", &now()).unwrap_err().contains("past"));
+    }
+
+    #[test]
+    fn what_is_past_is_told_by_how_long_ago() {
+        let now = now();
+        for (then, said) in [
+            ("2026-11-21T14:30:00Z", "just now"),
+            ("2026-11-21T14:29:56Z", "just now"),
+            ("2026-11-21T14:29:55Z", "5 s ago"),
+            ("2026-11-21T14:29:00.5Z", "59 s ago"),
+            ("2026-11-21T14:29:00Z", "1 min ago"),
+            ("2026-11-21T13:30:01Z", "59 min ago"),
+            ("2026-11-21T13:30:00Z", "1 h ago"),
+            ("2026-11-20T14:30:01Z", "23 h ago"),
+            ("2026-11-20T14:30:00Z", "1 d ago"),
+            ("2026-11-07T14:30:01Z", "13 d ago"),
+            ("2026-11-07T14:30:00Z", "2026-11-07"),
+            // The day is that of the person's own clock.
+            ("2026-10-31T23:30:00Z", "2026-11-01"),
+            ("2026-11-21T14:30:01Z", "2026-11-21"),
+        ] {
+            assert_eq!(ago(then.parse().unwrap(), &now), said, "{then}");
+        }
+        let said: Vec<_> = [999, 59_999, 60_000, 3_599_999, 3_600_000, 93_600_000].into_iter().map(brief).collect();
+        assert_eq!(said, ["999 ms", "59.9 s", "1 min", "59 min", "1 h", "26 h"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--yes", "with -- or -c: your own yes in advance, up to tier 3 and only from your own terminal"),
     ("--no-wait", "with -- or -c: where nobody sits at the terminal, exit 75 and say the request's name"),
     ("-h, --help", "this help; guard VERB --help says all of a verb"),
-    ("-V, --version", "the version"),
+    ("-V, --version", "the version; with --json how it was built, and what it has built in"),
 ];
 
 /// A topic: its name, what it is about, what is said of it.

@@ -811,3 +811,52 @@ fn a_change_is_checked_shown_and_written_after_a_yes_alone() {
     assert_eq!(output.status.code(), Some(126), "{output:?}");
     assert_eq!(text(), before);
 }
+
+#[test]
+fn an_editor_changes_a_copy_and_what_is_wrong_is_never_kept() {
+    let home = Home::new();
+    let file = home.path("home/.config/guard/config.toml");
+    let edited = |script: &str| {
+        home.stand_in("editor", script);
+        let mut command = home.guard(&["config", "edit"]);
+        command.env("VISUAL", "editor --wait").env("EDITOR", "false");
+        Terminal::spawn(command)
+    };
+    let ended = |mut terminal: Terminal| (terminal.wait_exit().code(), terminal.screen());
+
+    // Left as it was found: the template is no file yet.
+    let (code, screen) = ended(edited("test \"$1\" = --wait && grep -q preset \"$2\" && : > \"$2\""));
+    assert!(code == Some(0) && screen.contains("Nothing was changed.") && !file.exists(), "{screen}");
+
+    let mut terminal = edited("echo 'prompts_per_hour = 7' >> \"$2\"");
+    terminal.wait_for("Write this change? [y/N]");
+    assert!(terminal.screen().contains("+ prompts_per_hour = 7"), "{}", terminal.screen());
+    terminal.send("y\r");
+    assert_eq!(ended(terminal).0, Some(0));
+    let kept = fs::read_to_string(&file).unwrap();
+    assert!(kept.ends_with("prompts_per_hour = 7\n"), "{kept}");
+    let (code, screen) = ended(edited("true"));
+    assert!(code == Some(0) && screen.contains("Nothing was changed."), "{screen}");
+
+    // What is wrong is told with its line, and can be mended or left.
+    let wrong = "grep -q sometimes \"$2\" && sed -i s/sometimes/off/ \"$2\" || echo 'mode = \"sometimes\"' >> \"$2\"";
+    for (again, code) in [("n", 126), ("y", 126), ("y", 0)] {
+        let mut terminal = edited(wrong);
+        terminal.wait_for("Edit it again?");
+        let line = format!("config.toml:{}: mode", kept.lines().count() + 1);
+        assert!(terminal.screen().replace('\n', "").contains(&line), "{}", terminal.screen());
+        terminal.send(&format!("{again}\r"));
+        if again == "y" {
+            terminal.wait_for("Write this change? [y/N]");
+            terminal.send(if code == 0 { "y\r" } else { "n\r" });
+        }
+        assert_eq!(ended(terminal).0, Some(code));
+        assert_eq!(fs::read_to_string(&file).unwrap() == kept, code != 0, "{again}");
+    }
+    let (code, screen) = ended(edited("exit 3"));
+    assert!(code == Some(125) && screen.contains("nothing was changed: editor --wait ended with"), "{screen}");
+    // Without a terminal of its own nobody edits.
+    home.stand_in("editor", &format!("echo ran >> '{}'", home.path("ran").display()));
+    let output = home.guard(&["config", "edit"]).env("VISUAL", "editor").output().unwrap();
+    assert_eq!((output.status.code(), home.ran()), (Some(126), 0), "{output:?}");
+}

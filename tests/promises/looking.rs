@@ -170,6 +170,96 @@ fn a_row_fits_the_terminal_and_hides_no_character() {
 }
 
 #[test]
+fn a_row_tells_how_long_ago_it_was_what_it_ended_with_how_long_it_took_and_where() {
+    let home = Home::new();
+    let there = home.path("home/projects/a-long-name-of-a-project");
+    std::fs::create_dir_all(&there).unwrap();
+    // guard waits for what has commands after it, and knows what came of it.
+    let output = home.guard(&["-c", "sh -c 'exit 3'; exit 3"]).current_dir(&there).env("PWD", &there).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let mut command = home.guard(&["log"]);
+    command.env("TERM", "dumb").env("LANG", "C.UTF-8");
+    let mut terminal = Terminal::spawn_with(command, 120, 24, OnTerminal::ALL);
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    let screen = terminal.screen();
+    let row = screen.lines().nth(1).unwrap();
+    assert!(row.contains("just now") || row.contains(" s ago"), "{screen}");
+    assert!(row.contains("…g-name-of-a-project  "), "{screen}");
+    assert!(screen.lines().next().unwrap().contains("TIER  EXIT  TOOK    DIRECTORY"), "{screen}");
+    let table = home.prints(&["log"], 0);
+    assert!(table.contains("  ~/projects/a-long-name-of-a-project  "), "{table}");
+    let mut narrow = home.guard(&["log"]);
+    narrow.env("TERM", "dumb");
+    let mut terminal = Terminal::spawn_with(narrow, 80, 24, OnTerminal::ALL);
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert!(terminal.screen().contains("exit 3  in ~"), "{}", terminal.screen());
+}
+
+#[test]
+fn a_long_record_is_read_in_a_pager_on_a_terminal_and_nowhere_else() {
+    let home = Home::new();
+    for _ in 0..12 {
+        assert!(home.run(&["true"]).status.success());
+    }
+    home.stand_in(
+        "pages",
+        &format!("echo ran >> '{}'; echo \"LESS is $LESS\"; grep -c true", home.path("ran").display()),
+    );
+    let log = |words: &[&str], pager: &str, lines: u16, on: OnTerminal| {
+        let mut command = home.guard(&[&["log"], words].concat());
+        command.env("PAGER", pager).env("TERM", "xterm").env("NO_COLOR", "1");
+        let mut terminal = Terminal::spawn_with(command, 80, lines, on);
+        assert_eq!(ended(terminal.wait_exit()), "exit 0", "{words:?}");
+        (terminal.screen(), home.ran())
+    };
+    let (screen, ran) = log(&[], "pages", 10, OnTerminal::ALL);
+    assert!(ran == 1 && screen.contains("LESS is FRX") && screen.contains("\n12"), "{screen}");
+    // What fits needs none, nor does what nobody reads on a terminal, nor what was asked for without.
+    for (words, pager, lines, on) in [
+        (&[][..], "pages", 24, OnTerminal::ALL),
+        (&[], "cat", 10, OnTerminal::ALL),
+        (&[], "", 10, OnTerminal::ALL),
+        (&["--no-pager"], "pages", 10, OnTerminal::ALL),
+        (&["--json"], "pages", 10, OnTerminal::ALL),
+        (&[], "pages", 10, OnTerminal { stdin: false, ..OnTerminal::ALL }),
+        (&[], "pages", 10, OnTerminal { stdout: false, ..OnTerminal::ALL }),
+    ] {
+        assert_eq!(log(words, pager, lines, on).1, 1, "{words:?} {pager} {lines} {on:?}");
+    }
+    assert_eq!(home.prints(&["log"], 0).lines().count(), 13);
+    // One that is not there hides nothing, and one that is left early is no failure.
+    assert!(log(&[], "no-such-pager", 10, OnTerminal::ALL).0.contains("12  "));
+    home.stand_in("pages", "head -n 2 >/dev/null; echo left");
+    assert!(log(&["-n", "0"], "pages", 10, OnTerminal::ALL).0.contains("left"));
+}
+
+#[test]
+fn less_shows_the_newest_rows_first_and_gives_the_terminal_back() {
+    let home = Home::new();
+    if !crate::harness::tools::is_installed("less") {
+        return;
+    }
+    for number in 0..40 {
+        assert!(home.run(&["true", &format!("row-{number}")]).status.success());
+    }
+    let mut command = home.guard(&["log"]);
+    command.env("TERM", "xterm");
+    let mut terminal = Terminal::spawn_with(command, 80, 12, OnTerminal::ALL);
+    terminal.wait_for("row-39");
+    assert!(!terminal.screen().contains("row-7"), "{}", terminal.screen());
+    terminal.send("g");
+    terminal.wait_for("row-0");
+    // Ctrl-C is the pager's, which throws away what was typed with it.
+    terminal.send("\x03");
+    terminal.settle(std::time::Duration::from_millis(300));
+    terminal.send("G");
+    terminal.wait_for("row-39");
+    terminal.send("q");
+    assert_eq!(ended(terminal.wait_exit()), "exit 0");
+    assert_eq!(terminal.modes().local_flags, terminal.before.local_flags);
+}
+
+#[test]
 fn a_folder_is_found_by_the_name_that_it_had_in_the_shell() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("work/real/deep")).unwrap();

@@ -61,6 +61,23 @@ fn help_is_in_groups_and_topics_are_told() {
 }
 
 #[test]
+fn the_version_tells_how_it_was_built() {
+    let home = Home::new();
+    let version = home.prints(&["--version"], 0);
+    let told: serde_json::Value = serde_json::from_str(&home.prints(&["--version", "--json"], 0)).unwrap();
+    assert_eq!(format!("guard {}\n", told["version"].as_str().unwrap()), version);
+    for (part, field, words) in
+        [("build", "target", std::env::consts::ARCH), ("build", "rustc", "rustc 1."), ("build", "linked", "ic")]
+    {
+        assert!(told[part][field].as_str().unwrap().contains(words), "{field}: {told}");
+    }
+    let kept = std::path::Path::new(env!("CARGO_BIN_EXE_guard")).parent().unwrap().file_name().unwrap();
+    assert_eq!(told["build"]["profile"].as_str(), kept.to_str());
+    assert!(told["features"]["rules"].as_u64().unwrap() > 100, "{told}");
+    assert_eq!(told["features"]["shells"], serde_json::json!(["bash", "zsh", "fish"]));
+}
+
+#[test]
 fn a_request_may_be_named_by_its_beginning() {
     let home = Home::new();
     let mut ids: Vec<String> = Vec::new();

@@ -1,10 +1,10 @@
-//! `guard config set|unset|init`: a person's own configuration file is changed, and nothing else in it.
+//! `guard config set|unset|init`, and what `edit` writes: a person's own configuration file is changed, and nothing else in it.
 //!
 //! A change is read by the loader before it is written: one that the loader refuses is not written. What may not enter:
 //! other layers' files, and changes that nobody at the terminal said yes to.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use toml_edit::{DocumentMut, Item, Table, Value};
@@ -95,36 +95,66 @@ pub fn set_in(text: &str, key: &str, typed: &str) -> Result<String, String> {
     with(text, key, Some(value(key, typed)?))
 }
 
+/// The account's own file, before a person who may change it.
+pub(super) struct Own {
+    approvals: Approvals,
+    pub path: PathBuf,
+    /// What the file holds; `None` when there is none.
+    pub old: Option<String>,
+}
+
+impl Own {
+    /// Finds and reads it; the exit code where it is refused.
+    pub fn open(words: &[&str]) -> Result<Result<Self, u8>, Failure> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let approvals = match Approvals::open("config", &words)? {
+            Ok(approvals) => approvals,
+            Err(code) => return Ok(Err(code)),
+        };
+        let place = approvals.engine.config().places.iter().rfind(|place| place.layer == Layer::User);
+        let path = place
+            .map(|place| place.file.clone())
+            .ok_or_else(|| Failure::Said("there is no home to write to".into()))?;
+        let old = file::read(&path).map_err(|why| Failure::Said(format!("{}: {why}", path.display())))?;
+        Ok(Ok(Self { approvals, path, old }))
+    }
+
+    /// What the loader has against this text in the file's place.
+    pub fn in_order(&self, text: &str) -> Result<(), String> {
+        in_order(&self.approvals.engine, &self.path, text)
+    }
+
+    /// Shows what changes, asks, and writes it.
+    pub fn write(&self, after: &str) -> Result<u8, Failure> {
+        let before = self.old.as_deref().unwrap_or_default();
+        let look = Look::from_environment(|name| std::env::var(name).ok(), true);
+        let shown = format!("{}\n{}", self.path.display(), style::render(&diff(before, after), &look));
+        if !confirm(&shown, "Write this change?")? {
+            writeln!(io::stderr(), "guard: nothing was changed")?;
+            return Ok(exit::REFUSED);
+        }
+        let said = |why: String| Failure::Said(format!("{}: {why}", self.path.display()));
+        file::make_folders(&self.path).map_err(said)?;
+        file::replace(&self.path, self.old.as_deref(), after, false).map_err(said)?;
+        writeln!(io::stdout(), "{} is changed.", self.path.display())?;
+        Ok(exit::ALLOW)
+    }
+}
+
 /// Changes the account's own file, once the result is in order and a person said yes.
 fn changed(words: &[&str], change: impl FnOnce(&str) -> Result<String, String>) -> Result<u8, Failure> {
-    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let approvals = match Approvals::open("config", &words)? {
-        Ok(approvals) => approvals,
+    let own = match Own::open(words)? {
+        Ok(own) => own,
         Err(code) => return Ok(code),
     };
-    let engine = &approvals.engine;
-    let place = engine.config().places.iter().rfind(|place| place.layer == Layer::User);
-    let path =
-        place.map(|place| place.file.clone()).ok_or_else(|| Failure::Said("there is no home to write to".into()))?;
-    let said = |why: String| Failure::Said(format!("{}: {why}", path.display()));
-    let old = file::read(&path).map_err(said)?;
-    let before = old.clone().unwrap_or_default();
-    let after = change(&before).map_err(said)?;
+    let before = own.old.clone().unwrap_or_default();
+    let after = change(&before).map_err(|why| Failure::Said(format!("{}: {why}", own.path.display())))?;
     if after == before {
-        writeln!(io::stdout(), "{} says so already.", path.display())?;
+        writeln!(io::stdout(), "{} says so already.", own.path.display())?;
         return Ok(exit::ALLOW);
     }
-    in_order(engine, &path, &after).map_err(Failure::Said)?;
-    let look = Look::from_environment(|name| std::env::var(name).ok(), true);
-    let shown = format!("{}\n{}", path.display(), style::render(&diff(&before, &after), &look));
-    if !confirm(&shown, "Write this change?")? {
-        writeln!(io::stderr(), "guard: nothing was changed")?;
-        return Ok(exit::REFUSED);
-    }
-    file::make_folders(&path).map_err(said)?;
-    file::replace(&path, old.as_deref(), &after, false).map_err(said)?;
-    writeln!(io::stdout(), "{} is changed.", path.display())?;
-    Ok(exit::ALLOW)
+    own.in_order(&after).map_err(|why| Failure::Said(format!("nothing was changed: {why}")))?;
+    own.write(&after)
 }
 
 /// What the loader says of a file with this text in the place of the account's own.
@@ -139,7 +169,7 @@ fn in_order(engine: &Engine, path: &Path, text: &str) -> Result<(), String> {
     match loaded.problems.iter().find(|problem| problem.file == tried) {
         Some(problem) => {
             let problem = problem.to_string().replace(&tried.display().to_string(), &path.display().to_string());
-            Err(format!("nothing was changed: {}", visible::text(&problem)))
+            Err(visible::text(&problem).to_string())
         }
         None => Ok(()),
     }

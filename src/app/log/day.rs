@@ -2,7 +2,7 @@
 //!
 //! What ran unasked and is of tier 0 or 1 is counted, not told.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io::Write as _;
 
 use clap::Args;
 use jiff::civil::Date;
@@ -11,6 +11,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::super::{engine, exit, time};
 use crate::app::failure::Failure;
+use crate::app::pager::Output;
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Kind, Store, StoreError, is_trial};
 use crate::ui::visible;
@@ -21,6 +22,9 @@ pub(super) struct DayArgs {
     /// The day: today, yesterday, 2026-11-21
     #[arg(default_value = "today")]
     day: String,
+    /// Print it as it is, however long it is
+    #[arg(long)]
+    no_pager: bool,
 }
 
 /// What is told of one session.
@@ -63,7 +67,7 @@ pub(super) fn run(args: &DayArgs, now: &Zoned) -> Result<u8, Failure> {
             }
         }
     }
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Output::new(!args.no_pager);
     let commands: usize = chapters.iter().map(|chapter| chapter.commands).sum();
     let plural = |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     writeln!(

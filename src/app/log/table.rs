@@ -1,5 +1,6 @@
 //! Rows of the record as lines: one for each in the table, many for a row by itself.
 
+use jiff::Zoned;
 use jiff::tz::TimeZone;
 
 use super::super::time;
@@ -13,62 +14,110 @@ use crate::ui::style::{Line, Style, width};
 use crate::ui::visible;
 
 /// How a table is laid out, the same for all its rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::app) struct Layout {
     /// Columns of the number.
     id: usize,
-    /// Who settled it has a column.
-    by: bool,
     /// The columns of the terminal; commands are cut to them. Whole without.
     columns: Option<usize>,
     /// Only ASCII can be shown.
     ascii: bool,
+    /// What a person at a terminal is told times from. What is written to a file says them in full.
+    now: Zoned,
+    /// The home, which is written `~`.
+    home: Option<String>,
 }
 
-/// From this width on there is room for who settled it beside the command.
-const WIDE: usize = 100;
+/// From which width of a terminal on there is room for what beside the command.
+const TIER: usize = 50;
+const EXIT: usize = 60;
+const TOOK: usize = 76;
+const FOLDER: usize = 100;
+const BY: usize = 120;
+
+/// Columns of a directory.
+const OF_FOLDER: usize = 20;
 
 impl Layout {
-    /// For rows up to a number.
-    pub(in crate::app) fn new(last: i64, columns: Option<usize>, ascii: bool) -> Self {
-        Self { id: last.to_string().len().max(2), by: columns.is_none_or(|columns| columns >= WIDE), columns, ascii }
+    /// For rows up to a number, as seen from now.
+    pub(in crate::app) fn new(last: i64, columns: Option<usize>, ascii: bool, now: &Zoned) -> Self {
+        let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
+        Self { id: last.to_string().len().max(2), columns, ascii, now: now.clone(), home }
     }
 
-    /// The columns in front of the command.
-    const fn front(self) -> usize {
-        self.id + 2 + 19 + 2 + 8 + 2 + 4 + 2 + if self.by { 13 + 2 } else { 0 }
+    fn has(&self, column: usize) -> bool {
+        self.columns.is_none_or(|columns| columns >= column)
+    }
+
+    /// The columns of the time.
+    const fn of_time(&self) -> usize {
+        if self.columns.is_some() { 10 } else { 19 }
     }
 
     /// The first line of the table.
-    pub(in crate::app) fn head(self) -> Line {
-        let by = if self.by { format!("{:13}  ", "SETTLED BY") } else { String::new() };
-        let id = self.id;
-        Line::of(Style::Dim, format!("{:>id$}  {:19}  {:8}  {:4}  {by}COMMAND", "ID", "TIME", "DECISION", "TIER"))
+    pub(in crate::app) fn head(&self) -> Line {
+        let (id, time) = (self.id, self.of_time());
+        let mut head = format!("{:>id$}  {:time$}  {:8}  ", "ID", "TIME", "DECISION");
+        for (from, title, columns) in [
+            (TIER, "TIER", 4),
+            (EXIT, "EXIT", 4),
+            (TOOK, "TOOK", 6),
+            (FOLDER, "DIRECTORY", OF_FOLDER),
+            (BY, "SETTLED BY", 13),
+        ] {
+            if self.has(from) {
+                head.push_str(&format!("{title:columns$}  "));
+            }
+        }
+        Line::of(Style::Dim, head + "COMMAND")
     }
 
     /// One row.
-    pub(in crate::app) fn row(self, entry: &Entry, zone: &TimeZone) -> Line {
+    pub(in crate::app) fn row(&self, entry: &Entry) -> Line {
+        let zone = self.now.time_zone();
         let mut line = Line::of(Style::Dim, format!("{:>width$}  ", entry.id, width = self.id));
-        line.push(Style::Plain, format!("{}  ", time::shown(entry.time, zone)));
+        let time =
+            if self.columns.is_some() { time::ago(entry.time, &self.now) } else { time::shown(entry.time, zone) };
+        line.push(Style::Plain, format!("{time:columns$}  ", columns = self.of_time()));
         let (word, style) = decision(entry);
         line.push(style, format!("{word:8}"));
         line.push(Style::Plain, "  ");
-        let tier = entry.tier.map_or(String::new(), |tier| tier.number().to_string());
-        line.push(entry.tier.map_or(Style::Plain, Style::Tier), format!("{tier:>4}"));
-        line.push(Style::Plain, "  ");
-        if self.by {
+        if self.has(TIER) {
+            let tier = entry.tier.map_or(String::new(), |tier| tier.number().to_string());
+            line.push(entry.tier.map_or(Style::Plain, Style::Tier), format!("{tier:>4}"));
+            line.push(Style::Plain, "  ");
+        }
+        let end = entry.result.as_ref().and_then(ResultEntry::end);
+        if self.has(EXIT) {
+            let style = if end.is_none_or(|end| end == End::Exit(0)) { Style::Dim } else { Style::Strong };
+            line.push(style, format!("{:>4}  ", end.map(code).unwrap_or_default()));
+        }
+        if self.has(TOOK) {
+            let took = entry.result.as_ref().map(|result| time::brief(result.duration_ms)).unwrap_or_default();
+            line.push(Style::Dim, format!("{took:>6}  "));
+        }
+        let folder = entry.cwd.as_deref().map(|cwd| self.folder(cwd)).unwrap_or_default();
+        if self.has(FOLDER) {
+            let shown = if self.columns.is_some() { cut_front(&folder, OF_FOLDER) } else { folder.clone() };
+            line.push(Style::Plain, shown.clone());
+            line.push(Style::Plain, " ".repeat(OF_FOLDER.saturating_sub(width(&shown)) + 2));
+        }
+        if self.has(BY) {
             line.push(Style::Plain, format!("{:13}  ", settled(entry)));
         }
 
         let mut tail = Line::new();
-        if let Some(end) = entry.result.as_ref().and_then(ResultEntry::end).filter(|end| *end != End::Exit(0)) {
+        if let Some(end) = end.filter(|end| *end != End::Exit(0) && !self.has(EXIT)) {
             tail.push(Style::Dim, format!("  ({})", ended(end)));
         }
         if let (Some("deny"), Some(words)) = (entry.decision.as_deref(), &entry.words) {
             tail.push(Style::Dim, format!("  ({})", visible::line(words.as_bytes(), self.ascii)));
         }
+        if !folder.is_empty() && !self.has(FOLDER) {
+            tail.push(Style::Dim, format!("  in {folder}"));
+        }
         let text = visible::line(text(entry, zone).as_bytes(), self.ascii);
-        match self.columns.map(|columns| columns.saturating_sub(self.front()).max(12)) {
+        match self.columns.map(|columns| columns.saturating_sub(line.width()).max(12)) {
             Some(room) if width(&text) + tail.width() > room => {
                 // The command has the first right to the room.
                 let tail = cut(&tail.plain(), room.saturating_sub(width(&text)));
@@ -81,6 +130,34 @@ impl Layout {
             }
         }
         line
+    }
+
+    /// A directory, with the home written `~`.
+    fn folder(&self, cwd: &str) -> String {
+        let rest = self.home.as_deref().and_then(|home| cwd.strip_prefix(home));
+        let short = match rest {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
+            _ => cwd.to_owned(),
+        };
+        visible::line(short.as_bytes(), self.ascii)
+    }
+}
+
+/// The end of a directory, and an ellipsis where something is missing: the last name tells most.
+fn cut_front(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let starts = text.char_indices().map(|(start, _)| &text[start..]);
+    let end = starts.skip(1).find(|end| width(end) < room).unwrap_or_default();
+    format!("…{end}")
+}
+
+/// What a command ended with, in a narrow column: the code, or the signal without `SIG`.
+fn code(end: End) -> String {
+    match end {
+        End::Exit(code) => code.to_string(),
+        End::Signal(_) => ended(end).trim_start_matches("SIG").trim_start_matches("signal ").chars().take(4).collect(),
     }
 }
 

@@ -1,0 +1,81 @@
+//! `guard config edit`: the account's own configuration file in a person's editor.
+//!
+//! The editor works on a copy. What it leaves is read by the loader, shown as a change and asked about before it is
+//! written. What may not enter: how a file is written ([`super::edit`]).
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Command;
+
+use super::edit::{Own, TEMPLATE};
+use crate::app::exit;
+use crate::app::failure::Failure;
+use crate::app::scratch::Scratch;
+use crate::prompt::confirm::confirm;
+
+/// Opens the file in an editor, or what `guard config init` writes where there is none.
+///
+/// # Errors
+/// There is no terminal or no editor, the editor failed, or the file cannot be read or written.
+pub fn edit() -> Result<u8, Failure> {
+    let own = match Own::open(&["edit"])? {
+        Ok(own) => own,
+        Err(code) => return Ok(code),
+    };
+    let folder = Scratch::new("config")?;
+    let copy = folder.path().join("config.toml");
+    fs::write(&copy, own.old.as_deref().unwrap_or(TEMPLATE))?;
+    loop {
+        edited(&copy).map_err(|why| Failure::Said(format!("nothing was changed: {why}")))?;
+        let after = fs::read_to_string(&copy)?;
+        if own.old.as_deref() == Some(after.as_str()) || (own.old.is_none() && after.trim().is_empty()) {
+            writeln!(io::stdout(), "Nothing was changed.")?;
+            return Ok(exit::ALLOW);
+        }
+        let Err(why) = own.in_order(&after) else { return own.write(&after) };
+        if !confirm(&format!("{why}\n"), "Edit it again? No changes nothing.")? {
+            writeln!(io::stderr(), "guard: nothing was changed")?;
+            return Ok(exit::REFUSED);
+        }
+    }
+}
+
+/// Runs the editor that the environment names on a file, and waits for it.
+fn edited(file: &Path) -> Result<(), String> {
+    let editor = named(|name| std::env::var(name).ok());
+    // As a shell reads it: the variable may hold options.
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
+    let status = command.status().map_err(|error| format!("/bin/sh: {error}"))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(127) => Err(format!("there is no editor {editor} here: name yours in EDITOR")),
+        _ => Err(format!("{editor} ended with {status}")),
+    }
+}
+
+/// `$VISUAL`, else `$EDITOR`, else `vi`.
+fn named(variable: impl Fn(&str) -> Option<String>) -> String {
+    let set = |name| variable(name).filter(|value| !value.trim().is_empty());
+    set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn the_environment_names_the_editor() {
+        for (visual, editor, meant) in [
+            (Some("code --wait"), Some("ed"), "code --wait"),
+            (None, Some("ed"), "ed"),
+            (Some(" "), Some("ed"), "ed"),
+            (None, Some(""), "vi"),
+            (None, None, "vi"),
+        ] {
+            let of = |name: &str| if name == "VISUAL" { visual } else { editor }.map(ToOwned::to_owned);
+            assert_eq!(named(of), meant, "{visual:?} {editor:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What a verb prints at length, through a pager where a person reads it on a terminal, as git does it.
+//!
+//! What fits on the screen is printed as it is. What may not enter: what is printed.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{SigSet, Signal};
+
+/// Standard output, or a pager in front of it. Dropped, all is written and the person has left the pager.
+pub(super) struct Output {
+    to: To,
+}
+
+enum To {
+    Stdout(io::BufWriter<io::StdoutLock<'static>>),
+    /// It fits on the screen so far.
+    Held {
+        text: Vec<u8>,
+        /// Cells that are left in the last line, and lines that are left on the screen.
+        left: (usize, usize),
+        columns: usize,
+    },
+    Pager(Child),
+}
+
+impl Output {
+    /// With a pager where both ends are a terminal and the environment takes none away, and without one otherwise. What
+    /// the machine's service prints for others has a terminal at one end only.
+    pub(super) fn new(paged: bool) -> Self {
+        let stands = paged && io::stdin().is_terminal() && io::stdout().is_terminal() && pager().is_some();
+        match crossterm::terminal::size() {
+            Ok((columns, lines)) if stands && columns > 0 && lines > 1 => {
+                let columns = usize::from(columns);
+                // The shell's prompt takes a line.
+                let left = (columns, usize::from(lines) - 1);
+                Self { to: To::Held { text: Vec::new(), left, columns } }
+            }
+            _ => Self { to: To::Stdout(io::BufWriter::new(io::stdout().lock())) },
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let To::Held { text, left: (cells, lines), columns } = &mut self.to {
+            text.extend_from_slice(bytes);
+            for byte in bytes {
+                if *byte == b'\n' || *cells == 0 {
+                    (*cells, *lines) = (*columns, lines.saturating_sub(1));
+                } else {
+                    *cells -= 1;
+                }
+            }
+            if *lines > 0 {
+                return Ok(bytes.len());
+            }
+            let text = std::mem::take(text);
+            match started() {
+                Some(child) => self.to = To::Pager(child),
+                None => self.to = To::Stdout(io::BufWriter::new(io::stdout().lock())),
+            }
+            return self.write_all(&text).map(|()| bytes.len());
+        }
+        match &mut self.to {
+            To::Stdout(out) => out.write(bytes),
+            To::Pager(child) => match &mut child.stdin {
+                Some(pager) => pager.write(bytes),
+                None => Err(io::ErrorKind::BrokenPipe.into()),
+            },
+            To::Held { .. } => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stdout(out) => out.flush(),
+            // What is held is written at the end.
+            To::Pager(_) | To::Held { .. } => Ok(()),
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // Who prints has flushed where it matters; a terminal that is gone reads nothing.
+        match &mut self.to {
+            To::Stdout(out) => drop(out.flush()),
+            To::Held { text, .. } => drop(io::stdout().write_all(text)),
+            To::Pager(child) => {
+                drop(child.stdin.take());
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// The pager as the environment names it: `less` when it says nothing and the terminal can do what that needs. `None`
+/// when there shall be none.
+fn pager() -> Option<String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    named(variable("PAGER"), variable("TERM"))
+}
+
+fn named(pager: Option<String>, term: Option<String>) -> Option<String> {
+    match pager {
+        Some(pager) => Some(pager).filter(|pager| !matches!(pager.trim(), "" | "cat")),
+        None => term.filter(|term| !matches!(term.as_str(), "" | "dumb")).map(|_| "less".to_owned()),
+    }
+}
+
+/// Starts the pager. Ctrl-C is its own from then on: it must not leave the person with a pager that nobody feeds.
+fn started() -> Option<Child> {
+    const OF_A_SHELL: &[char] =
+        &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=', '%'];
+    let pager = pager()?;
+    let mut command = if pager.contains(OF_A_SHELL) {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &pager]);
+        shell
+    } else {
+        let mut words = pager.split_whitespace();
+        let mut command = Command::new(words.next()?);
+        command.args(words);
+        command
+    };
+    // Colours are let through, the screen stays as it is, the newest is in sight, and what guard writes is UTF-8.
+    for (name, value) in [("LESS", "FRX+G$"), ("LESSCHARSET", "utf-8"), ("LV", "-c")] {
+        if std::env::var_os(name).is_none() {
+            command.env(name, value);
+        }
+    }
+    let child = command.stdin(Stdio::piped()).spawn().ok()?;
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    signals.add(Signal::SIGQUIT);
+    // They stay blocked: one that came in meanwhile was the pager's, and guard has nothing more to do than to wait for it.
+    let _ = signals.thread_block();
+    Some(child)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn the_environment_names_the_pager_or_takes_it_away() {
+        for (pager, term, meant) in [
+            (Some("less -R"), Some("xterm"), Some("less -R")),
+            (Some("most"), None, Some("most")),
+            (Some(""), Some("xterm"), None),
+            (Some(" cat "), Some("xterm"), None),
+            (None, Some("xterm"), Some("less")),
+            (None, Some("dumb"), None),
+            (None, Some(""), None),
+            (None, None, None),
+        ] {
+            let own = |text: Option<&str>| text.map(ToOwned::to_owned);
+            assert_eq!(named(own(pager), own(term)).as_deref(), meant, "{pager:?} {term:?}");
+        }
+    }
+}
