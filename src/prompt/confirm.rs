@@ -2,6 +2,9 @@
 //!
 //! What belongs here: the line that is read. Commands are asked about on the card ([`super::terminal`]), which has a
 //! deadline and shows what would run.
+//!
+//! A yes can let a command run or last as a grant, so it is read here and by no library: `dialoguer`, which draws choices
+//! ([`super::choose`]), takes its keys from whatever terminal standard input is, and one `y` without Enter.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader, Write as _};

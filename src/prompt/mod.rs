@@ -3,6 +3,7 @@
 //! What belongs here: opening the terminal, waiting for an answer, and giving the terminal back as it was. What the
 //! card looks like is the business of [`crate::ui`]; what an answer means, of the callers.
 
+pub mod choose;
 pub mod confirm;
 mod dialog;
 pub mod fullscreen;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::home::Home;
-use crate::harness::pty::{Terminal, ended};
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 /// Every file below a home, with what it holds; guard's record aside.
 fn files(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -41,7 +41,7 @@ fn lived_in() -> Home {
 fn on_a_terminal(home: &Home, arguments: &[&str]) -> Terminal {
     let mut command = home.guard(arguments);
     command.env("TERM", "xterm-256color").env("NO_COLOR", "1");
-    Terminal::spawn_with(command, 120, 50, crate::harness::pty::OnTerminal::ALL)
+    Terminal::spawn_with(command, 120, 50, OnTerminal::ALL)
 }
 
 #[test]
@@ -107,15 +107,25 @@ fn what_a_person_wrote_since_stays_when_guard_goes() {
 fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     let home = lived_in();
     let before = files(&home);
-    for answer in ["n\n", "y\n"] {
-        let mut terminal = on_a_terminal(&home, &["setup"]);
-        for (question, answer) in [
-            ("Enter keeps 2, q cancels:", "\n"),
-            ("0 is none, q cancels:", "\n"),
-            ("In which shells", "1\n"),
-            ("Where are you told", "\n"),
-            ("Sign a yes", "n\n"),
-        ] {
+    let by_number = [
+        ("Enter keeps 2, q cancels:", "\n"),
+        ("0 is none, q cancels:", "\n"),
+        ("In which shells", "1\n"),
+        ("Where are you told", "\n"),
+        ("Sign a yes", "n\n"),
+    ];
+    let by_arrows = [
+        ("> balanced", "\r"),
+        ("> [x] Claude Code", "\r"),
+        ("> [ ] bash", " \r"),
+        ("> here: guard review", "\r"),
+        ("Sign a yes", "n\n"),
+    ];
+    for (term, answers, answer) in [("dumb", by_number, "n\n"), ("xterm", by_arrows, "y\n")] {
+        let mut command = home.guard(&["setup"]);
+        command.env("TERM", term).env("NO_COLOR", "1");
+        let mut terminal = Terminal::spawn_with(command, 120, 50, OnTerminal::ALL);
+        for (question, answer) in answers {
             terminal.wait_for(question);
             terminal.settle(std::time::Duration::from_millis(300));
             terminal.send(answer);
@@ -142,10 +152,65 @@ fn a_person_is_asked_and_shown_every_change_before_it_is_made() {
     }
     // Again: it shows what is, and marks it.
     let mut terminal = on_a_terminal(&home, &["setup"]);
-    terminal.wait_for("How strict?");
+    terminal.wait_for("> balanced");
     assert!(terminal.screen().contains("agents    claude"), "{}", terminal.screen());
+    terminal.send("q");
+    terminal.wait_for("nothing was changed: cancelled");
+}
+
+/// On a terminal that shows choices with the arrow keys.
+fn with_arrows(home: &Home, columns: u16, on: OnTerminal, look: &[(&str, &str)]) -> Terminal {
+    let mut command = home.guard(&["setup"]);
+    command.env("TERM", "xterm").env("LANG", "C.UTF-8").env("SHELL", "/bin/bash").envs(look.iter().copied());
+    Terminal::spawn_with(command, columns, 40, on)
+}
+
+#[test]
+fn a_choice_is_made_with_the_arrow_keys_on_every_screen() {
+    let home = lived_in();
+    let before = files(&home);
+    let none: &[(&str, &str)] = &[];
+    for (columns, look) in [(40, none), (80, &[("NO_COLOR", "1")]), (230, none)] {
+        // What guard is fed through standard input answers nothing.
+        let mut terminal = with_arrows(&home, columns, OnTerminal { stdin: false, ..OnTerminal::ALL }, look);
+        let mark = if look.is_empty() { "❯" } else { ">" };
+        terminal.wait_for(&format!("{mark} balanced"));
+        for _ in 0..2 {
+            terminal.send("\x1b[B");
+            terminal.settle(std::time::Duration::from_millis(100));
+        }
+        terminal.wait_for(&format!("{mark} paranoid"));
+        assert_eq!(terminal.screen().matches("balanced").count(), 1, "{columns}: {}", terminal.screen());
+        terminal.send("\r");
+        terminal.wait_for("Which agents ask guard");
+        terminal.wait_for("Claude Code");
+        assert!(!terminal.screen().contains("balanced"), "{columns}: {}", terminal.screen());
+        terminal.send(" ");
+        terminal.wait_for(if look.is_empty() { "⬚ Claude Code" } else { "[ ] Claude Code" });
+        terminal.send("\r");
+        terminal.wait_for("  none");
+        terminal.wait_for("In which shells");
+        // Ctrl-C changes nothing, and gives the terminal back with its cursor.
+        terminal.send("\x03");
+        terminal.wait_until("a word", |screen| screen.replace('\n', " ").contains("nothing was changed: cancelled"));
+        assert_eq!(ended(terminal.wait_exit()), "exit 125");
+        assert!(!terminal.emulator().hide_cursor(), "{columns}");
+        assert_eq!(terminal.modes(), terminal.before, "{columns}");
+        assert!(look.is_empty() || !terminal.raw.windows(3).any(|bytes| bytes == b"\x1b[3"), "{columns}");
+    }
+    assert_eq!(files(&home), before);
+}
+
+#[test]
+fn keys_that_were_typed_ahead_make_no_choice() {
+    let home = lived_in();
+    let mut terminal = with_arrows(&home, 80, OnTerminal::ALL, &[]);
+    // They stand in the line of the terminal before guard asks.
+    terminal.send("\x1b[B\r\r\r\r");
+    terminal.wait_for("❯ balanced");
     terminal.settle(std::time::Duration::from_millis(300));
-    terminal.send("q\n");
+    assert!(!terminal.screen().contains("Which agents"), "{}", terminal.screen());
+    terminal.send("\x1b");
     terminal.wait_for("nothing was changed: cancelled");
 }
 

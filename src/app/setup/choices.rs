@@ -8,8 +8,8 @@ use super::Found;
 use crate::app::init::Interactive;
 use crate::app::install::hosts::{self, HOSTS, Host};
 use crate::judge::policy::Preset;
+use crate::prompt::choose::{one_of, some_of};
 use crate::prompt::confirm::confirm;
-use crate::prompt::line;
 
 /// Where a person wants to be told that something waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,50 +119,6 @@ impl Wishes {
             self.approver = confirm("", question)?;
         }
         Ok(())
-    }
-}
-
-/// A question with one answer among these; Enter keeps the one that is marked.
-fn one_of(question: &str, lines: &[String], kept: usize) -> io::Result<usize> {
-    let marked = |number: usize| if number == kept { '*' } else { ' ' };
-    let listed = lines.iter().enumerate().map(|(number, line)| format!(" {} {}  {line}\n", marked(number), number + 1));
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
-    loop {
-        let typed = line::ask(&text, &format!("1 to {}, Enter keeps {}, q cancels:", lines.len(), kept + 1))?;
-        match typed.trim() {
-            "" => return Ok(kept),
-            "q" | "Q" => return Err(io::Error::other("cancelled")),
-            typed => match typed.parse::<usize>() {
-                Ok(number @ 1..) if number <= lines.len() => return Ok(number - 1),
-                _ => text = format!("{typed} is not one of them.\n"),
-            },
-        }
-    }
-}
-
-/// A question with any number of answers among these; Enter keeps those that are marked.
-fn some_of(question: &str, items: &[(&str, bool)]) -> io::Result<Vec<usize>> {
-    let kept: Vec<usize> = items.iter().enumerate().filter(|(_, (_, on))| *on).map(|(number, _)| number).collect();
-    let listed = items.iter().enumerate().map(|(number, (name, on))| {
-        let mark = if *on { '*' } else { ' ' };
-        format!(" {mark} {}  {name}\n", number + 1)
-    });
-    let mut text = format!("\n{question}\n{}", listed.collect::<String>());
-    loop {
-        let typed = line::ask(&text, "Numbers, Enter keeps what is marked, 0 is none, q cancels:")?;
-        let typed = typed.trim();
-        match typed {
-            "" => return Ok(kept),
-            "0" => return Ok(Vec::new()),
-            "q" | "Q" => return Err(io::Error::other("cancelled")),
-            _ => {}
-        }
-        let words = typed.split([' ', ',']).filter(|word| !word.is_empty());
-        let numbers = words.map(|word| word.parse().ok().filter(|number| (1..=items.len()).contains(number)));
-        match numbers.collect::<Option<Vec<usize>>>() {
-            Some(numbers) => return Ok(numbers.into_iter().map(|number| number - 1).collect()),
-            None => text = format!("{typed} names something that is not one of them.\n"),
-        }
     }
 }
 
