@@ -274,9 +274,9 @@ fn with_clap(arguments: &[OsString]) -> Call {
 fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
-        ["--help" | "-h" | "help"] => Some(help::whole()),
+        ["--help" | "-h" | "help"] => Some(help::whole(help::columns())),
         ["--version" | "-V", "--json"] => Some(version::told()),
-        ["help", topic] => help::topic(topic).map(ToOwned::to_owned),
+        ["help", topic] => help::topic(topic, help::columns()),
         _ => None,
     }
 }

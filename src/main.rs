@@ -11,7 +11,7 @@ mod entry;
 use std::io::{self, Write};
 
 use guard::app::engine::Engine;
-use guard::app::failure::unless_unread;
+use guard::app::failure::{Failure, unless_unread};
 use guard::app::run::Wanted;
 use guard::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, exit, explain, export, gateway, hook,
@@ -93,8 +93,8 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Stats(args) => stats::run(args).map_err(|error| error.to_string()),
         Verb::Simulate(args) => simulate::run(args).map_err(|error| error.to_string()),
         Verb::Export(args) => export::run(args).map_err(|error| error.to_string()),
-        Verb::Trust(args) => trust::run(args).map_err(|error| error.to_string()),
-        Verb::Learn(args) => learn::run(args).map_err(|error| error.to_string()),
+        Verb::Trust(args) => unless_unread(trust::run(args)).map_err(|error| error.to_string()),
+        Verb::Learn(args) => unless_unread(learn::run(args)).map_err(|error| error.to_string()),
         Verb::Wait(args) => wait::run(args).map_err(|error| error.to_string()),
         Verb::Patterns(args) => Engine::open().map_err(|error| error.to_string()).and_then(|road| {
             // The account's own directory comes first; the one that HOME names is a user's too where the account has
@@ -122,7 +122,7 @@ fn do_verb(verb: &Verb) -> u8 {
         Verb::Complete(args) => unless_unread(complete::run(args)).map_err(|error| error.to_string()),
         Verb::Completions(args) => unless_unread(completions::run(args)).map_err(|error| error.to_string()),
         Verb::Man(args) => unless_unread(man::run(args)).map_err(|error| error.to_string()),
-        Verb::Demo(args) => demo::run(args).map_err(|error| error.to_string()),
+        Verb::Demo(args) => unless_unread(demo::run(args).map_err(Failure::from)).map_err(|error| error.to_string()),
     };
     done.unwrap_or_else(|why| run::failed(&why))
 }

@@ -90,6 +90,14 @@ enum Done {
 /// # Errors
 /// A configuration is broken or cannot be written; nothing of that agent is changed then.
 pub fn run(args: &InstallArgs) -> Result<u8, InstallError> {
+    match install(args) {
+        // Whoever stops reading what would change has seen enough.
+        Err(InstallError::Io(error)) if args.dry_run && error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::ALLOW),
+        done => done,
+    }
+}
+
+fn install(args: &InstallArgs) -> Result<u8, InstallError> {
     let caller = Caller::of_this_process()?;
     if !args.dry_run
         && let Some(why) = refusal(&caller, args.uninstall, args.yes)

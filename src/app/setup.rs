@@ -17,7 +17,7 @@ use self::choices::{Reach, Wishes};
 use self::edits::Edit;
 use super::engine::{self, Engine};
 use super::exit;
-use super::failure::Failure;
+use super::failure::{Failure, unless_unread};
 use super::init::Interactive;
 use super::install::file::Backups;
 use super::install::hosts::{HOSTS, Host};
@@ -170,7 +170,8 @@ pub fn run(args: &SetupArgs) -> Result<u8, Failure> {
         say_problems(&plan.problems)?;
     }
     if args.dry_run {
-        return dry(args, &plan, &look);
+        // Whoever stops reading what would change has seen enough.
+        return unless_unread(dry(args, &plan, &look));
     }
     let code = if plan.problems.is_empty() { exit::ALLOW } else { exit::FAILED };
     if plan.is_empty() {

@@ -2,9 +2,12 @@
 //!
 //! What a verb does is said once, where it is declared; here stands only which group it belongs to.
 
+use std::io::{self, IsTerminal as _};
+
 use clap::CommandFactory as _;
 
 use super::{AFTER_HELP, Cli};
+use crate::ui::style::width;
 use crate::ui::wrap::prose;
 
 /// The verbs by what a person wants to do.
@@ -141,9 +144,9 @@ All of it: guard-patterns(5)
     ),
 ];
 
-/// What `guard --help` prints.
+/// What `guard --help` prints on so many columns.
 #[must_use]
-pub fn whole() -> String {
+pub fn whole(columns: usize) -> String {
     let cli = Cli::command();
     let mut text = format!("{}\n\n{EXAMPLES}", about(cli.get_about()));
     for (group, verbs) in GROUPS {
@@ -152,13 +155,21 @@ pub fn whole() -> String {
     }
     table("Options", OPTIONS.iter().map(|(name, what)| (*name, (*what).to_owned())), &mut text);
     table("Topics: guard help TOPIC", topics().map(|(name, what)| (name, what.to_owned())), &mut text);
-    text + "\n" + AFTER_HELP + "\n"
+    fitted(&(text + "\n" + AFTER_HELP + "\n"), columns)
 }
 
-/// What is said of a topic; `None` where there is no such topic.
+/// What is said of a topic on so many columns; `None` where there is no such topic.
 #[must_use]
-pub fn topic(name: &str) -> Option<&'static str> {
-    TOPICS.iter().find(|(topic, ..)| *topic == name).map(|(_, _, text)| *text)
+pub fn topic(name: &str, columns: usize) -> Option<String> {
+    TOPICS.iter().find(|(topic, ..)| *topic == name).map(|(_, _, text)| fitted(text, columns))
+}
+
+/// The columns of the terminal that help is printed on; as wide as it is written elsewhere.
+#[must_use]
+pub fn columns() -> usize {
+    let terminal = io::stdout().is_terminal();
+    let size = crossterm::terminal::size().ok().filter(|(columns, _)| terminal && *columns > 0);
+    size.map_or(usize::MAX, |(columns, _)| columns.into())
 }
 
 /// The topics, each with what it is about.
@@ -173,14 +184,45 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
 /// A heading, and a row for each name.
 fn table<'a>(title: &str, rows: impl Iterator<Item = (&'a str, String)>, text: &mut String) {
     const NAME: usize = 15;
-    const WIDEST: usize = 98;
     text.push_str(&format!("\n{title}\n"));
     for (name, about) in rows {
-        for (number, line) in prose(&about, WIDEST - NAME).iter().enumerate() {
-            let lead = if number == 0 { name } else { "" };
-            text.push_str(&format!("  {lead:NAME$}{line}\n"));
+        text.push_str(&format!("  {name:NAME$}{about}\n"));
+    }
+}
+
+/// A text whose lines are no wider than this, and than people like to read. What goes on in the next line stands under
+/// where it began: behind the last gap of two blanks or more.
+fn fitted(text: &str, columns: usize) -> String {
+    const WIDEST: usize = 120;
+    let columns = columns.min(WIDEST);
+    let mut fitted = String::new();
+    for line in text.lines() {
+        if width(line) <= columns {
+            fitted.push_str(line);
+            fitted.push('\n');
+            continue;
+        }
+        let from = line.rfind("  ").map_or(0, |at| at + 2);
+        let (lead, rest) = line.split_at(from);
+        // On a narrow terminal what is said of a name goes under it.
+        let below = !lead.trim().is_empty() && columns < from + 24;
+        let room = columns.saturating_sub(if below { 4 } else { from });
+        if below {
+            fitted.push_str(lead.trim_end());
+            fitted.push('\n');
+        }
+        for (number, part) in prose(rest, room).iter().enumerate() {
+            let lead = if below {
+                "    ".to_owned()
+            } else if number == 0 {
+                lead.to_owned()
+            } else {
+                " ".repeat(from)
+            };
+            fitted.push_str(&format!("{lead}{part}\n"));
         }
     }
+    fitted
 }
 
 #[cfg(test)]
@@ -200,11 +242,30 @@ mod tests {
 
     #[test]
     fn examples_come_first_and_no_line_is_wide() {
-        let text = whole();
+        let text = whole(usize::MAX);
         assert!(text.find("guard -- rm").unwrap() < text.find("\nRun and look\n").unwrap());
         assert!(text.lines().all(|line| line.chars().count() <= 125), "{text}");
         let verbs = Cli::command();
         assert!(topics().all(|(name, _)| verbs.find_subcommand(name).is_none()));
-        assert!(topic("files").unwrap().contains("guard.db") && topic("nothing").is_none());
+        assert!(topic("files", 80).unwrap().contains("guard.db") && topic("nothing", 80).is_none());
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal_and_no_word_is_lost() {
+        let words = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+        for columns in [40, 80, 100, 230] {
+            let all = TOPICS.iter().map(|(name, ..)| (topic(name, columns).unwrap(), topic(name, usize::MAX).unwrap()));
+            for (text, wide) in all.chain([(whole(columns), whole(usize::MAX))]) {
+                assert!(text.lines().all(|line| line.chars().count() <= columns.min(120)), "{columns}: {text}");
+                assert_eq!(words(&text), words(&wide), "{columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_goes_on_in_the_next_line_stands_under_where_it_began() {
+        assert_eq!(fitted("  a  one two three four five six\n", 29), "  a  one two three four five\n     six\n");
+        assert_eq!(fitted("  name-of-it  one two three\n", 20), "  name-of-it\n    one two three\n");
+        assert_eq!(fitted("one two three\n\n  short\n", 8), "one two\nthree\n\n  short\n");
     }
 }

@@ -195,14 +195,16 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
         Tier::High => "high-risk",
         Tier::Critical => "CRITICAL",
     };
-    let risk = Line::of(Style::Tier(view.risk.tier), risk);
+    let slip = why::is_syntax_error(&view.risk);
+    let risk = Line::of(Style::Tier(view.risk.tier), if slip { "syntax error" } else { risk });
     let undo = match view.risk.reversibility {
         Reversibility::ReadOnly | Reversibility::Soft => "",
         Reversibility::Hard => " that is hard to undo",
         Reversibility::Irreversible => " that cannot be undone",
     };
     if short {
-        return vec![Line::of(Style::Plain, "guard: ").and(&risk).with(Style::Plain, " command")];
+        let rest = if slip { "" } else { " command" };
+        return vec![Line::of(Style::Plain, "guard: ").and(&risk).with(Style::Plain, rest)];
     }
     let lead = match (view.origin, view.agent.as_deref()) {
         (Origin::Cli, _) => "guard: this is a ".to_owned(),
@@ -215,7 +217,12 @@ fn header(view: &CardView, columns: usize, short: bool) -> Vec<Line> {
         (Origin::Discord, _) => "guard: Discord wants to run a ".to_owned(),
         (Origin::Telegram, _) => "guard: Telegram wants to run a ".to_owned(),
     };
-    let line = Line::of(Style::Plain, lead).and(&risk).with(Style::Plain, format!(" command{undo}"));
+    let line = if slip {
+        let lead = lead.strip_suffix("a ").unwrap_or(&lead);
+        Line::of(Style::Plain, format!("{lead}a command with a ")).and(&risk)
+    } else {
+        Line::of(Style::Plain, lead).and(&risk).with(Style::Plain, format!(" command{undo}"))
+    };
     wrap::styled(&line, columns)
 }
 

@@ -32,7 +32,7 @@ pub fn refused(refusal: &Refusal, risk: &Risk) -> String {
 /// What a person is asked about where somebody else shows the command, as one line of plain text.
 #[must_use]
 pub fn question(risk: &Risk) -> String {
-    let mut line = format!("guard asks: {} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score);
+    let mut line = format!("guard asks: {} (tier {}, score {})", named(risk), risk.tier.number(), risk.score);
     if let Some(reason) = why::circumstance(risk) {
         line.push_str(&format!(": {reason}"));
     } else if let Some(finding) = worst(risk) {
@@ -48,6 +48,11 @@ pub fn question(risk: &Risk) -> String {
     visible::text(&line).into_owned()
 }
 
+/// The tier by its name, and a syntax error by its own.
+fn named(risk: &Risk) -> &'static str {
+    if why::is_syntax_error(risk) { "syntax error" } else { risk.tier.name() }
+}
+
 fn worst(risk: &Risk) -> Option<&Finding> {
     risk.findings.iter().max_by_key(|finding| (finding.tier, finding.weight))
 }
@@ -55,10 +60,9 @@ fn worst(risk: &Risk) -> Option<&Finding> {
 /// What would happen with a command, and the worst reason, in one line.
 #[must_use]
 pub fn verdict(decision: &Decision, risk: &Risk) -> Line {
-    let line = Line::of(Style::Strong, decision.name()).with(Style::Plain, "  ").with(
-        Style::Tier(risk.tier),
-        format!("{} (tier {}, score {})", risk.tier.name(), risk.tier.number(), risk.score),
-    );
+    let line = Line::of(Style::Strong, decision.name())
+        .with(Style::Plain, "  ")
+        .with(Style::Tier(risk.tier), format!("{} (tier {}, score {})", named(risk), risk.tier.number(), risk.score));
     let worst = why::groups(&risk.findings).into_iter().next();
     let circumstance = why::circumstance(risk).filter(|_| matches!(decision, Decision::Ask(_)));
     match (decision, worst) {

@@ -123,6 +123,16 @@ fn shorten(path: &[u8], home: Option<&[u8]>) -> Vec<u8> {
     }
 }
 
+/// Whether the worst of it is that no shell could read it: a slip of the hand more often than a danger, and nothing else
+/// is known to be as bad.
+pub(super) fn is_syntax_error(risk: &Risk) -> bool {
+    let mut worst = risk.findings.iter().filter(|finding| finding.tier == risk.tier).peekable();
+    worst.peek().is_some() && worst.all(|finding| finding.rule == SYNTAX)
+}
+
+/// The rule about what does not read as a shell command.
+const SYNTAX: &str = "opaque.syntax";
+
 /// The score, what it is made of, and the threshold.
 pub(super) fn score(risk: &Risk, threshold: Weight) -> String {
     let mut text = format!("{} (tier {}", risk.score, risk.tier.number());

@@ -1,6 +1,7 @@
 //! A slip of the hand is told: nothing is judged or run in its place, and what was probably meant is named.
 
 use crate::harness::home::Home;
+use crate::harness::pty::{Terminal, ended};
 
 fn told(home: &Home, arguments: &[&str]) -> String {
     let output = home.guard(arguments).output().unwrap();
@@ -32,6 +33,32 @@ fn a_misspelled_option_is_not_judged_as_a_command() {
     assert!(told(&home, &["check", "--jsn", "ls"]).contains("'--json'"));
     // What really begins with a dash is judged as arguments.
     assert!(home.prints(&["check", "--", "--jsn"], 0).starts_with("allow"));
+}
+
+#[test]
+fn a_syntax_error_is_named_as_one_and_still_asked_about() {
+    let home = Home::new();
+    let said = home.prints(&["check", "if then"], 1);
+    assert!(said.starts_with("ask  syntax error (tier 3, ") && !said.contains("high"), "{said}");
+    let mut terminal = Terminal::spawn(home.guard(&["-c", "if then"]));
+    terminal.wait_for("guard: this is a command with a syntax error");
+    terminal.wait_for("then Enter (30 s):");
+    terminal.settle(std::time::Duration::from_millis(300));
+    terminal.send("\n");
+    assert_eq!(ended(terminal.wait_exit()), "exit 126");
+}
+
+#[test]
+fn what_nobody_reads_on_is_no_failure() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("home/.claude")).unwrap();
+    for words in ["demo --auto", "learn", "trust --list", "setup --yes --dry-run", "install claude --dry-run", "stats"]
+    {
+        let script = format!("set -o pipefail; '{}' {words} | true", env!("CARGO_BIN_EXE_guard"));
+        let output = home.program("bash").args(["-c", &script]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !said.contains("pipe"), "{words}: {said}");
+    }
 }
 
 #[test]
