@@ -7,6 +7,7 @@
 mod answers;
 mod approval;
 mod consent;
+mod gateway;
 mod hosts;
 mod live;
 mod self_checks;
@@ -44,7 +45,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// The arguments of `guard doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval
+    /// Only these: agent, agent.claude, shell, record, export, config, clock, person, approval,
+    /// gateway, channel, channel.NAME, page. Every channel of the gateway gets a test message
     #[arg(value_name = "CHECK")]
     only: Vec<String>,
     /// Run each AGENT itself, or all that are here, in a home made for it and against a stand-in for its model, and see
@@ -171,7 +173,10 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let ward = Ward { engine: &engine, places, guard, only: &args.only };
     let findings = match &args.live {
         Some(named) => live::look(&ward, named),
-        None => [hosts::look(&ward), shells::look(&ward), self_checks::look(&ward), approval::look(&ward)].concat(),
+        None => {
+            let sides = [hosts::look, shells::look, self_checks::look, approval::look, gateway::look];
+            sides.into_iter().flat_map(|look: fn(&Ward) -> Vec<Finding>| look(&ward)).collect()
+        }
     };
     if findings.is_empty() {
         let names = args.only.join(", ");

@@ -194,6 +194,12 @@ impl ChannelKind {
             Self::Email { .. } => "email",
         }
     }
+
+    /// Whether answers come back from the messenger's own servers.
+    #[must_use]
+    pub const fn is_heard(&self) -> bool {
+        matches!(self, Self::Telegram { .. } | Self::Discord { .. } | Self::Slack { .. })
+    }
 }
 
 fn slack_url() -> String {

@@ -12,6 +12,7 @@ pub mod api;
 pub mod backend;
 pub mod callback;
 pub mod channel;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod hub;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use guard_gateway::{channel, mcp, pair, reviewer, serve, stand_in, token};
+use guard_gateway::{channel, check, mcp, pair, reviewer, serve, stand_in, token};
 
 /// Carries what waits in guard's queue to a person anywhere: an API, a page, messengers
 #[derive(Debug, Parser)]
@@ -30,6 +30,9 @@ enum Verb {
     Model(stand_in::ModelArgs),
     /// Set up, try, list and remove messengers
     Channel(channel::setup::ChannelArgs),
+    /// Try every channel and the page, for guard doctor: findings as JSON on standard output
+    #[command(hide = true)]
+    Check(check::CheckArgs),
     /// Reach the gateway that runs, for guard approver add --passkey
     #[command(hide = true)]
     Pair(pair::PairArgs),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Mcp(args) => mcp::run(&args),
         Verb::Model(args) => stand_in::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Pair(args) => pair::run(&args),
     };
     match done {

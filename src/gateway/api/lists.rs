@@ -224,8 +224,9 @@ pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<
     let waiting = app.hub.all().iter().filter(|shown| shown.pending.state == Stands::Waiting).count();
     let channels = locked(&app.channels).clone();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();
+    let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     Ok(Json(json!({
-        "version": env!("CARGO_PKG_VERSION"), "waiting": waiting, "channels": channels,
+        "version": env!("CARGO_PKG_VERSION"), "waiting": waiting, "channels": channels, "ports": ports,
         "caller": caller.name, "scopes": scopes,
     })))
 }

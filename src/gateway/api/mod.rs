@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod answers;
+pub mod channels;
 pub mod events;
 pub mod lists;
 pub mod pages;
@@ -71,6 +72,8 @@ pub struct AllLimits {
     pub submit: Limits<String>,
     pub decide: Limits<String>,
     pub wrong: Limits<String>,
+    /// Test messages, by the name of their channel.
+    pub test: Limits<String>,
 }
 
 impl Default for AllLimits {
@@ -79,6 +82,7 @@ impl Default for AllLimits {
             submit: Limits::new(Rate::per_minute(60, 10)),
             decide: Limits::new(Rate::per_minute(30, 30)),
             wrong: Limits::new(Rate::per_minute(5, 5)),
+            test: Limits::new(Rate::per_minute(3, 3)),
         }
     }
 }
@@ -127,6 +131,7 @@ pub fn described() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(lists::healthy))
         .routes(routes!(lists::ready))
         .routes(routes!(lists::status))
+        .routes(routes!(channels::test))
         .routes(routes!(pages::login))
         .routes(routes!(pages::logout))
         .routes(routes!(lists::replies))
@@ -198,6 +203,7 @@ mod tests {
                 "get /v1/stats",
                 "get /v1/status",
                 "get /v1/ws",
+                "post /v1/channels/test",
                 "post /v1/enrol",
                 "post /v1/enrol/done",
                 "post /v1/login",

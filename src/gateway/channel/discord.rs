@@ -17,8 +17,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; Discord takes 2000 in all.
 const MOST: usize = 1400;
@@ -176,7 +177,7 @@ impl Discord {
         state: &dyn ChannelState,
         rest: &mut Duration,
     ) -> Over {
-        let hello = tokio::time::timeout(http::PATIENCE, heard(&mut socket)).await;
+        let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
         let Ok(Ok(hello)) = hello else { return Over::Again };
         let every =
             Duration::from_millis(hello["d"]["heartbeat_interval"].as_u64().unwrap_or(45_000).clamp(10, 600_000));
@@ -197,7 +198,7 @@ impl Discord {
         }
         loop {
             let event = tokio::select! {
-                event = heard(&mut socket) => match event {
+                event = next(&mut socket) => match event {
                     Ok(event) => event,
                     Err(over) => return over,
                 },
@@ -244,22 +245,19 @@ impl Discord {
         }
     }
 
-    fn approver(&self, user: &Value, chat: &Value) -> Option<String> {
-        let (user, chat) = (user.as_str()?, chat.as_str()?);
+    fn approver(&self, user: &str, chat: &str) -> Option<String> {
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
         known.map(|(name, _)| name.clone())
     }
 
     /// A button.
     async fn pressed(&self, event: &Value, inbox: &Inbox) {
-        let user = [&event["member"]["user"]["id"], &event["user"]["id"]].into_iter().find(|id| id.is_string());
-        let (Some(user), Some(id), Some(token)) = (user, event["id"].as_str(), event["token"].as_str()) else { return };
-        let did = event["data"]["custom_id"].as_str().and_then(Press::read);
+        let Some((FromPlace { from, chat, did }, place)) = heard::discord_press(event) else { return };
         let told = match did {
             None => "this button is none of guard's".to_owned(),
             Some(did) => {
-                let approver = self.approver(user, &event["channel_id"]);
-                match tokio::time::timeout(PRESSED, self.hand_in(approver, user, did, inbox)).await {
+                let approver = self.approver(from, chat);
+                match tokio::time::timeout(PRESSED, self.hand_in(approver, from, did, inbox)).await {
                     Ok(told) => told,
                     Err(_) => "guard is slow: look at the message to see what became of it".to_owned(),
                 }
@@ -269,26 +267,23 @@ impl Discord {
             "type": 4,
             "data": { "content": cut(&told, 1900), "flags": EPHEMERAL, "allowed_mentions": { "parse": [] } },
         });
-        let _ = self.call(reqwest::Method::POST, &format!("/interactions/{id}/{token}/callback"), Some(&body)).await;
+        let _ = self.call(reqwest::Method::POST, &place, Some(&body)).await;
     }
 
     /// A command that was typed.
     async fn typed(&self, message: &Value, inbox: &Inbox) {
-        let Some(did) = message["content"].as_str().and_then(typed).filter(|_| self.commands) else { return };
-        let user = &message["author"]["id"];
-        let approver = self.approver(user, &message["channel_id"]);
-        let told = self.hand_in(approver, user, did, inbox).await;
-        let chat = message["channel_id"].as_str().unwrap_or_default();
+        let heard = if self.commands { heard::discord_message(message) } else { None };
+        let Some(FromPlace { from, chat, did: Some(did) }) = heard else { return };
+        let told = self.hand_in(self.approver(from, chat), from, did, inbox).await;
         if chat.chars().all(|c| c.is_ascii_digit()) {
             let body = json!({ "content": cut(&told, 1900), "allowed_mentions": { "parse": [] } });
             let _ = self.call(reqwest::Method::POST, &format!("/channels/{chat}/messages"), Some(&body)).await;
         }
     }
 
-    async fn hand_in(&self, approver: Option<String>, user: &Value, did: Did, inbox: &Inbox) -> String {
+    async fn hand_in(&self, approver: Option<String>, user: &str, did: Did, inbox: &Inbox) -> String {
         let (reply, told) = oneshot::channel();
-        let from = user.as_str().unwrap_or_default().to_owned();
-        let tap = Tap { channel: self.name.clone(), approver, from, did, reply };
+        let tap = Tap { channel: self.name.clone(), approver, from: user.to_owned(), did, reply };
         let lost = || "guard did not take it: try again".to_owned();
         if inbox.send(tap).await.is_err() {
             return lost();
@@ -303,7 +298,7 @@ async fn say(socket: &mut Socket, value: &Value) -> Result<(), ()> {
 }
 
 /// The next event; what is no JSON is passed over.
-async fn heard(socket: &mut Socket) -> Result<Value, Over> {
+async fn next(socket: &mut Socket) -> Result<Value, Over> {
     loop {
         match socket.next().await {
             Some(Ok(Message::Text(text))) => {
@@ -364,5 +359,21 @@ impl Channel for Discord {
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
+    }
+
+    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+        Some(Box::pin(async move {
+            if !alone {
+                return self.call(reqwest::Method::GET, "/gateway/bot", None).await.map(drop);
+            }
+            // A connection that does not say who it is gets no events.
+            let mut socket = self.connect(None).await?;
+            let hello = tokio::time::timeout(http::PATIENCE, next(&mut socket)).await;
+            let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(None)).await;
+            match hello {
+                Ok(Ok(hello)) if hello["op"] == 10 => Ok(()),
+                _ => Err(Failed::Broken("the gateway of discord does not greet".to_owned())),
+            }
+        }))
     }
 }

@@ -30,6 +30,14 @@ pub fn lasting_client() -> Result<reqwest::Client, String> {
     builder().build().map_err(|error| plain(&error))
 }
 
+/// The same for this machine, which no proxy of the environment stands before.
+///
+/// # Errors
+/// The system's certificates cannot be used.
+pub fn direct_client() -> Result<reqwest::Client, String> {
+    builder().no_proxy().timeout(PATIENCE).build().map_err(|error| plain(&error))
+}
+
 fn builder() -> reqwest::ClientBuilder {
     // The first one stays; that another was there already is no error.
     let _ = rustls::crypto::ring::default_provider().install_default();

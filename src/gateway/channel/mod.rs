@@ -6,6 +6,7 @@
 pub mod desktop;
 pub mod discord;
 pub mod email;
+pub mod heard;
 pub mod http;
 pub mod ntfy;
 pub mod program;
@@ -14,6 +15,7 @@ pub mod setup;
 pub mod slack;
 pub mod telegram;
 pub mod text;
+pub mod trial;
 pub mod twilio;
 pub mod webhook;
 
@@ -193,6 +195,13 @@ pub trait Channel: Send + Sync {
 
     /// Hears what people answer, for ever; `None` where nothing comes back this way.
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>>;
+
+    /// Whether the messenger would hand out what people answer, found out without taking any of it; `None` where nothing
+    /// comes back from another machine. With `alone` no gateway is connected that it could be taken from.
+    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+        let _ = alone;
+        None
+    }
 }
 
 /// The messenger of a configuration.

@@ -15,7 +15,8 @@ use clap::{Args, Subcommand};
 use tokio::sync::mpsc;
 
 use self::ask::{Given, Kind, New};
-use super::{Card, Channel, ChannelState, Did, Doing, Status, open};
+use super::trial::test_card;
+use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::backend::own::Account;
 use crate::config::Config;
 use crate::name::secret;
@@ -166,16 +167,7 @@ impl ChannelState for Quiet {
 
 /// Sends a card of no request, and waits for the tap.
 async fn test(channel: Arc<dyn Channel>) -> Result<u8, String> {
-    let card = Card {
-        request: "test".to_owned(),
-        command: "echo 'a test of guard'".to_owned(),
-        cwd: "/".to_owned(),
-        why: "Nothing runs, whatever you press.".to_owned(),
-        tier_name: "test".to_owned(),
-        score: "0.0".to_owned(),
-        who: "guard channel test".to_owned(),
-        ..Card::default()
-    };
+    let card = test_card("guard channel test");
     let nonce = secret::<16>("")?;
     let (inbox, mut taps) = mpsc::channel(8);
     let listening = channel.clone().receive(inbox, Arc::new(Quiet));

@@ -14,8 +14,9 @@ use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use super::heard::FromPlace;
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http};
+use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// The most characters of a message that are others' words; a section of Slack's takes 3000.
 const MOST: usize = 2400;
@@ -162,15 +163,10 @@ impl Slack {
 
     /// A button.
     async fn pressed(&self, payload: &Value, inbox: &Inbox) {
-        let (Some(user), Some(chat)) = (payload["user"]["id"].as_str(), payload["channel"]["id"].as_str()) else {
-            return;
-        };
-        if payload["type"] != "block_actions" {
-            return;
-        }
+        let Some(FromPlace { from: user, chat, did }) = heard::slack(payload) else { return };
         let known = self.approvers.iter().find(|(_, id)| *id == user && chat == self.chat);
         let approver = known.map(|(name, _)| name.clone());
-        let told = match payload["actions"][0]["value"].as_str().and_then(Press::read) {
+        let told = match did {
             None => "this button is none of guard's".to_owned(),
             Some(did) => self.hand_in(approver, user, did, inbox).await,
         };
@@ -224,5 +220,22 @@ impl Channel for Slack {
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         Some(Box::pin(async move { self.listen(inbox, state).await }))
+    }
+
+    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+        Some(Box::pin(async move {
+            if !alone {
+                // Of two connections each gets a part of what is pressed: it is asked for an address and not for more.
+                return self.call("apps.connections.open", &self.app_token, &json!({})).await.map(drop);
+            }
+            let mut socket = self.connect().await?;
+            let hello = tokio::time::timeout(http::PATIENCE, socket.next()).await;
+            let _ = tokio::time::timeout(Duration::from_secs(1), socket.close(None)).await;
+            let greets = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|event| event["type"] == "hello");
+            match hello {
+                Ok(Some(Ok(Message::Text(text)))) if greets(text.as_str()) => Ok(()),
+                _ => Err(Failed::Broken("slack: the socket does not greet".to_owned())),
+            }
+        }))
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::text::{self, Medium, cut};
-use super::{Card, Channel, ChannelState, Did, Doing, Failed, Inbox, Press, Status, Tap, http, typed};
+use super::{Card, Channel, ChannelState, Doing, Failed, Inbox, Press, Status, Tap, heard, http};
 
 /// How long one look for updates lasts.
 const POLL: Duration = Duration::from_secs(50);
@@ -60,7 +60,7 @@ impl Telegram {
             return Ok(value["result"].clone());
         }
         if let Some(seconds) = value["parameters"]["retry_after"].as_u64() {
-            return Err(Failed::Later(Duration::from_secs(seconds)));
+            return Err(Failed::Later(Duration::from_secs(seconds.min(3600))));
         }
         let why = value["description"].as_str().unwrap_or("no reason");
         Err(Failed::Broken(format!("{method}: {status}: {}", cut(why, 200))))
@@ -82,20 +82,7 @@ impl Telegram {
 
     /// One update: what was pressed or typed, by whom.
     async fn take(&self, update: &Value, inbox: &Inbox) {
-        let (from, chat, did, callback) = if let Some(pressed) = update.get("callback_query") {
-            let chat = &pressed["message"]["chat"]["id"];
-            (&pressed["from"]["id"], chat, pressed["data"].as_str().and_then(Press::read), pressed["id"].as_str())
-        } else if let Some(message) = update.get("message") {
-            let did = message["text"].as_str().map(|text| typed(text).unwrap_or(Did::Said));
-            (&message["from"]["id"], &message["chat"]["id"], did, None)
-        } else {
-            return;
-        };
-        let (Some(from), Some(chat)) = (from.as_i64(), chat.as_i64()) else { return };
-        // What is said in passing is nobody's answer.
-        if callback.is_none() && did == Some(Did::Said) {
-            return;
-        }
+        let Some(heard::FromTelegram { from, chat, did, callback }) = heard::telegram(update) else { return };
         let approver = self.approvers.iter().find(|(_, id)| **id == from && chat == self.chat);
         let approver = approver.map(|(name, _)| name.clone());
         let told = match did {
@@ -191,6 +178,21 @@ impl Channel for Telegram {
 
     fn receive(self: Arc<Self>, inbox: Inbox, state: Arc<dyn ChannelState>) -> Option<Doing<'static, ()>> {
         Some(Box::pin(async move { self.poll(inbox, state).await }))
+    }
+
+    fn hears(&self, alone: bool) -> Option<Doing<'_, Result<(), Failed>>> {
+        Some(Box::pin(async move {
+            let told = self.call("getWebhookInfo", &json!({})).await?;
+            if told["url"].as_str().is_some_and(|url| !url.is_empty()) {
+                let why = "a webhook is set for this bot, which gets what is pressed: deleteWebhook";
+                return Err(Failed::Broken(why.to_owned()));
+            }
+            if alone {
+                // Without an offset nothing counts as read. Where a gateway polls, this would break its poll off.
+                self.call("getUpdates", &json!({ "timeout": 0, "limit": 1 })).await?;
+            }
+            Ok(())
+        }))
     }
 }
 

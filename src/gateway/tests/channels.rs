@@ -1,9 +1,9 @@
 //! Messengers that speak their real protocols on this machine, with their faults.
 
-mod discord;
+pub mod discord;
 mod email;
 pub mod server;
-mod slack;
+pub mod slack;
 mod socket;
 pub mod telegram;
 mod told;

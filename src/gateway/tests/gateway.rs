@@ -3,6 +3,7 @@
 
 mod browser;
 mod channels;
+mod doctor;
 mod house;
 mod http;
 mod killed;

@@ -14,8 +14,8 @@ const MEDIUM: &str = "npm install left-pad-of-somebody";
 const CHAT: &str = "900";
 const ADA: &str = "80351110224678912";
 
-struct Bot {
-    server: Server,
+pub struct Bot {
+    pub server: Server,
     /// What the clients said first on each connection.
     begun: Mutex<Receiver<Value>>,
     socket: SocketServer,
@@ -23,7 +23,7 @@ struct Bot {
 
 impl Bot {
     /// A server whose gateway wants a heartbeat every so many milliseconds.
-    fn new(heartbeat: u64) -> Self {
+    pub fn new(heartbeat: u64) -> Self {
         let (say, begun) = channel();
         let socket = SocketServer::new(move |port, heard| {
             let Heard::Said(said) = heard else {
@@ -56,7 +56,7 @@ impl Bot {
         Self { server: Server::new(answer), begun: Mutex::new(begun), socket }
     }
 
-    fn house(&self, more: &str) -> House {
+    pub fn house(&self, more: &str) -> House {
         use std::os::unix::fs::PermissionsExt as _;
         let secret = tempfile::tempdir().unwrap().keep().join("token");
         std::fs::write(&secret, "abc\n").unwrap();

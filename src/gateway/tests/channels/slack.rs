@@ -12,15 +12,15 @@ const MEDIUM: &str = "npm install left-pad-of-somebody";
 const CHAT: &str = "C024BE91L";
 const ADA: &str = "U061F7AUR";
 
-struct Bot {
-    server: Server,
+pub struct Bot {
+    pub server: Server,
     socket: SocketServer,
     /// What the client said, and how often it has connected.
     said: Arc<Mutex<(Vec<Value>, usize)>>,
 }
 
 impl Bot {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let said: Arc<Mutex<(Vec<Value>, usize)>> = Arc::default();
         let heard = said.clone();
         let socket = SocketServer::new(move |_, what| match what {
@@ -50,7 +50,7 @@ impl Bot {
         Self { server: Server::new(answer), socket, said }
     }
 
-    fn house(&self) -> House {
+    pub fn house(&self) -> House {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap().keep();
         for (name, text) in [("bot", "xoxb-1\n"), ("app", "xapp-1\n")] {

@@ -1,0 +1,102 @@
+//! Whether a person is reached: a message through every channel of the gateway and back, and its page as a browser gets it.
+//!
+//! The gateway's program does it (`guard-gateway check`), because here nothing speaks to a network. What may not enter: how a
+//! channel is tried.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Finding, Status, Ward};
+use crate::app::gateway;
+use crate::exec::probe::Probe;
+
+/// How long all of it may take: a messenger that does not answer is waited for.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// The checks that are made there.
+const CHECKS: [&str; 3] = ["gateway", "channel", "page"];
+
+/// What the gateway's program found.
+#[derive(Debug, Deserialize)]
+struct Found {
+    check: String,
+    status: String,
+    says: String,
+    remedy: Option<String>,
+}
+
+/// Has everything tried. Without the gateway's program there is nothing to try.
+pub fn look(ward: &Ward) -> Vec<Finding> {
+    let wanted: Vec<&String> =
+        ward.only.iter().filter(|only| CHECKS.iter().any(|check| only.starts_with(check))).collect();
+    if wanted.is_empty() && !ward.only.is_empty() {
+        return Vec::new();
+    }
+    let program = match gateway::find() {
+        Ok(program) => program,
+        // Who asks for it by its name is told; who does not use it is not bothered.
+        Err(why) if !wanted.is_empty() => {
+            return vec![Finding::fail("gateway", why, "install it beside guard")];
+        }
+        Err(_) => return Vec::new(),
+    };
+    let words = ["check".into()].into_iter().chain(wanted.iter().map(OsString::from));
+    let argv: Vec<OsString> = [program.into_os_string()].into_iter().chain(words).collect();
+    let env = ward.env(&[]);
+    let seen = Probe { argv: &argv, env: &env, cwd: &ward.engine.caller.cwd, limit: LIMIT }.with_input("");
+    let seen = match seen {
+        Ok(seen) if seen.late => Err(format!("it took longer than {} s", LIMIT.as_secs())),
+        Ok(seen) => serde_json::from_str::<Vec<Found>>(&seen.stdout).map_err(|_| last(&seen.stderr)),
+        Err(error) => Err(error.to_string()),
+    };
+    match seen {
+        Ok(found) => found.into_iter().map(finding).collect(),
+        Err(why) => vec![Finding::warn(
+            "gateway",
+            format!("its channels and its page were not tried: {why}"),
+            "guard serve --status; the gateway may be of another version than guard",
+        )],
+    }
+}
+
+fn finding(found: Found) -> Finding {
+    let status = match found.status.as_str() {
+        "ok" => Status::Ok,
+        "warn" => Status::Warn,
+        // A word that is not known is no good news.
+        _ => Status::Fail,
+    };
+    Finding { remedy: found.remedy, ..Finding::new(status, found.check, found.says) }
+}
+
+/// The last line of what a program complained about.
+fn last(text: &str) -> String {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    crate::ui::visible::text(line.trim()).chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_that_is_not_known_is_broken() {
+        let of = |status: &str| {
+            let text = format!("{{\"check\":\"page\",\"status\":\"{status}\",\"says\":\"x\",\"remedy\":null}}");
+            finding(serde_json::from_str(&text).unwrap()).status
+        };
+        assert_eq!(
+            [of("ok"), of("warn"), of("fail"), of("fine")],
+            [Status::Ok, Status::Warn, Status::Fail, Status::Fail]
+        );
+    }
+
+    #[test]
+    fn of_a_complaint_the_last_line_is_told() {
+        assert_eq!(last("one\ntwo\n\n"), "two");
+        assert_eq!(last(""), "it said nothing");
+        assert!(!last("a\u{1b}[2Jb").contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,260 @@
+//! What messengers hand over, read: who says it, where, and what they did. Whatever is not exactly of the form that a
+//! messenger gives its messages is nothing, or a button that is none of guard's.
+//!
+//! What may not enter: who may answer, and anything that is sent.
+
+use serde_json::Value;
+
+use super::{Did, Press, typed};
+
+/// An update of Telegram's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FromTelegram<'a> {
+    /// The id of the person.
+    pub from: i64,
+    pub chat: i64,
+    /// `None`: a button that is none of guard's.
+    pub did: Option<Did>,
+    /// What a press is acknowledged by; `None`: it was typed.
+    pub callback: Option<&'a str>,
+}
+
+/// A press of a button, or something typed, from an update of the Bot API. What is said in passing is nothing.
+#[must_use]
+pub fn telegram(update: &Value) -> Option<FromTelegram<'_>> {
+    let (from, chat, did, callback) = if let Some(pressed) = update.get("callback_query") {
+        let did = pressed["data"].as_str().and_then(Press::read);
+        (&pressed["from"]["id"], &pressed["message"]["chat"]["id"], did, Some(pressed["id"].as_str()?))
+    } else {
+        let message = update.get("message")?;
+        let did = message["text"].as_str().and_then(typed)?;
+        (&message["from"]["id"], &message["chat"]["id"], Some(did), None)
+    };
+    Some(FromTelegram { from: from.as_i64()?, chat: chat.as_i64()?, did, callback })
+}
+
+/// A press, or something typed, of Discord's or Slack's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FromPlace<'a> {
+    /// The id of the person.
+    pub from: &'a str,
+    /// The id of the channel.
+    pub chat: &'a str,
+    /// `None`: a button that is none of guard's.
+    pub did: Option<Did>,
+}
+
+/// An interaction of Discord's, and where its answer goes.
+#[must_use]
+pub fn discord_press(event: &Value) -> Option<(FromPlace<'_>, String)> {
+    let user = [&event["member"]["user"]["id"], &event["user"]["id"]].into_iter().find_map(Value::as_str)?;
+    let (id, token) = (event["id"].as_str()?, event["token"].as_str()?);
+    // Both become a part of an address.
+    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !plain(id) || !plain(token) || id.starts_with('.') || token.starts_with('.') {
+        return None;
+    }
+    let chat = event["channel_id"].as_str().unwrap_or_default();
+    let did = event["data"]["custom_id"].as_str().and_then(Press::read);
+    Some((FromPlace { from: user, chat, did }, format!("/interactions/{id}/{token}/callback")))
+}
+
+/// A command that was typed on Discord.
+#[must_use]
+pub fn discord_message(message: &Value) -> Option<FromPlace<'_>> {
+    let did = typed(message["content"].as_str()?)?;
+    Some(FromPlace { from: message["author"]["id"].as_str()?, chat: message["channel_id"].as_str()?, did: Some(did) })
+}
+
+/// A press of one button on Slack.
+#[must_use]
+pub fn slack(payload: &Value) -> Option<FromPlace<'_>> {
+    let (from, chat) = (payload["user"]["id"].as_str()?, payload["channel"]["id"].as_str()?);
+    if payload["type"] != "block_actions" {
+        return None;
+    }
+    Some(FromPlace { from, chat, did: payload["actions"][0]["value"].as_str().and_then(Press::read) })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const NONCE: &str = "m2k4x7c2p5q6r7s2t3u4v5w6x7";
+
+    /// Any value, and often one with the names that are looked for.
+    fn value() -> impl Strategy<Value = Value> {
+        let word = prop_oneof![
+            Just("a:x".to_owned()),
+            Just(format!("a:{NONCE}")),
+            Just("/approve b2c3".to_owned()),
+            Just("block_actions".to_owned()),
+            Just("7".to_owned()),
+            ".{0,12}",
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            Just(json!(7)),
+            any::<f64>().prop_map(Value::from),
+            word.prop_map(Value::from),
+        ];
+        let names = [
+            "id",
+            "from",
+            "data",
+            "chat",
+            "message",
+            "callback_query",
+            "text",
+            "member",
+            "user",
+            "token",
+            "channel_id",
+            "custom_id",
+            "content",
+            "author",
+            "type",
+            "channel",
+            "actions",
+            "value",
+        ];
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            let name = prop_oneof![proptest::sample::select(names.to_vec()).prop_map(str::to_owned), ".{0,6}"];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((name, inner), 0..6).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Every value that is this one but for a part, which is gone or another.
+    fn spoilt(whole: &Value, with: &Value) -> Vec<Value> {
+        let mut all = vec![with.clone()];
+        match whole {
+            Value::Object(map) => {
+                for (name, part) in map {
+                    let mut without = map.clone();
+                    without.remove(name);
+                    all.push(Value::Object(without));
+                    for other in spoilt(part, with) {
+                        let mut map = map.clone();
+                        map.insert(name.clone(), other);
+                        all.push(Value::Object(map));
+                    }
+                }
+            }
+            Value::Array(list) => {
+                for (at, part) in list.iter().enumerate() {
+                    for other in spoilt(part, with) {
+                        let mut list = list.clone();
+                        list[at] = other;
+                        all.push(Value::Array(list));
+                    }
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+
+    fn is_yes(did: &Option<Did>) -> bool {
+        matches!(did, Some(Did::Pressed { nonce, press: Press::Approve }) if nonce == NONCE)
+    }
+
+    fn telegram_press() -> Value {
+        json!({ "callback_query": {
+            "id": "c", "from": { "id": 7 }, "data": format!("a:{NONCE}"), "message": { "chat": { "id": 500 } } } })
+    }
+
+    fn discord_interaction() -> Value {
+        json!({ "id": "1", "token": "t", "channel_id": "900", "member": { "user": { "id": "80" } },
+            "data": { "custom_id": format!("a:{NONCE}") } })
+    }
+
+    fn slack_payload() -> Value {
+        json!({ "type": "block_actions", "user": { "id": "U1" }, "channel": { "id": "C1" },
+            "actions": [{ "value": format!("a:{NONCE}") }] })
+    }
+
+    fn telegram_yes(update: &Value) -> bool {
+        telegram(update).is_some_and(|heard| heard.from == 7 && heard.chat == 500 && is_yes(&heard.did))
+    }
+
+    fn discord_yes(event: &Value) -> bool {
+        discord_press(event).is_some_and(|(heard, _)| heard.from == "80" && heard.chat == "900" && is_yes(&heard.did))
+    }
+
+    fn slack_yes(payload: &Value) -> bool {
+        slack(payload).is_some_and(|heard| heard.from == "U1" && heard.chat == "C1" && is_yes(&heard.did))
+    }
+
+    #[test]
+    fn a_press_as_each_messenger_has_it_is_read() {
+        assert!(telegram_yes(&telegram_press()) && discord_yes(&discord_interaction()) && slack_yes(&slack_payload()));
+        let (_, place) = discord_press(&discord_interaction()).map(|(heard, place)| (heard.from.len(), place)).unwrap();
+        assert_eq!(place, "/interactions/1/t/callback");
+        let typed = json!({ "message": { "from": { "id": 7 }, "chat": { "id": 500 }, "text": "/deny b2c3 no" } });
+        let heard = telegram(&typed).unwrap();
+        assert!(matches!(heard.did, Some(Did::Typed { yes: false, .. })) && heard.callback.is_none());
+        let said = json!({ "content": "!approve b2c3", "author": { "id": "80" }, "channel_id": "900" });
+        assert!(matches!(discord_message(&said).unwrap().did, Some(Did::Typed { yes: true, .. })));
+    }
+
+    #[test]
+    fn an_answer_goes_nowhere_but_to_its_interaction() {
+        for odd in ["../../users/@me", "a/b", "", "..", "a?b", "a#b", "a%2fb"] {
+            let mut event = discord_interaction();
+            event["token"] = json!(odd);
+            assert_eq!(discord_press(&event), None, "{odd}");
+        }
+    }
+
+    proptest! {
+        /// Whatever comes, nothing panics, and nothing that was made up carries the nonce of a card by chance.
+        #[test]
+        fn anything_is_read_without_a_panic(value in value()) {
+            let _ = (telegram(&value), discord_press(&value), discord_message(&value), slack(&value));
+        }
+
+        /// A yes of which any part is missing or another is none.
+        #[test]
+        fn a_yes_with_a_part_that_is_missing_or_another_is_none(with in value()) {
+            type Yes = fn(&Value) -> bool;
+            let presses: [(Value, &[&str], Yes); 3] = [
+                (telegram_press(), &["/callback_query/from/id", "/callback_query/message/chat/id",
+                    "/callback_query/data"], telegram_yes),
+                (discord_interaction(), &["/member/user/id", "/channel_id", "/data/custom_id"], discord_yes),
+                (slack_payload(), &["/user/id", "/channel/id", "/actions/0/value", "/type"], slack_yes),
+            ];
+            for (press, parts, yes) in presses {
+                for other in spoilt(&press, &with).iter().filter(|other| yes(other)) {
+                    for part in parts {
+                        prop_assert_eq!(other.pointer(part), press.pointer(part), "{}: {}", part, other);
+                    }
+                }
+            }
+        }
+
+        /// A button's data is a yes in one form alone.
+        #[test]
+        fn only_a_and_the_nonce_are_a_yes(data in "\\PC{0,40}") {
+            let yes = matches!(Press::read(&data), Some(Did::Pressed { press: Press::Approve, .. }));
+            prop_assert_eq!(yes, data.starts_with("a:"));
+        }
+
+        /// What is typed is a yes only with the word itself in front, and a request after it.
+        #[test]
+        fn only_the_word_approve_is_a_yes(text in "[/! ]{0,2}(approve|deny|aprove|APPROVE|approved)?[@ a-z0-9\n]{0,12}") {
+            if let Some(Did::Typed { request, yes: true, .. }) = typed(&text) {
+                let rest = text.trim().strip_prefix(['/', '!']).and_then(|rest| rest.strip_prefix("approve"));
+                prop_assert!(rest.is_some_and(|rest| rest.starts_with(|c: char| c == '@' || c.is_whitespace())), "{text:?}");
+                prop_assert!(!request.is_empty());
+            }
+        }
+    }
+}

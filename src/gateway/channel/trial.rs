@@ -1,0 +1,107 @@
+//! A channel tried without a person: a message goes out and comes back changed, and whether answers would be heard is
+//! found out without hearing any.
+//!
+//! What may not enter: a card of a request, and anything that counts as an answer.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Card, Channel, Failed, Status, open};
+use crate::config::ChannelConfig;
+use crate::name::secret;
+
+/// What is said where a message wants no answer.
+const NOTICE: &str = "guard doctor tries this channel: there is nothing to answer.";
+
+/// How a trial went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    Ok,
+    /// The messenger wants to be left alone for a while.
+    Later,
+    Broken,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    pub channel: String,
+    /// Which messenger it is.
+    pub kind: String,
+    pub how: How,
+    /// What was delivered, or why it was not, without any secret.
+    pub says: String,
+}
+
+/// How it stands with the connection over which answers come.
+#[derive(Clone, Debug)]
+pub enum Ear {
+    /// No gateway runs that would hold it: it may be opened for the trial.
+    Nobody,
+    /// A gateway runs, and this is how its connection is; `None`: it has said nothing of it yet.
+    Gateway(Option<Status>),
+}
+
+/// Tries one channel. `accept` is how long it may take for each message.
+pub async fn try_out(config: &ChannelConfig, accept: Duration, ear: Ear) -> Tried {
+    let done = match open(config) {
+        Ok(channel) => round_trip(&*channel, accept, ear).await,
+        Err(why) => Err(Failed::Broken(why)),
+    };
+    let (how, says) = match done {
+        Ok(says) => (How::Ok, says),
+        Err(failed @ Failed::Later(_)) => (How::Later, failed.to_string()),
+        Err(Failed::Broken(why)) => (How::Broken, why),
+    };
+    Tried { channel: config.name.clone(), kind: config.kind.name().to_owned(), how, says }
+}
+
+async fn round_trip(channel: &dyn Channel, accept: Duration, ear: Ear) -> Result<String, Failed> {
+    let alone = matches!(ear, Ear::Nobody);
+    let Some(hears) = channel.hears(alone) else {
+        in_time(accept, "the test message was not taken", channel.tell(NOTICE)).await?;
+        return Ok("the test message was taken; answers do not come back this way".to_owned());
+    };
+    let card = test_card("guard doctor");
+    // A nonce that is kept nowhere: whoever is quick enough to press a button presses one of nobody's.
+    let nonce = secret::<16>("").map_err(Failed::Broken)?;
+    let message = in_time(accept, "the test message was not taken", channel.send(&card, &nonce)).await?;
+    let closing = channel.close(&message, &card, "guard doctor was here: there is nothing to answer");
+    in_time(accept, "the test message was taken, but could not be changed afterwards", closing).await?;
+    let deaf = "the test message was taken, but no answer would be heard";
+    in_time(accept, deaf, hears).await?;
+    match ear {
+        Ear::Nobody => Ok("the test message was taken and changed, and answers can be heard".to_owned()),
+        Ear::Gateway(Some(Status::Up)) => {
+            Ok("the test message was taken and changed, and the gateway hears answers".to_owned())
+        }
+        Ear::Gateway(Some(Status::Down { why })) => Err(Failed::Broken(format!("{deaf}: {why}"))),
+        Ear::Gateway(None) => Err(Failed::Broken(format!("{deaf}: the gateway is not connected"))),
+    }
+}
+
+async fn in_time<T>(accept: Duration, what: &str, doing: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    match tokio::time::timeout(accept, doing).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(Failed::Broken(why))) => Err(Failed::Broken(format!("{what}: {why}"))),
+        Ok(Err(later @ Failed::Later(_))) => Err(later),
+        Err(_) => Err(Failed::Broken(format!("{what}: no answer within {} s", accept.as_secs()))),
+    }
+}
+
+/// A card of no request.
+#[must_use]
+pub fn test_card(who: &str) -> Card {
+    Card {
+        request: "test".to_owned(),
+        command: "echo 'a test of guard'".to_owned(),
+        cwd: "/".to_owned(),
+        why: "Nothing runs, whatever you press.".to_owned(),
+        tier_name: "test".to_owned(),
+        score: "0.0".to_owned(),
+        who: who.to_owned(),
+        ..Card::default()
+    }
+}

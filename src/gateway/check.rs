@@ -1,0 +1,286 @@
+//! `guard-gateway check`: what `guard doctor` starts to have every channel and the page tried.
+//!
+//! A gateway that runs tries its channels itself, with what it has read; where none runs, they are tried from here. The
+//! page is fetched the way that a browser does. Findings are one line of JSON. What may not enter: a change of anything.
+
+use std::time::Duration;
+
+use clap::Args;
+use reqwest::header::{HeaderMap, HeaderName};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::api::pages;
+use crate::backend::own::Account;
+use crate::channel::http;
+use crate::channel::trial::{Ear, How, Tried, try_out};
+use crate::config::Config;
+use crate::{serve, talk};
+
+/// How long all channels together may take.
+const PATIENCE: Duration = Duration::from_secs(75);
+
+/// The arguments of `guard-gateway check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Only these: gateway, page, channel, channel.NAME
+    only: Vec<String>,
+}
+
+/// What was found, in the words of `guard doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Found {
+    check: String,
+    /// `ok`, `warn` or `fail`.
+    status: &'static str,
+    says: String,
+    remedy: Option<String>,
+}
+
+impl Found {
+    fn ok(check: &str, says: impl Into<String>) -> Self {
+        Self { check: check.to_owned(), status: "ok", says: says.into(), remedy: None }
+    }
+
+    fn warn(check: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check: check.to_owned(), status: "warn", says: says.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn fail(check: &str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { status: "fail", ..Self::warn(check, says, remedy) }
+    }
+}
+
+/// Tries the channels and the page. Where nothing is set up and nothing runs, it finds nothing.
+///
+/// # Errors
+/// Where the configuration lies is not known, or nothing can be printed.
+pub fn run(args: &CheckArgs) -> Result<u8, String> {
+    let account = Account::of_this_process();
+    let path = account.config_folder()?.join("gateway.toml");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let (config, broken) = match Config::read(&path) {
+        Ok(config) => (config, None),
+        // What runs goes on with what it read before, at the place that is meant where none is named.
+        Err(why) => (Config::default(), Some(why)),
+    };
+    let socket = serve::socket_path(&config, account.paths()?.folder());
+    let mut found = Vec::new();
+    if let Some(why) = broken {
+        let says = format!("the configuration is refused, and would keep a gateway from starting: {}", why.trim_end());
+        found.push(Found::fail("gateway", says, "mend it; guard-gateway(8) describes it"));
+    }
+    runtime.block_on(async {
+        match talk::get(&socket, "/v1/status").await {
+            Ok(status) => {
+                let listens = format!("a gateway listens at {}; {} waiting", socket.display(), status["waiting"]);
+                found.push(Found::ok("gateway", listens));
+                found.extend(with_gateway(args, &config, &socket, &status).await);
+            }
+            Err(_) if path.exists() => {
+                let says = "no gateway runs: nobody is asked through a channel, and there is no page";
+                found.push(Found::warn("gateway", says, "guard serve, or a unit of systemd: guard serve --unit"));
+                found.extend(alone(args, &config).await);
+            }
+            Err(_) => {}
+        }
+    });
+    found.retain(|one| args.wants(&one.check));
+    let text = serde_json::to_string(&found).map_err(|error| error.to_string())?;
+    println!("{text}");
+    Ok(0)
+}
+
+impl CheckArgs {
+    /// Whether a check is wanted: by its name, or by what its name begins with.
+    fn wants(&self, check: &str) -> bool {
+        let named = |only: &String| {
+            check.strip_prefix(only.as_str()).is_some_and(|rest| matches!(rest, "" | "s") || rest.starts_with('.'))
+        };
+        self.only.is_empty() || self.only.iter().any(named)
+    }
+
+    /// The channels that are to be tried.
+    fn channels<'a>(&self, config: &'a Config) -> Vec<&'a crate::config::ChannelConfig> {
+        config.channel.iter().filter(|one| self.wants(&check_of(&one.name))).collect()
+    }
+}
+
+fn check_of(channel: &str) -> String {
+    format!("channel.{channel}")
+}
+
+/// What a gateway that runs says of its channels, and its page as it is fetched.
+async fn with_gateway(args: &CheckArgs, config: &Config, socket: &std::path::Path, status: &Value) -> Vec<Found> {
+    let mut found = Vec::new();
+    if args.only.is_empty() || args.only.iter().any(|only| only.starts_with("channel")) {
+        let names: Vec<&str> = args.channels(config).iter().map(|one| one.name.as_str()).collect();
+        // One check alone names its channel; else the gateway tries those that it has, whatever the file says by now.
+        let wanted = if args.wants("channel") { json!({}) } else { json!({ "channels": names }) };
+        let tried = match &wanted["channels"] {
+            Value::Array(none) if none.is_empty() => Ok(json!({ "tried": [] })),
+            _ => talk::post(socket, "/v1/channels/test", &wanted, PATIENCE).await,
+        };
+        match tried.map(|value| serde_json::from_value::<Vec<Tried>>(value["tried"].clone())) {
+            Ok(Ok(tried)) => {
+                for name in names.iter().filter(|&&name| tried.iter().all(|one| one.channel != name)) {
+                    let says = "the gateway that runs does not know this channel: it goes on with what it read before";
+                    found.push(Found::fail(&check_of(name), says, "kill -HUP the gateway, or start it anew"));
+                }
+                found.extend(tried.iter().map(said));
+            }
+            Ok(Err(_)) => found.push(old("what the gateway says of its channels is not understood")),
+            Err(why) => found.push(old(&format!("the gateway does not try its channels: {why}"))),
+        }
+    }
+    if args.wants("page") {
+        let ports: Vec<u64> = status["ports"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        for port in &ports {
+            found.push(page(&format!("http://localhost:{port}")).await);
+        }
+        if let Some(url) = &config.page {
+            found.push(page(url.trim_end_matches('/')).await);
+        }
+    }
+    found
+}
+
+fn old(says: &str) -> Found {
+    Found::fail("channel", says, "start it anew: it may be of another version")
+}
+
+/// The channels without a gateway.
+async fn alone(args: &CheckArgs, config: &Config) -> Vec<Found> {
+    let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
+    let trials = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
+    futures_util::future::join_all(trials).await.iter().map(said).collect()
+}
+
+fn said(tried: &Tried) -> Found {
+    let check = check_of(&tried.channel);
+    let says = format!("{}: {}", tried.kind, guard_ui::ui::visible::text(&tried.says));
+    match tried.how {
+        How::Ok => Found::ok(&check, says),
+        How::Later => Found::warn(&check, says, "wait, and try again"),
+        How::Broken => Found::fail(
+            &check,
+            says,
+            format!("mend its part of gateway.toml; guard channel test {} tries it with your tap", tried.channel),
+        ),
+    }
+}
+
+/// The headers without which another site could use or frame the page, and what they say.
+const HEADERS: [(&str, &str); 5] = [
+    ("content-security-policy", pages::POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+];
+
+/// Fetches the page and looks at what comes.
+async fn page(url: &str) -> Found {
+    let remedy = if url.starts_with("http://localhost:") {
+        "start the gateway anew"
+    } else {
+        "page and hosts in gateway.toml, and the proxy in front of it: it must pass everything on as it is"
+    };
+    match fetched(url).await {
+        Ok(()) => {
+            let says = format!("{url} shows the page, with all of its headers, and nothing without a token");
+            Found::ok("page", says)
+        }
+        Err(why) => Found::fail("page", format!("{url}: {why}"), remedy),
+    }
+}
+
+async fn fetched(url: &str) -> Result<(), String> {
+    let client = if url.starts_with("http://localhost:") { http::direct_client() } else { http::client() }?;
+    let get = async |path: &str| -> Result<(u16, HeaderMap, String), String> {
+        let response = client.get(format!("{url}{path}")).send().await.map_err(|error| http::plain(&error))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.map_err(|error| http::plain(&error))?;
+        Ok((status, headers, text))
+    };
+    let (status, headers, text) = get("/").await?;
+    if status != 200 {
+        let problem: Value = serde_json::from_str(&text).unwrap_or_default();
+        let why = problem["detail"].as_str().map(|why| format!(": {}", guard_ui::ui::visible::text(why)));
+        return Err(format!("the page answers {status}{}", why.unwrap_or_default()));
+    }
+    if text != include_str!("page/index.html") {
+        return Err("what is there is another page".to_owned());
+    }
+    check_headers(&headers)?;
+    let (status, _, script) = get("/app.js").await?;
+    if status != 200 || script != include_str!("page/app.js") {
+        return Err("the page's script is another one or missing".to_owned());
+    }
+    // What comes in without a token must be nobody: a proxy that comes by the socket would lend its account's rights.
+    match get("/v1/status").await? {
+        (401, ..) => Ok(()),
+        (status, ..) => Err(format!("without a token the API answers {status}, and not 401")),
+    }
+}
+
+/// That the page's headers arrive as they were sent.
+fn check_headers(headers: &HeaderMap) -> Result<(), String> {
+    let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("text/html") {
+        return Err(format!("the page comes as {:?}", guard_ui::ui::visible::text(kind)));
+    }
+    for (name, wanted) in HEADERS {
+        let mut all = headers.get_all(HeaderName::from_static(name)).iter();
+        match (all.next().and_then(|value| value.to_str().ok()), all.next()) {
+            (Some(value), None) if value == wanted => {}
+            (None, _) => return Err(format!("the header {name} is missing")),
+            _ => return Err(format!("the header {name} is not as the gateway sends it")),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::HeaderValue;
+
+    fn whole() -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("text/html; charset=utf-8"));
+        for (name, value) in HEADERS {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn each_header_of_the_page_is_missed() {
+        assert_eq!(check_headers(&whole()), Ok(()));
+        for (name, _) in HEADERS {
+            let name = HeaderName::from_static(name);
+            let mut headers = whole();
+            headers.remove(&name);
+            assert_eq!(check_headers(&headers), Err(format!("the header {name} is missing")));
+            headers.insert(&name, HeaderValue::from_static("other"));
+            assert!(check_headers(&headers).unwrap_err().contains("not as the gateway"), "{name}");
+            let mut headers = whole();
+            headers.append(&name, HeaderValue::from_static("more"));
+            assert!(check_headers(&headers).unwrap_err().contains("not as the gateway"), "{name} twice");
+        }
+        let mut headers = whole();
+        headers.insert("content-type", HeaderValue::from_static("text/plain"));
+        assert!(check_headers(&headers).is_err());
+    }
+
+    #[test]
+    fn a_check_is_wanted_by_its_name_or_what_it_begins_with() {
+        let only = |words: &[&str]| CheckArgs { only: words.iter().map(|&word| word.to_owned()).collect() };
+        assert!(only(&[]).wants("page"));
+        assert!(only(&["channel"]).wants("channel.tg") && !only(&["channel"]).wants("page"));
+        assert!(only(&["channel.tg"]).wants("channel.tg") && !only(&["channel.tg"]).wants("channel.tg2"));
+        assert!(!only(&["channel.tg"]).wants("channel"));
+    }
+}
