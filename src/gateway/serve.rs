@@ -39,6 +39,9 @@ const LOGIN: Duration = Duration::from_secs(10 * 60);
 /// How long connections may go on when the gateway ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// The most files, and so connections, that it asks the system for: each that listens holds one.
+const FILES: u64 = 65_536;
+
 /// The unit of systemd, with a place for where the program lies.
 const UNIT: &str = include_str!("guard-gateway.service");
 
@@ -111,7 +114,20 @@ pub fn socket_path(config: &Config, folder: &Path) -> PathBuf {
     config.socket.clone().unwrap_or_else(|| folder.join("gateway.sock"))
 }
 
+/// Takes as many files as the system gives without asking: what most shells hand down is enough for a thousand listeners.
+fn take_files() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let wanted = hard.min(FILES);
+        if soft < wanted {
+            // Where it is forbidden it stays as it was, and whoever comes too late waits.
+            let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
+        }
+    }
+}
+
 async fn serve(args: &ServeArgs) -> Result<u8, String> {
+    take_files();
     let account = Account::of_this_process();
     let (path, config) = configured(args, &account)?;
     let paths = account.paths()?;
