@@ -143,8 +143,15 @@ async fn talk(app: Arc<App>, caller: Caller, after: Option<u64>, mut socket: Web
 }
 
 /// An answer as clients of approval gates send it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub action_id: String,
+    pub yes: bool,
+    pub reason: Option<String>,
+}
+
 #[derive(Deserialize)]
-struct Decision {
+struct Written {
     #[serde(rename = "type")]
     kind: String,
     action_id: String,
@@ -152,19 +159,30 @@ struct Decision {
     reason: Option<String>,
 }
 
-async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
-    let wrong = |why: String| json!({ "type": "error", "detail": why });
-    let said: Decision = match serde_json::from_str(text) {
-        Ok(said) => said,
-        Err(error) => return wrong(format!("this is no tier3_decision: {error}")),
-    };
-    if said.kind != "tier3_decision" {
-        return wrong(format!("the type {:?} is none that this reads: tier3_decision", said.kind));
+impl Decision {
+    /// Reads a message of a WebSocket.
+    ///
+    /// # Errors
+    /// It is none, and why.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let Written { kind, action_id, decision, reason } =
+            serde_json::from_str(text).map_err(|error| format!("this is no tier3_decision: {error}"))?;
+        if kind != "tier3_decision" {
+            return Err(format!("the type {kind:?} is none that this reads: tier3_decision"));
+        }
+        let yes = match decision.as_str() {
+            "approve" | "approved" => true,
+            "deny" | "denied" => false,
+            other => return Err(format!("the decision {other:?} is none: approve or deny")),
+        };
+        Ok(Self { action_id, yes, reason })
     }
-    let yes = match said.decision.as_str() {
-        "approve" | "approved" => true,
-        "deny" | "denied" => false,
-        other => return wrong(format!("the decision {other:?} is none: approve or deny")),
+}
+
+async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
+    let said = match Decision::read(text) {
+        Ok(said) => said,
+        Err(why) => return json!({ "type": "error", "detail": why }),
     };
     let ack = |outcome: &str, told: String| {
         json!({
@@ -182,13 +200,72 @@ async fn decide(app: &Arc<App>, caller: &Caller, text: &str) -> Value {
         Err(problem) => return ack("not_found", problem.detail),
     };
     let Some(shown) = known.shown else { return ack("settled", "it was settled without a person".to_owned()) };
-    match give(app, &shown, &caller.answerer(), yes, said.reason, None).await {
+    match give(app, &shown, &caller.answerer(), said.yes, said.reason, None).await {
         Ok(axum::Json(value)) => {
             ack(value["outcome"].as_str().unwrap_or_default(), value["told"].as_str().unwrap_or_default().to_owned())
         }
         Err(problem) => {
             let kind = problem.kind.rsplit(':').next().unwrap_or_default().replace('-', "_");
             ack(&kind, problem.detail)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_decision_is_read_in_its_words_alone() {
+        let of = |decision: &str| {
+            let text = json!({ "type": "tier3_decision", "action_id": "x", "decision": decision }).to_string();
+            Decision::read(&text).map(|said| said.yes)
+        };
+        assert_eq!(
+            [of("approve"), of("approved"), of("deny"), of("denied")],
+            [Ok(true), Ok(true), Ok(false), Ok(false)]
+        );
+        for odd in ["", "yes", "Approve", "approve ", "approve\u{0}", "approved_by_nobody"] {
+            assert!(of(odd).is_err(), "{odd:?}");
+        }
+        // Said twice it says nothing, and so it does as part of something else.
+        for odd in [
+            r#"{"type":"tier3_decision","action_id":"x","decision":"deny","decision":"approve"}"#,
+            r#"{"type":"tier3_decision","type":"x","action_id":"x","decision":"approve"}"#,
+            r#"{"type":"tier3","action_id":"x","decision":"approve"}"#,
+            r#"{"type":"tier3_decision","action_id":"x","decision":true}"#,
+            r#"{"type":"tier3_decision","action_id":"x","decision":["approve"]}"#,
+            r#"[{"type":"tier3_decision","action_id":"x","decision":"approve"}]"#,
+            r#"{"type":"tier3_decision","action_id":"x","decision":"approve"} x"#,
+            r#"{"type":"tier3_decision","decision":"approve"}"#,
+        ] {
+            assert!(Decision::read(odd).is_err(), "{odd}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_decision_that_is_cut_off_or_changed_by_a_byte_is_no_yes_to_another(at in 0_usize..70, byte in any::<char>()) {
+            let whole = r#"{"type":"tier3_decision","action_id":"m2k4x7","decision":"approve"}"#;
+            let cut: String = whole.chars().take(at).collect();
+            prop_assert!(at >= whole.len() || Decision::read(&cut).is_err());
+            let mut text: Vec<char> = whole.chars().collect();
+            if let Some(place) = text.get_mut(at) {
+                *place = byte;
+            }
+            let text: String = text.into_iter().collect();
+            if let Ok(said) = Decision::read(&text) {
+                let value: Value = serde_json::from_str(&text).unwrap();
+                prop_assert_eq!(Some(said.action_id.as_str()), value["action_id"].as_str());
+                prop_assert_eq!(said.yes, value["decision"].as_str().is_some_and(|word| word.starts_with("approve")));
+            }
+        }
+
+        #[test]
+        fn anything_is_read_without_a_panic(text in "\\PC{0,60}") {
+            let _ = Decision::read(&text);
         }
     }
 }

@@ -118,7 +118,11 @@ pub async fn batch(State(app): State<Arc<App>>, caller: Caller, body: Bytes) -> 
     Ok((StatusCode::MULTI_STATUS, Json(told)).into_response())
 }
 
-fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
+/// Reads a body; many at once where it is a list of them.
+///
+/// # Errors
+/// It is none, with the place.
+pub fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(body).map_err(|error| Problem::new("bad-request", format!("the body: {error}")))
 }
 

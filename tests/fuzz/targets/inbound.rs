@@ -1,0 +1,48 @@
+//! What messengers hand over is read without a panic, and a yes is none whose button, person or place is not in the message
+//! in so many words.
+#![no_main]
+
+use guard_gateway::channel::{Did, Press, email, heard, typed, webhook};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+/// The nonce of a yes.
+fn yes(did: Option<&Did>) -> Option<&str> {
+    match did {
+        Some(Did::Pressed { nonce, press: Press::Approve }) => Some(nonce),
+        _ => None,
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        if let Some(Did::Typed { request, yes: true, .. }) = typed(text) {
+            assert!(text.contains("approve") && text.to_ascii_lowercase().contains(&request));
+        }
+        if let Some(Did::Pressed { press: Press::Approve, nonce }) = Press::read(text) {
+            assert_eq!(text, format!("a:{nonce}"));
+        }
+        let _ = (email::check_url(text), webhook::check_url(text), webhook::secret(text));
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
+    if let Some(said) = heard::telegram(&value) {
+        if let Some(nonce) = yes(said.did.as_ref()) {
+            let pressed = &value["callback_query"];
+            assert_eq!(pressed["data"], format!("a:{nonce}"));
+            assert_eq!(pressed["from"]["id"], said.from);
+            assert_eq!(pressed["message"]["chat"]["id"], said.chat);
+        }
+    }
+    if let Some((said, place)) = heard::discord_press(&value) {
+        assert_eq!(place.split('/').count(), 5, "{place}");
+        if let Some(nonce) = yes(said.did.as_ref()) {
+            assert_eq!(value["data"]["custom_id"], format!("a:{nonce}"));
+        }
+    }
+    if let Some(said) = heard::discord_message(&value) {
+        assert!(yes(said.did.as_ref()).is_none(), "what is typed names a request, and no nonce");
+    }
+    if let Some(nonce) = heard::slack(&value).as_ref().and_then(|said| yes(said.did.as_ref())) {
+        assert_eq!(value["actions"][0]["value"], format!("a:{nonce}"));
+    }
+});
