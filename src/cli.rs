@@ -20,6 +20,8 @@ use crate::app::{
 mod help;
 mod slip;
 
+pub use help::topics;
+
 /// What guard is asked to do.
 #[derive(Debug)]
 pub enum Call {

@@ -14,8 +14,8 @@ use super::failure::Failure;
 use super::install::hosts::HOSTS;
 use super::man::PAGES;
 use super::{exit, session};
-use crate::cli::Cli;
-use crate::config::keys::KEYS;
+use crate::cli::{Cli, topics};
+use crate::config::keys::{KEYS, Kind};
 use crate::judge::approved::GrantId;
 use crate::store::queue::State;
 use crate::ui::visible;
@@ -47,7 +47,7 @@ pub fn run(args: &CompleteArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     match wanted(&args.words, &known) {
         Wanted::Files => writeln!(out, ":files")?,
-        Wanted::Folders => writeln!(out, ":folders")?,
+        Wanted::Folders => writeln!(out, ":directories")?,
         Wanted::Command(word) => writeln!(out, ":command {word}")?,
         Wanted::Words(words) => {
             for (word, about) in words {
@@ -116,6 +116,12 @@ fn wanted(words: &[String], known: &dyn Fn(Names) -> Vec<(String, String)>) -> W
     if places == 0 {
         let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         all.extend(verbs.map(|verb| (verb.get_name().to_owned(), text(verb.get_about()))));
+        if path == ["help"] {
+            all.extend(topics().map(|(name, what)| (name.to_owned(), what.to_owned())));
+        }
+    }
+    if let (["config", "set"], 1, Some(key)) = (path.as_slice(), places, before.last()) {
+        return Wanted::Words(values_of(key));
     }
     // Those of guard itself are a command and its arguments, which stand behind `--`.
     let place = if path.is_empty() { None } else { positional(command, places) };
@@ -202,12 +208,22 @@ fn values(arg: &Arg, context: &str, lead: &str, known: &dyn Fn(Names) -> Vec<(St
     with(known(kind))
 }
 
+/// The words that a key of the configuration takes, where it takes words.
+fn values_of(key: &str) -> Vec<(String, String)> {
+    let words: &[&str] = match KEYS.iter().find(|row| row.name == key).map(|row| row.kind) {
+        Some(Kind::Word(words)) => words,
+        Some(Kind::Flag) => &["true", "false"],
+        _ => &[],
+    };
+    words.iter().map(|word| ((*word).to_owned(), String::new())).collect()
+}
+
 /// The names that there are on this machine.
 fn known(names: Names) -> Vec<(String, String)> {
     match names {
         Names::Agents => HOSTS.iter().map(|host| (host.name.to_owned(), host.title.to_owned())).collect(),
         Names::Shells => ["bash", "zsh", "fish"].map(|shell| (shell.to_owned(), String::new())).into(),
-        Names::Keys => KEYS.iter().map(|row| (row.name.to_owned(), String::new())).collect(),
+        Names::Keys => KEYS.iter().map(|row| (row.name.to_owned(), row.what.to_owned())).collect(),
         Names::Pages => PAGES.iter().map(|(name, about, _)| ((*name).to_owned(), (*about).to_owned())).collect(),
         Names::Requests => requests().unwrap_or_default(),
         Names::Sessions => session::known().unwrap_or_default(),
@@ -274,7 +290,12 @@ mod tests {
         assert_eq!(words(&["session", "resume", ""]), ["Sessions"]);
         assert_eq!(words(&["patterns", "show", ""]), ["Rules"]);
         assert_eq!(words(&["config", "set", ""]), ["Keys"]);
+        assert_eq!(words(&["config", "set", "mode", ""]), ["off", "smart", "manual"]);
+        assert_eq!(words(&["config", "set", "thresholds.cli", ""]), [""; 0]);
+        assert_eq!(words(&["config", "unset", "mode", ""]), [""; 0]);
         assert_eq!(words(&["man", ""]), ["Pages"]);
+        let helped = words(&["help", ""]);
+        assert!(helped.contains(&"tiers".to_owned()) && helped.contains(&"log".to_owned()), "{helped:?}");
         assert!(words(&["install", ""]).contains(&"claude".to_owned()));
         assert_eq!(words(&["log", "--session", ""]), ["Sessions"]);
         assert_eq!(words(&["setup", "--preset", ""]), ["relaxed", "balanced", "strict", "paranoid"]);
@@ -292,7 +313,7 @@ mod tests {
         assert!(words(&["log", "--s"]).contains(&"--since".to_owned()));
         assert!(words(&["-"]).contains(&"--yes".to_owned()));
         assert_eq!(at(&["patterns", "test", ""]), Wanted::Files);
-        assert_eq!(at(&["trust", ""]), at(&["trust", "x"]));
+        assert_eq!(at(&["trust", "x"]), Wanted::Folders);
         assert_eq!(at(&["--", ""]), Wanted::Command(2));
         assert_eq!(at(&["--yes", "--", "git", "pu"]), Wanted::Command(3));
         assert_eq!(at(&["check", "--", ""]), Wanted::Command(3));

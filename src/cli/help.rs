@@ -172,8 +172,8 @@ pub fn columns() -> usize {
     size.map_or(usize::MAX, |(columns, _)| columns.into())
 }
 
-/// The topics, each with what it is about.
-fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// The topics of `guard help`, each with what it is about.
+pub fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
     TOPICS.iter().map(|(name, what, _)| (*name, *what))
 }
 

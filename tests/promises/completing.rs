@@ -67,6 +67,7 @@ fn the_shells_complete_verbs_options_and_names() {
             scope.spawn(move || {
                 let (home, id) = home();
                 std::fs::write(home.path("work/rules-of-mine.toml"), "").unwrap();
+                std::fs::create_dir(home.path("work/rules-elsewhere")).unwrap();
                 let mut terminal = shell(&home, name);
                 completes(&mut terminal, "guard rev", &["guard review"]);
                 completes(&mut terminal, "guard config ", &["set", "unset", "check"]);
@@ -75,9 +76,13 @@ fn the_shells_complete_verbs_options_and_names() {
                 completes(&mut terminal, "guard approve ", &[&id]);
                 completes(&mut terminal, "guard install cop", &["guard install copilot"]);
                 completes(&mut terminal, "guard patterns show git.push-f", &["guard patterns show git.push-force"]);
-                completes(&mut terminal, "guard patterns test rules-", &["guard patterns test rules-of-mine.toml"]);
+                completes(&mut terminal, "guard patterns test rules-o", &["guard patterns test rules-of-mine.toml"]);
+                // A directory where one is meant, and no file.
+                completes(&mut terminal, "guard trust ru", &["guard trust rules-elsewhere/"]);
+                completes(&mut terminal, "guard help ti", &["guard help tiers"]);
+                completes(&mut terminal, "guard config set mode man", &["guard config set mode manual"]);
                 completes(&mut terminal, "guard setup --preset par", &["guard setup --preset paranoid"]);
-                completes(&mut terminal, "guard -- cat rules-", &["guard -- cat rules-of-mine.toml"]);
+                completes(&mut terminal, "guard -- cat rules-o", &["guard -- cat rules-of-mine.toml"]);
                 if name != "bash" {
                     completes(&mut terminal, "guard deny ", &[&id]);
                     completes(&mut terminal, "guard pat", &["guard patterns"]);
