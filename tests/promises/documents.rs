@@ -236,6 +236,37 @@ fn every_link_to_a_file_leads_to_one() {
     assert!(links > 10, "{links}");
 }
 
+/// A package is published without what lies beside it: a file that is built in from there would be missing.
+#[test]
+fn what_is_built_into_a_package_lies_in_it() {
+    let mut built_in = 0;
+    for file in files(&root().join("src")) {
+        let package = file.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        for kind in ["include_str!(\"", "include_bytes!(\""] {
+            for name in text.split(kind).skip(1).filter_map(|rest| rest.split('"').next()) {
+                let mut path = file.parent().unwrap().to_path_buf();
+                for part in Path::new(name).components() {
+                    match part {
+                        std::path::Component::ParentDir => drop(path.pop()),
+                        part => path.push(part),
+                    }
+                }
+                let inside = path.strip_prefix(package);
+                let kept =
+                    inside.is_ok_and(|name| !["docs", "tests"].iter().any(|left_out| name.starts_with(left_out)));
+                assert!(path.is_file() && kept, "{}: {name}", file.display());
+                built_in += 1;
+            }
+        }
+    }
+    assert!(built_in > 20, "{built_in}");
+    for manifest in ["Cargo.toml", "src/config/Cargo.toml", "src/gateway/Cargo.toml", "src/judge/Cargo.toml"] {
+        let text = fs::read_to_string(root().join(manifest)).unwrap();
+        assert!(text.contains("description = ") && text.contains("license") && !text.contains("invalid"), "{manifest}");
+    }
+}
+
 /// What may not be imported from where: every arrow points down.
 #[test]
 fn imports_point_downward() {

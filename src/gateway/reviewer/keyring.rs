@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::config::Secret;
 
-const KNOWN: &str = include_str!("../../../patterns/reviewer/keyrings.toml");
+const KNOWN: &str = include_str!("keyrings.toml");
 
 /// What stands for the secret's name.
 const NAME: &str = "{name}";
