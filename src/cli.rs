@@ -13,8 +13,8 @@ use crate::app::shell::called::Called;
 use crate::app::shell::{ShellCall, ShellCallError};
 use crate::app::{
     allow, answer, approver, check, complete, completions, config, demo, doctor, explain, export, gateway, hook, init,
-    install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, serve, session, setup, simulate,
-    stats, status, submit, trust, verify, version, wait,
+    install, learn, line, log, man, mcp, patterns, pending, person, replay, reviewer, screen, serve, session, setup,
+    simulate, stats, status, submit, trust, verify, version, wait,
 };
 
 mod help;
@@ -276,9 +276,9 @@ fn with_clap(arguments: &[OsString]) -> Call {
 fn asked_for_help(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
-        ["--help" | "-h" | "help"] => Some(help::whole(help::columns())),
+        ["--help" | "-h" | "help"] => Some(help::whole(screen::columns())),
         ["--version" | "-V", "--json"] => Some(version::told()),
-        ["help", topic] => help::topic(topic, help::columns()),
+        ["help", topic] => help::topic(topic, screen::columns()),
         _ => None,
     }
 }

@@ -28,10 +28,11 @@ use super::install::hosts::HOSTS;
 use super::install::places::Places;
 use super::install::shims::started_by;
 use super::setup::edits;
-use super::{exit, status};
+use super::{exit, screen, status};
 use crate::exec::probe::{Probe, Seen};
 use crate::judge::risk::Tier;
 use crate::ui::style::{self, Line, Look, Style};
+use crate::ui::wrap;
 
 /// The word that must be refused.
 pub const CANARY: &str = "guard-canary deny";
@@ -219,6 +220,9 @@ fn print_json(findings: &[Finding], code: u8, bare: bool) -> io::Result<()> {
 
 fn print(findings: &[Finding], code: u8, bare: bool, live: bool) -> io::Result<()> {
     let look = Look::from_environment(|name| std::env::var(name).ok(), io::stdout().is_terminal());
+    // Below where the name of a check begins.
+    const INDENT: usize = 6;
+    let columns = screen::columns();
     let mut lines = Vec::new();
     for finding in findings {
         let style = match finding.status {
@@ -232,9 +236,12 @@ fn print(findings: &[Finding], code: u8, bare: bool, live: bool) -> io::Result<(
             .with(Style::Strong, format!("  {}{version}: ", finding.check))
             .with(Style::Plain, &finding.says)
             .with(Style::Dim, file);
-        lines.push(line);
+        for (number, line) in wrap::styled(&line, columns.saturating_sub(INDENT)).into_iter().enumerate() {
+            let lead = if number == 0 { 0 } else { INDENT };
+            lines.push(Line::of(Style::Plain, " ".repeat(lead)).and(&line));
+        }
         if let Some(remedy) = &finding.remedy {
-            lines.push(Line::of(Style::Plain, format!("      → {remedy}")));
+            lines.extend(wrap::labelled(&Line::of(Style::Plain, "      → "), Style::Plain, remedy, columns));
         }
     }
     let count = |status: Status| findings.iter().filter(|finding| finding.status == status).count();
@@ -249,7 +256,7 @@ fn print(findings: &[Finding], code: u8, bare: bool, live: bool) -> io::Result<(
         (exit::ALLOW, warnings) => format!("All that is set up works; {warnings} to look at."),
         (_, warnings) => format!("{} broken, {warnings} to look at.", count(Status::Fail)),
     };
-    lines.push(Line::of(Style::Strong, summary));
+    lines.extend(wrap::labelled(&Line::new(), Style::Strong, &summary, columns));
     let mut out = io::stdout().lock();
     out.write_all(style::render(&lines, &look).as_bytes())?;
     out.flush()

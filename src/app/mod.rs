@@ -41,6 +41,7 @@ pub mod review;
 pub mod reviewer;
 pub mod run;
 mod scratch;
+pub mod screen;
 pub mod serve;
 pub mod session;
 pub mod setup;

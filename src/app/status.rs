@@ -17,14 +17,16 @@ use super::install::hosts::{HOSTS, Host};
 use super::install::places::Places;
 use super::pending::collapsed;
 use super::setup::edits::{loads, start_up};
-use super::{exit, time};
+use super::{exit, screen, time};
 use crate::config::Layer;
 use crate::judge::invocation::Origin;
 use crate::judge::policy::{Mode, Policy, Preset};
 use crate::store::queue::State;
 use crate::store::{Filter, Store};
+use crate::ui::pending::cut;
 use crate::ui::style::{self, Line, Look, Style};
 use crate::ui::visible;
+use crate::ui::wrap;
 
 /// The arguments of `guard status`.
 #[derive(Debug, Default, Args)]
@@ -56,6 +58,8 @@ struct Status {
     shells: Vec<(&'static str, String)>,
     waiting: usize,
     grants: usize,
+    /// What the newest of them cover, in words.
+    granted: Vec<String>,
     trusted_folders: Vec<String>,
     /// The rows of the record; `None` where there is none yet.
     rows: Option<i64>,
@@ -70,7 +74,7 @@ struct Refused {
     command: String,
 }
 
-/// Refusals that are named.
+/// Refusals, and grants, that are named.
 const MOST: u32 = 3;
 
 /// Shows how it stands, and returns the exit code.
@@ -96,7 +100,7 @@ fn show(args: &StatusArgs) -> Result<u8, Failure> {
         writeln!(out, "{}", serde_json::to_string(&status).map_err(io::Error::from)?)?;
     } else {
         let look = Look::from_environment(|name| std::env::var(name).ok(), out.is_terminal());
-        out.write_all(style::render(&lines(&status, &Zoned::now()), &look).as_bytes())?;
+        out.write_all(style::render(&lines(&status, &Zoned::now(), screen::columns()), &look).as_bytes())?;
     }
     out.flush()?;
     Ok(exit::ALLOW)
@@ -124,6 +128,7 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         loads(shell, &text).then(|| (shell.name(), path.display().to_string()))
     });
     let store = engine.existing()?;
+    let all_granted = granted(engine, store.as_ref())?;
     let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
     Ok(Status {
         mode: match mode {
@@ -145,7 +150,8 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         without: names(without),
         shells: shells.collect(),
         waiting: waiting()?,
-        grants: granted(engine, store.as_ref())?,
+        grants: all_granted.len(),
+        granted: all_granted.into_iter().rev().take(MOST as usize).collect(),
         trusted_folders: trusted_folders.clone(),
         rows: store.as_ref().map(|store| store.head()).transpose()?.flatten().map(|head| head.row),
         refused: store.as_ref().map_or_else(|| Ok(Vec::new()), refused)?,
@@ -162,10 +168,11 @@ pub(super) fn asks(places: &Places<'_>, host: &'static Host) -> bool {
     })
 }
 
-/// The grants in force, those of the configuration among them.
-fn granted(engine: &Engine, store: Option<&Store>) -> Result<usize, Failure> {
+/// The grants in force in words, those of the configuration first and the newest last.
+fn granted(engine: &Engine, store: Option<&Store>) -> Result<Vec<String>, Failure> {
     let stored = store.map_or_else(|| Ok(Vec::new()), |store| store.grants(Timestamp::now()))?;
-    Ok(stored.iter().filter(|listed| listed.ended.is_none()).count() + engine.config().grants.len())
+    let stored = stored.into_iter().filter(|listed| listed.ended.is_none()).map(|listed| listed.grant.words);
+    Ok(engine.config().grants.iter().map(|grant| grant.words.clone()).chain(stored).collect())
 }
 
 /// The commands that were refused last, the newest first.
@@ -181,10 +188,10 @@ fn refused(store: &Store) -> Result<Vec<Refused>, Failure> {
     Ok(all)
 }
 
-fn lines(status: &Status, now: &Zoned) -> Vec<Line> {
+fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
     let mut all = Vec::new();
     let mut say = |what: &str, style: Style, text: String| {
-        all.push(Line::of(Style::Strong, format!("{what:10}")).with(style, visible::text(&text)));
+        all.extend(wrap::labelled(&Line::of(Style::Strong, format!("{what:10}")), style, &text, columns));
     };
     let asked = format!(
         "{}, mode {}: asked from {:.1} at your own terminal, from {:.1} by agents",
@@ -214,6 +221,9 @@ fn lines(status: &Status, now: &Zoned) -> Vec<Line> {
         0 => say("grants", Style::Plain, "none".to_owned()),
         many => say("grants", Style::Plain, format!("{many} in force: guard allow list")),
     }
+    for words in &status.granted {
+        say("", Style::Dim, visible::line(words.as_bytes(), false));
+    }
     if !status.trusted_folders.is_empty() {
         say("trusted", Style::Plain, status.trusted_folders.join(", "));
     }
@@ -225,8 +235,11 @@ fn lines(status: &Status, now: &Zoned) -> Vec<Line> {
     for (at, one) in status.refused.iter().enumerate() {
         let what = if at == 0 { "refused" } else { "" };
         let command = one.command.lines().next().unwrap_or_default();
-        let command: String = command.chars().take(60).collect();
-        say(what, Style::Plain, format!("{}  {command}", time::shown(one.time, now.time_zone())));
+        let when = format!("{:10}  ", time::ago(one.time, now));
+        // One line each, however long the command is.
+        let room = columns.saturating_sub(10 + when.len()).clamp(8, 60);
+        let command = cut(&visible::line(command.as_bytes(), false), room);
+        all.push(Line::of(Style::Strong, format!("{what:10}")).with(Style::Plain, when + &command));
     }
     all
 }

@@ -2,8 +2,6 @@
 //!
 //! What a verb does is said once, where it is declared; here stands only which group it belongs to.
 
-use std::io::{self, IsTerminal as _};
-
 use clap::CommandFactory as _;
 
 use super::{AFTER_HELP, Cli};
@@ -162,14 +160,6 @@ pub fn whole(columns: usize) -> String {
 #[must_use]
 pub fn topic(name: &str, columns: usize) -> Option<String> {
     TOPICS.iter().find(|(topic, ..)| *topic == name).map(|(_, _, text)| fitted(text, columns))
-}
-
-/// The columns of the terminal that help is printed on; as wide as it is written elsewhere.
-#[must_use]
-pub fn columns() -> usize {
-    let terminal = io::stdout().is_terminal();
-    let size = crossterm::terminal::size().ok().filter(|(columns, _)| terminal && *columns > 0);
-    size.map_or(usize::MAX, |(columns, _)| columns.into())
 }
 
 /// The topics of `guard help`, each with what it is about.

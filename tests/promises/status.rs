@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::home::Home;
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 fn status(home: &Home) -> Value {
     serde_json::from_str(&home.prints(&["status", "--json"], 0)).unwrap()
@@ -52,4 +53,34 @@ fn a_broken_configuration_is_named() {
     std::fs::write(home.path("home/.config/guard/config.toml"), "mode = \"sometimes\"\n").unwrap();
     let said = home.prints(&["status"], 0);
     assert!(said.contains("config.toml:1: mode: expected"), "{said}");
+}
+
+#[test]
+fn what_is_told_is_as_wide_as_the_terminal() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("home/.claude")).unwrap();
+    std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
+    let grant = "[[grant]]\nname = \"x\"\nwhat = { rule = \"git.push-force\" }\nwhere = \"/tmp/x\"\nuntil = \"revoked\"\n";
+    std::fs::write(home.path("home/.config/guard/config.toml"), grant).unwrap();
+    assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
+    for (words, code) in [(&["status"][..], "exit 0"), (&["help", "approvals"], "exit 0"), (&["--help"], "exit 0")] {
+        for columns in [40_u16, 80, 230] {
+            let mut command = home.guard(words);
+            command.env("TERM", "dumb").env("LANG", "C.UTF-8");
+            let mut terminal = Terminal::spawn_with(command, columns, 200, OnTerminal::ALL);
+            assert_eq!(ended(terminal.wait_exit()), code);
+            let raw = String::from_utf8(terminal.raw.clone()).unwrap();
+            for line in raw.lines().map(str::trim_end) {
+                // A path is one word.
+                let fits = line.chars().count() <= columns.into() || line.trim_start().starts_with('/');
+                assert!(fits, "{words:?} {columns}: {line}");
+            }
+            if words == ["status"] {
+                assert!(raw.contains("just now    git push --force"), "{raw}");
+                assert!(raw.contains("1 in force: guard allow list"), "{raw}");
+            }
+        }
+    }
+    let told = status(&home);
+    assert!(told["granted"][0].as_str().unwrap().contains("git.push-force"), "{told}");
 }
