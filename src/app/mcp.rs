@@ -65,6 +65,10 @@ pub struct McpArgs {
     /// A header of every request to it, as NAME: VALUE; ${NAME} stands for a variable of the environment
     #[arg(long, value_name = "HEADER", requires = "http")]
     header: Vec<String>,
+    /// A header whose value a variable of the environment holds, as NAME=VARIABLE: for configurations in which ${ means
+    /// something to the client
+    #[arg(long, value_name = "HEADER", requires = "http")]
+    header_env: Vec<String>,
     /// The server's program and its arguments
     #[arg(last = true, required_unless_present = "http", value_name = "COMMAND")]
     server: Vec<OsString>,

@@ -3,6 +3,7 @@
 //! Which client keeps its servers where is data (`patterns/clients/mcp.toml`), and how a text is changed is in [`wrap`].
 //! What may not enter: the wiring of hooks.
 
+mod remote;
 mod wrap;
 
 use std::io::{self, Write as _};
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use self::wrap::Wrapped;
+use self::remote::Shape;
+use self::wrap::{Wrapped, Written};
 use super::file::{self, Backups};
 use super::places::Places;
 use super::{InstallArgs, InstallError};
@@ -45,6 +47,9 @@ struct Place {
     project: bool,
     #[serde(default)]
     form: Form,
+    /// How servers are written that are reached over HTTP.
+    #[serde(default)]
+    http: Shape,
     keys: Vec<Vec<String>>,
 }
 
@@ -124,7 +129,9 @@ impl Install<'_> {
         let change = |text: &str| -> Result<Wrapped, String> {
             match (is_toml, self.args.uninstall) {
                 (true, takes_out) => wrap::toml(text, &place.keys, &guard, takes_out),
-                (false, takes_out) => wrap::json(text, &place.keys, place.form, &guard, takes_out),
+                (false, takes_out) => {
+                    wrap::json(text, &place.keys, Written { form: place.form, http: &place.http }, &guard, takes_out)
+                }
             }
         };
         let mut done = change(&old).map_err(wrong)?;

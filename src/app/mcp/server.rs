@@ -18,7 +18,13 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), Strin
         let (program, rest) = args.server.split_first().ok_or("say which server: guard mcp -- COMMAND")?;
         return Ok((program.clone(), rest.to_vec()));
     };
-    let headers = args.header.iter().flat_map(|header| ["--header".into(), header.into()]);
+    let held = |header: &String| match header.split_once('=') {
+        Some((name, variable)) => Ok(format!("{name}: ${{{variable}}}")),
+        None => Err(format!("--header-env {header}: it is NAME=VARIABLE")),
+    };
+    let held = args.header_env.iter().map(held).collect::<Result<Vec<String>, String>>()?;
+    let all = args.header.iter().cloned().chain(held);
+    let headers = all.flat_map(|header| [OsString::from("--header"), header.into()]);
     let words = [OsString::from("mcp")].into_iter().chain(headers).chain(["--".into(), url.into()]);
     Ok((gateway::find()?.into(), words.collect()))
 }

@@ -165,7 +165,8 @@ fn messages_pass_to_the_byte_with_the_session_and_the_version_in_every_protocol(
                 says(stream, 200, JSON, &asked.text.replace("\"method\"", "\"was\"").replace(" \"id\"", "\n\t\"id\""));
             }
         });
-        let mut client = Client::of(remote.port, &["--header", "Authorization: Bearer ${TOKEN}"]);
+        let mut client =
+            Client::of(remote.port, &["--header", "Authorization: Bearer ${TOKEN}", "--header-env", "X-Key=TOKEN"]);
         client.begins(version);
         client.writes(r#"{"method":"ping", "x":1.50,  "id":"é 1e3"}"#);
         assert_eq!(client.reads(), "{\"was\":\"ping\", \"x\":1.50,  \t\"id\":\"é 1e3\"}\n", "a break is a blank");
@@ -181,6 +182,7 @@ fn messages_pass_to_the_byte_with_the_session_and_the_version_in_every_protocol(
         assert_eq!(client.leaves(), Some(0));
         let all = remote.all();
         assert!(all.iter().all(|one| one.header("authorization") == Some("bearer t0ken")));
+        assert!(all.iter().all(|one| one.header("x-key") == Some("t0ken")));
         assert!(!all.iter().any(|one| one.text.contains("delete_item")), "it never reached the server");
         let (first, rest) = all.split_first().unwrap();
         assert_eq!((first.header("mcp-session-id"), first.header("mcp-protocol-version")), (None, None));
@@ -352,10 +354,17 @@ fn many_calls_go_beside_one_another() {
 
 #[test]
 fn what_may_not_be_reached_is_not() {
-    for (url, why) in [("http://example.com/mcp", "https://"), ("nonsense", "no address")] {
+    let here = "http://127.0.0.1:9/mcp";
+    for (url, header, why) in [
+        ("http://example.com/mcp", "A=TOKEN", "https://"),
+        ("nonsense", "A=TOKEN", "no address"),
+        (here, "A", "NAME=VARIABLE"),
+        (here, "A=NOWHERE", "NOWHERE"),
+    ] {
         let home = tempfile::tempdir().unwrap();
         let mut command = Command::new(guard());
-        command.env_clear().env("HOME", home.path()).args(["mcp", "--http", url]).stdin(Stdio::null());
+        command.env_clear().env("HOME", home.path()).env("TOKEN", "t").stdin(Stdio::null());
+        command.args(["mcp", "--http", url, "--header-env", header]);
         let out = command.output().unwrap();
         assert_ne!(out.status.code(), Some(0));
         assert!(String::from_utf8_lossy(&out.stderr).contains(why), "{url}: {out:?}");

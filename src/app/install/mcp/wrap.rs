@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml_edit::{DocumentMut, Item, TableLike};
 
 use super::Form;
+use super::remote::{self, Shape};
 use crate::app::install::file::line_of;
 use crate::app::install::json::{self, Kind, Node, quoted};
 
@@ -20,20 +21,31 @@ pub struct Wrapped {
 }
 
 /// Why a server is left alone.
-const REMOTE: &str =
-    "it is reached over HTTP, and its client may log in there: guard mcp --http stands before one that takes a key";
+const REMOTE: &str = "it is reached over HTTP, and in TOML such a server is left to its client: guard mcp --http";
 const UNCLEAR: &str = "how it is started is not known";
+
+/// How a client writes its servers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written<'a> {
+    pub form: Form,
+    pub http: &'a Shape,
+}
 
 /// The words in front of a server's own command.
 fn front(name: &str) -> [String; 4] {
     ["mcp".to_owned(), "--name".to_owned(), name.to_owned(), "--".to_owned()]
 }
 
+/// The words after guard itself; `None` where another program is started.
+fn own_words<'w, 's>(words: &'w [&'s str], guard: &str) -> Option<&'w [&'s str]> {
+    let (program, rest) = words.split_first()?;
+    (*program == guard || program.rsplit('/').next() == Some("guard")).then_some(rest)
+}
+
 /// The words of a server without those of guard; `None` where guard is not in front.
 fn behind<'w>(words: &'w [&'w str], guard: &str) -> Option<&'w [&'w str]> {
-    let (program, rest) = words.split_first()?;
-    let is_guard = *program == guard || program.rsplit('/').next() == Some("guard");
-    let at = rest.iter().position(|word| *word == "--").filter(|_| is_guard && rest.first() == Some(&"mcp"))?;
+    let rest = own_words(words, guard)?;
+    let at = rest.iter().position(|word| *word == "--").filter(|_| rest.first() == Some(&"mcp"))?;
     rest.get(at + 1..).filter(|own| !own.is_empty())
 }
 
@@ -41,7 +53,7 @@ fn behind<'w>(words: &'w [&'w str], guard: &str) -> Option<&'w [&'w str]> {
 pub(super) fn json(
     text: &str,
     keys: &[Vec<String>],
-    form: Form,
+    how: Written,
     guard: &str,
     takes_out: bool,
 ) -> Result<Wrapped, String> {
@@ -51,7 +63,7 @@ pub(super) fn json(
     for path in keys {
         for servers in all(&root, path) {
             for server in servers.members() {
-                let change = Change { text, name: &server.key, node: &server.value, form, guard };
+                let change = Change { text, name: &server.key, node: &server.value, how, guard };
                 match change.edits(takes_out) {
                     Ok(Some(own)) => {
                         done.servers += 1;
@@ -91,7 +103,7 @@ struct Change<'a> {
     text: &'a str,
     name: &'a str,
     node: &'a Node,
-    form: Form,
+    how: Written<'a>,
     guard: &'a str,
 }
 
@@ -102,10 +114,13 @@ impl Change<'_> {
     /// What is cut out and put in; `None` where it is already so, and the reason where it cannot be.
     fn edits(&self, takes_out: bool) -> Result<Option<Edits>, &'static str> {
         let Some(command) = self.node.get("command") else {
-            let is_remote = ["url", "httpUrl", "serverUrl"].iter().any(|key| self.node.get(key).is_some());
-            return Err(if is_remote { REMOTE } else { UNCLEAR });
+            return match remote::is_one(self.node) {
+                true if takes_out => Ok(None),
+                true => self.put_remote_in().map(Some),
+                false => Err(UNCLEAR),
+            };
         };
-        let args = match self.form {
+        let args = match self.how.form {
             Form::Split => self.node.get("args"),
             Form::Array => Some(command),
         };
@@ -114,11 +129,15 @@ impl Change<'_> {
         }
         let items = args.map(Node::items).unwrap_or_default();
         let mut words: Vec<&str> = Vec::new();
-        if self.form == Form::Split {
+        if self.how.form == Form::Split {
             words.push(command.text().ok_or(UNCLEAR)?);
         }
         for item in items {
             words.push(item.text().ok_or(UNCLEAR)?);
+        }
+        if let Some(rest) = own_words(&words, self.guard).filter(|rest| remote::behind(rest).is_some()) {
+            let before = if takes_out { remote::take_out(self.text, self.node, self.how.http, rest) } else { None };
+            return before.transpose().map(|text| text.map(|text| vec![(self.node.span.clone(), text)]));
         }
         let own = behind(&words, self.guard);
         match (takes_out, own) {
@@ -126,6 +145,21 @@ impl Change<'_> {
             (false, None) => self.put_in(command, args, items, &words),
             (true, Some(own)) => Ok(Some(self.take_out(command, args, items, own))),
         }
+    }
+
+    fn put_remote_in(&self) -> Result<Edits, &'static str> {
+        let command = |words: &[String]| {
+            let list = |words: &[String]| {
+                format!("[{}]", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", "))
+            };
+            let member = |key: &str, value: String| (key.to_owned(), value);
+            match self.how.form {
+                Form::Split => vec![member("command", quoted(self.guard)), member("args", list(words))],
+                Form::Array => vec![member("command", list(&[&[self.guard.to_owned()], words].concat()))],
+            }
+        };
+        let text = remote::put_in(self.text, self.name, self.node, self.how.http, command)?;
+        Ok(vec![(self.node.span.clone(), text)])
     }
 
     fn put_in(
@@ -137,12 +171,12 @@ impl Change<'_> {
     ) -> Result<Option<Edits>, &'static str> {
         let first = *words.first().ok_or(UNCLEAR)?;
         let mut new: Vec<String> = front(self.name).iter().map(|word| quoted(word)).collect();
-        match self.form {
+        match self.how.form {
             Form::Split => new.push(quoted(first)),
             Form::Array => new.insert(0, quoted(self.guard)),
         }
         let mut edits = Vec::new();
-        if self.form == Form::Split {
+        if self.how.form == Form::Split {
             edits.push((command.span.clone(), quoted(self.guard)));
         }
         match (args, items.first()) {
@@ -169,7 +203,7 @@ impl Change<'_> {
         own: &[&str],
     ) -> Vec<(Range<usize>, String)> {
         let mut edits = Vec::new();
-        let kept = match self.form {
+        let kept = match self.how.form {
             Form::Split => {
                 edits.push((command.span.clone(), quoted(own.first().copied().unwrap_or_default())));
                 own.len() - 1
@@ -248,7 +282,24 @@ fn of_table(name: &str, server: &mut dyn TableLike, guard: &str, takes_out: bool
 mod tests {
     use super::*;
 
+    use std::sync::LazyLock;
+
     const GUARD: &str = "/usr/bin/guard";
+
+    static URL: LazyLock<Shape> = LazyLock::new(Shape::default);
+    static LOCAL: LazyLock<Shape> = LazyLock::new(|| Shape {
+        env: "environment".to_owned(),
+        types: ["remote", "local"].map(str::to_owned),
+        ..Shape::default()
+    });
+
+    fn split() -> Written<'static> {
+        Written { form: Form::Split, http: &URL }
+    }
+
+    fn array() -> Written<'static> {
+        Written { form: Form::Array, http: &LOCAL }
+    }
 
     fn keys() -> Vec<Vec<String>> {
         vec![vec!["mcpServers".to_owned()], vec!["projects".to_owned(), "*".to_owned(), "mcpServers".to_owned()]]
@@ -257,8 +308,8 @@ mod tests {
     #[test]
     fn a_server_is_put_behind_guard_and_all_else_stays() {
         let text = "{\n  // mine\n  \"x\": 1.50,\n  \"mcpServers\": {\n    \"files\": {\n      \"command\": \"npx\",\n      \"args\": [\n        \"-y\",\n        \"pkg\"\n      ],\n      \"env\": {\"A\": \"b\"}\n    },\n    \"bare\": { \"command\": \"srv\" },\n    \"far\": { \"url\": \"https://example.org\" }\n  },\n  \"projects\": {\"/a\": {\"mcpServers\": {\"in\": {\"command\": \"in\", \"args\": []}}}}\n}\n";
-        let done = json(text, &keys(), Form::Split, GUARD, false).unwrap();
-        assert_eq!((done.servers, done.left.as_slice()), (3, [("far".to_owned(), REMOTE)].as_slice()));
+        let done = json(text, &keys(), split(), GUARD, false).unwrap();
+        assert_eq!((done.servers, done.left.as_slice()), (3, [("far".to_owned(), remote::NO_KEY)].as_slice()));
         let root: serde_json::Value = serde_json::from_str(&done.text.replace("// mine", "")).unwrap();
         assert_eq!(root["mcpServers"]["files"]["command"], GUARD);
         assert_eq!(
@@ -273,17 +324,73 @@ mod tests {
                 && done.text.contains("        \"-y\",\n        \"pkg\"\n      ]")
         );
         // Twice is once, and out again it is as it was but for the lists that were made.
-        assert_eq!(json(&done.text, &keys(), Form::Split, GUARD, false).unwrap().text, done.text);
-        let out = json(&done.text, &keys(), Form::Split, GUARD, true).unwrap();
+        assert_eq!(json(&done.text, &keys(), split(), GUARD, false).unwrap().text, done.text);
+        let out = json(&done.text, &keys(), split(), GUARD, true).unwrap();
         assert_eq!(out.text, text.replace("\"command\": \"srv\"", "\"command\": \"srv\", \"args\": []"));
     }
 
     #[test]
     fn a_command_in_one_list_goes_behind_guard_too() {
         let text = r#"{"mcpServers": {"a": {"type": "local", "command": ["npx", "pkg"]}}}"#;
-        let done = json(text, &keys(), Form::Array, GUARD, false).unwrap();
+        let done = json(text, &keys(), array(), GUARD, false).unwrap();
         assert!(done.text.contains(r#"["/usr/bin/guard", "mcp", "--name", "a", "--", "npx", "pkg"]"#), "{}", done.text);
-        assert_eq!(json(&done.text, &keys(), Form::Array, GUARD, true).unwrap().text, text);
+        assert_eq!(json(&done.text, &keys(), array(), GUARD, true).unwrap().text, text);
+    }
+
+    /// Behind guard and before it again; what it is behind guard.
+    #[track_caller]
+    fn there_and_back(text: &str, how: Written) -> serde_json::Value {
+        let done = json(text, &keys(), how, GUARD, false).unwrap();
+        assert_eq!((done.servers, done.left.len()), (1, 0), "{:?}", done.left);
+        assert_eq!(json(&done.text, &keys(), how, GUARD, false).unwrap().text, done.text, "twice is once");
+        assert_eq!(json(&done.text, &keys(), how, GUARD, true).unwrap().text, text);
+        serde_json::from_str::<serde_json::Value>(&done.text).unwrap()["mcpServers"]["a"].clone()
+    }
+
+    #[test]
+    fn a_server_with_an_address_and_a_key_goes_behind_guard_without_its_key_among_the_arguments() {
+        let text = "{\"mcpServers\": {\n  \"a\": {\n    \"type\": \"http\",\n    \"url\": \"https://m.example.org/mcp\",\n    \"headers\": {\"Authorization\": \"Bearer ${KEY}\", \"X-Team\": \"ops\"},\n    \"timeout\": 5\n  }\n}}";
+        let a = there_and_back(text, split());
+        let header = |name: &str, at: u8| format!("{name}=GUARD_MCP_HEADER_{at}");
+        assert_eq!(
+            a,
+            serde_json::json!({
+                "type": "stdio", "command": GUARD, "timeout": 5,
+                "args": ["mcp", "--name", "a", "--http", "https://m.example.org/mcp",
+                         "--header-env", header("Authorization", 1), "--header-env", header("X-Team", 2)],
+                "env": { "GUARD_MCP_HEADER_1": "Bearer ${KEY}", "GUARD_MCP_HEADER_2": "ops" },
+            })
+        );
+        // One of this machine needs no key, and stays on one line.
+        let a = there_and_back(r#"{"mcpServers": {"a": { "url": "http://localhost:3000/mcp" }}}"#, split());
+        assert_eq!(
+            a,
+            serde_json::json!({ "command": GUARD, "args": ["mcp", "--name", "a", "--http", "http://localhost:3000/mcp"] })
+        );
+        let text = r#"{"mcpServers": {"a": {"type": "remote", "url": "https://x.example", "headers": {"K": "v"}, "enabled": true}}}"#;
+        let a = there_and_back(text, array());
+        assert_eq!((a["type"].as_str(), a["environment"]["GUARD_MCP_HEADER_1"].as_str()), (Some("local"), Some("v")));
+        assert_eq!(a["command"].as_array().unwrap().len(), 8);
+    }
+
+    #[test]
+    fn a_server_that_would_lose_something_behind_guard_is_left_alone() {
+        for odd in [
+            r#"{"url": "https://x.example"}"#,
+            r#"{"url": "https://x.example", "headers": {}}"#,
+            r#"{"url": "https://x.example", "headers": {"K": "v"}, "oauth": {}}"#,
+            r#"{"type": "sse", "url": "https://x.example", "headers": {"K": "v"}}"#,
+            r#"{"httpUrl": "https://x.example", "headers": {"K": "v"}}"#,
+            r#"{"url": "https://${HOST}/mcp", "headers": {"K": "v"}}"#,
+            r#"{"url": "https://x.example", "headers": {"K": 5}}"#,
+            r#"{"url": "https://x.example", "headers": {"K: v\nL": "v"}}"#,
+            "{\"url\": \"https://x.example\", // mine\n\"headers\": {\"K\": \"v\"}}",
+        ] {
+            let text = format!("{{\"mcpServers\": {{\"a\": {odd}}}}}");
+            let done = json(&text, &keys(), split(), GUARD, false).unwrap();
+            assert_eq!((done.text.as_str(), done.servers, done.left.len()), (text.as_str(), 0, 1), "{odd}");
+            assert_eq!(json(&text, &keys(), split(), GUARD, true).unwrap().text, text, "{odd}");
+        }
     }
 
     #[test]
@@ -299,10 +406,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_left_alone() {
-        assert!(json("{", &keys(), Form::Split, GUARD, false).is_err());
+        assert!(json("{", &keys(), split(), GUARD, false).is_err());
         assert!(toml("[", &keys(), GUARD, false).is_err());
         let odd = r#"{"mcpServers": {"a": {"command": 1}, "b": {"command": "x", "args": "y"}, "c": 3}}"#;
-        let done = json(odd, &keys(), Form::Split, GUARD, false).unwrap();
+        let done = json(odd, &keys(), split(), GUARD, false).unwrap();
         assert_eq!((done.text.as_str(), done.servers, done.left.len()), (odd, 0, 3));
     }
 }

@@ -1,0 +1,182 @@
+//! A server that is named by an address: the entry in which `guard mcp --http` stands before it, and its own entry again.
+//!
+//! Its headers become variables of the entry, so that no key stands among the arguments of a process. Texts in, texts out.
+//! What may not enter: servers that are started as programs.
+
+use serde::Deserialize;
+
+use crate::app::install::json::{Kind, Node, quoted};
+
+/// Why a server is left alone.
+pub(super) const NO_KEY: &str = "it is reached over HTTP and no header of it stands here: its client may log in there, which \
+                                 guard mcp --http cannot do in its place";
+const OTHER: &str = "it is reached over a transport that guard mcp --http does not speak";
+const VARIABLE: &str = "its address holds a variable: guard mcp --http wants it as it is";
+const COMMENT: &str = "there is a comment in its entry that would be lost";
+
+/// The variables that hold the values of its headers, with their number behind.
+const HEADER: &str = "GUARD_MCP_HEADER_";
+
+/// How a client writes such servers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Shape {
+    /// The key of the address of a server that speaks streamable HTTP.
+    pub address: String,
+    /// The key of the variables of a program.
+    pub env: String,
+    /// What `type` says of a server that is reached over HTTP, and of a program.
+    pub types: [String; 2],
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { address: "url".to_owned(), env: "env".to_owned(), types: ["http", "stdio"].map(str::to_owned) }
+    }
+}
+
+/// Whether an entry names its server by any address.
+pub(super) fn is_one(node: &Node) -> bool {
+    ["url", "httpUrl", "serverUrl"].iter().any(|key| node.get(key).is_some())
+}
+
+/// The entry with guard in front; `words` makes the members for a command of these words.
+///
+/// # Errors
+/// Why it is left as it is.
+pub(super) fn put_in(
+    text: &str,
+    name: &str,
+    node: &Node,
+    shape: &Shape,
+    command: impl Fn(&[String]) -> Vec<(String, String)>,
+) -> Result<String, &'static str> {
+    let address = node.get(&shape.address).and_then(Node::text).ok_or(OTHER)?;
+    let kind = node.get("type").map(|kind| kind.text().unwrap_or_default());
+    if kind.is_some_and(|kind| kind != shape.types[0]) {
+        return Err(OTHER);
+    }
+    if address.contains('$') {
+        return Err(VARIABLE);
+    }
+    let headers = node.get("headers").map(Node::members).unwrap_or_default();
+    if node.get("oauth").is_some() || node.get("auth").is_some() || (headers.is_empty() && !is_here(address)) {
+        return Err(NO_KEY);
+    }
+    let mut words = ["mcp", "--name", name, "--http", address].map(str::to_owned).to_vec();
+    let mut env = Vec::new();
+    for (at, header) in (1..).zip(headers) {
+        let value = header.value.text().ok_or(OTHER)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        if header.key.is_empty() || !header.key.chars().all(plain) {
+            return Err(OTHER);
+        }
+        // Clients replace ${} in arguments by what they know, and refuse what they do not.
+        words.extend(["--header-env".to_owned(), format!("{}={HEADER}{at}", header.key)]);
+        env.push(format!("{}: {}", quoted(&format!("{HEADER}{at}")), quoted(value)));
+    }
+    let mut members = Vec::new();
+    if kind.is_some() {
+        members.push(("type".to_owned(), quoted(&shape.types[1])));
+    }
+    members.extend(command(&words));
+    if !env.is_empty() {
+        members.push((shape.env.clone(), format!("{{{}}}", env.join(", "))));
+    }
+    written(text, node, members, &["type", &shape.address, "headers"])
+}
+
+/// The entry as it was before; `None` where its words are not those of [`put_in`]. `words` are those after guard itself.
+pub(super) fn take_out(text: &str, node: &Node, shape: &Shape, words: &[&str]) -> Option<Result<String, &'static str>> {
+    let [address, more @ ..] = behind(words)? else { return None };
+    let env = node.get(&shape.env);
+    let mut headers = Vec::new();
+    for pair in more.chunks(2) {
+        let ["--header-env", header] = pair else { return None };
+        let (name, variable) = header.split_once('=')?;
+        let value = env?.get(variable)?.text()?;
+        headers.push(format!("{}: {}", quoted(name), quoted(value)));
+    }
+    let mut members = Vec::new();
+    if node.get("type").is_some() {
+        members.push(("type".to_owned(), quoted(&shape.types[0])));
+    }
+    members.push((shape.address.clone(), quoted(address)));
+    if !headers.is_empty() {
+        members.push(("headers".to_owned(), format!("{{{}}}", headers.join(", "))));
+    }
+    // What somebody put beside them stays.
+    let own: Vec<_> =
+        env.map(Node::members).unwrap_or_default().iter().filter(|one| !one.key.starts_with(HEADER)).collect();
+    let mut gone = vec!["type", "command", "args"];
+    if own.is_empty() {
+        gone.push(&shape.env);
+    }
+    Some(written(text, node, members, &gone))
+}
+
+/// The address and the headers, where these words are of a server behind `guard mcp --http`.
+pub(super) fn behind<'w, 's>(words: &'w [&'s str]) -> Option<&'w [&'s str]> {
+    match words {
+        ["mcp", "--name", _, "--http", rest @ ..] if !rest.is_empty() => Some(rest),
+        _ => None,
+    }
+}
+
+/// Whether an address is of this machine, where no login is to be lost.
+fn is_here(address: &str) -> bool {
+    let rest = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://")).unwrap_or_default();
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
+        _ => host,
+    };
+    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+}
+
+/// An object of these members and of those of the old one that are not named, as the old one was laid out.
+fn written(text: &str, node: &Node, members: Vec<(String, String)>, gone: &[&str]) -> Result<String, &'static str> {
+    let Kind::Object(_) = node.kind else { return Err(OTHER) };
+    let old = node.members();
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let (mut at, mut all) = (node.span.start + 1, members);
+    let first = part(at, old.first().map_or(at, |member| member.start));
+    for member in old {
+        let between = part(at, member.start);
+        let named = part(member.start, member.value.span.start);
+        let after_key = named.get(quoted(&member.key).len()..).unwrap_or_default();
+        if between.contains('/') || after_key.contains('/') {
+            return Err(COMMENT);
+        }
+        at = member.value.span.end;
+        if !gone.contains(&member.key.as_str()) {
+            all.push((member.key.clone(), part(member.value.span.start, at).to_owned()));
+        }
+    }
+    let last = part(at, node.span.end.saturating_sub(1));
+    if last.contains('/') {
+        return Err(COMMENT);
+    }
+    let lines: Vec<String> = all.iter().map(|(key, value)| format!("{}: {value}", quoted(key))).collect();
+    let between = if first.contains('\n') { format!(",{first}") } else { ", ".to_owned() };
+    let last = last.trim_start_matches(|c: char| c == ',' || c == ' ');
+    let last = if first.contains('\n') || last.contains('\n') { last } else { first };
+    Ok(format!("{{{first}{}{last}}}", lines.join(&between)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_machine_is_told_from_one_that_begins_like_it() {
+        for here in ["http://localhost:3000/mcp", "http://127.0.0.1/mcp", "https://[::1]:8/x", "http://localhost"] {
+            assert!(is_here(here), "{here}");
+        }
+        for there in
+            ["http://localhost.example.org/mcp", "http://127.0.0.1.example.org", "https://example.org", "localhost", ""]
+        {
+            assert!(!is_here(there), "{there}");
+        }
+    }
+}
