@@ -21,6 +21,7 @@ use guard::app::{
 use guard::cli::{self, Call, Verb, Wrong};
 use guard::config::Layer;
 use guard::exec::preserve;
+use guard::prompt::sealed;
 
 /// What the C library calls.
 #[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
@@ -72,6 +73,10 @@ fn begin() -> u8 {
 }
 
 fn do_verb(verb: &Verb) -> u8 {
+    // These hold what only a person knows, and run no command of anybody's.
+    if matches!(verb, Verb::Approver(_) | Verb::Approve(_) | Verb::Deny(_) | Verb::Pending(_)) {
+        sealed::seal();
+    }
     let done = match verb {
         Verb::Line(_) => Err("guard line is asked by a shell".to_owned()),
         Verb::Serve(_) => Err("guard serve stands alone".to_owned()),

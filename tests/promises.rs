@@ -78,6 +78,8 @@ mod review;
 mod reviewing;
 #[path = "promises/scene.rs"]
 mod scene;
+#[path = "promises/sealing.rs"]
+mod sealing;
 #[path = "promises/service.rs"]
 mod service;
 #[path = "promises/serving.rs"]

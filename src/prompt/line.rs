@@ -10,6 +10,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use nix::libc;
 use nix::sys::termios::{self, FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios};
 
+use super::sealed::Sealed;
+
 /// Shows a text and a question behind it, and reads a line, without its end.
 ///
 /// # Errors
@@ -23,6 +25,7 @@ pub fn ask(text: &str, question: &str) -> io::Result<String> {
 /// # Errors
 /// As [`ask`], and when cancelled.
 pub fn ask_hidden(text: &str, question: &str) -> io::Result<String> {
+    let _sealed = Sealed::begin();
     let terminal = open()?;
     let hidden = Hidden::begin(&terminal)?;
     (&terminal).write_all(format!("{text}{question} ").as_bytes())?;

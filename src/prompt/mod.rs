@@ -12,6 +12,7 @@ pub mod line;
 mod lock;
 mod prompt_loop;
 mod screen;
+pub mod sealed;
 mod signal_watch;
 pub mod ssh_keygen;
 pub mod terminal;

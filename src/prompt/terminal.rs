@@ -18,6 +18,7 @@ use nix::sys::signal::Signal;
 use super::lock::Lock;
 use super::prompt_loop::PromptLoop;
 pub use super::prompt_loop::Question;
+use super::sealed::Sealed;
 use super::signal_watch::Watch;
 use super::tty::{Tty, is_attended};
 use super::word::random;
@@ -193,6 +194,7 @@ fn try_ask(
     runtime: Option<PathBuf>,
     second: Option<&mut dyn Second>,
 ) -> Result<Answer, Closed> {
+    let _sealed = Sealed::begin();
     let tty = Tty::open().map_err(|error| Closed::NoTerminal(error.to_string()))?;
     check(&tty).or_else(|why| if why == Closed::Busy { Ok(()) } else { Err(why) })?;
     let lock = Lock::open(tty.number(), runtime.as_deref()).map_err(failed)?;

@@ -36,6 +36,7 @@ pub mod lookup;
 mod map;
 mod marked;
 mod numbered;
+mod option_names;
 mod output;
 mod parameter;
 pub mod paths;

@@ -52,6 +52,8 @@ impl Walker<'_> {
             }
             described => (name, described),
         };
+        let named = self.with_option_names(state, described, args);
+        let args = named.as_deref().unwrap_or(args);
         let words: Vec<Arg> = args.iter().map(Field::arg).collect();
         let mut reading = match described {
             Some(program) => arguments::read(program, &words),

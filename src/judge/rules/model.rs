@@ -77,10 +77,14 @@ pub struct Match {
     pub feeds: Vec<String>,
     /// It feeds none of these verbs.
     pub no_feeds: Vec<String>,
+    /// Not where substitutions take all of its output and hand it to these programs alone.
+    pub no_taken_by: Vec<String>,
     /// It stands in one of these wrappers.
     pub wrapped: Vec<String>,
     /// Wrappers that do not count for [`Match::wrapped`].
     pub no_wrapped: Vec<String>,
+    /// It stands in none of these wrappers.
+    pub outside: Vec<String>,
     /// Only as root, or only not as root.
     pub root: Option<bool>,
     pub recursive: Option<bool>,

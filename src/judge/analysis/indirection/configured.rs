@@ -13,7 +13,7 @@ use crate::judge::analysis::walk::Walker;
 
 /// Programs, the files that tell them what to run, and whether that is a task among others that is asked for by name. `*`
 /// ends a name.
-const RUNNERS: [(&str, &str, bool); 15] = [
+const RUNNERS: [(&str, &str, bool); 17] = [
     ("task go-task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml", true),
     ("composer", "composer.json", true),
     ("deno", "deno.json deno.jsonc", true),
@@ -29,6 +29,8 @@ const RUNNERS: [(&str, &str, bool); 15] = [
     ("docker-compose podman-compose", "docker-compose.yml docker-compose.yaml compose.yml compose.yaml", false),
     ("act", ".github/workflows/*", false),
     ("earthly", "Earthfile", true),
+    ("ant", "build.xml", false),
+    ("mvn mvnw", "pom.xml", false),
 ];
 
 /// Keys of sentences for people.
@@ -84,6 +86,9 @@ impl Walker<'_> {
 
 /// What may be a command in such a file: of these tasks, where it has them, else of all.
 pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        return commands_of_elements(text);
+    }
     let lines: Vec<&str> = text.lines().collect();
     let mut blocks: Vec<&[&str]> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -100,6 +105,54 @@ pub(super) fn commands(text: &str, tasks: &[String]) -> Vec<String> {
     }
     let lines = blocks.into_iter().flatten().take(MAX_LINES);
     lines.flat_map(|line| parts(line)).filter(|part| !part.is_empty()).collect()
+}
+
+/// The commands in XML: attributes that are whole commands, and programs with what follows of their arguments.
+fn commands_of_elements(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut program: Option<String> = None;
+    for element in text.split('<').skip(1) {
+        let Some((tag, content)) = element.split_once('>') else { break };
+        let name = tag.split([' ', '\t', '\r', '\n', '/']).next().unwrap_or_default().to_ascii_lowercase();
+        // A program's arguments end where its element ends.
+        if tag.starts_with('/') && !matches!(tag, "/executable" | "/arguments" | "/argument" | "/arg") {
+            all.extend(program.take());
+        }
+        let parts: Vec<&str> = tag.split('"').collect();
+        let attributes = parts.chunks_exact(2).filter_map(|pair| {
+            let key = pair.first()?.trim_end().strip_suffix('=')?.trim_end().rsplit(char::is_whitespace).next()?;
+            Some((key.to_ascii_lowercase(), unescaped(pair.get(1)?)))
+        });
+        for (key, value) in attributes {
+            match (name.as_str(), key.as_str()) {
+                ("exec", "command") => all.push(value),
+                (_, "executable") => all.extend(program.replace(value)),
+                ("arg", "line" | "value") => add(&mut program, &value),
+                _ => {}
+            }
+        }
+        match name.as_str() {
+            "executable" if !content.trim().is_empty() => all.extend(program.replace(unescaped(content.trim()))),
+            "argument" | "commandlineargs" => add(&mut program, &unescaped(content.trim())),
+            _ => {}
+        }
+    }
+    all.extend(program);
+    all.truncate(MAX_LINES);
+    all
+}
+
+/// Adds an argument to a program.
+fn add(program: &mut Option<String>, argument: &str) {
+    if let Some(program) = program.as_mut().filter(|_| !argument.is_empty()) {
+        program.push(' ');
+        program.push_str(argument);
+    }
+}
+
+/// The text that is meant by a text of XML.
+fn unescaped(text: &str) -> String {
+    text.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
 /// The task that a line begins: `name:`, `"name": …`, `name = …`, `[section.name]`.
@@ -188,6 +241,19 @@ mod tests {
         assert_eq!(of(text, &["y"]), ["rm y"]);
         assert!(of("{\"scripts\": {\"x\": \"rm x\"}}", &["x"]).contains(&"rm x".to_owned()));
         assert_eq!(of("web: rm x\nworker: rm y\n", &["web"]), ["rm x"]);
+    }
+
+    #[test]
+    fn elements_hold_commands() {
+        assert_eq!(of("<Project><Exec Command=\"rm &quot;x&quot;\"/></Project>", &[]), ["rm \"x\""]);
+        let ant = "<?xml version=\"1.0\"?>\n<target name=\"t\"><exec\n executable=\"rm\"><arg line=\"-r x\"/><arg value=\"y\"/></exec>\n<echo>z</echo></target>";
+        assert_eq!(of(ant, &[]), ["rm -r x y"]);
+        let two = "<a><exec executable=\"rm\"/><exec executable=\"mv\"><arg value=\"x\"/></exec></a>";
+        assert_eq!(of(two, &[]), ["rm", "mv x"]);
+        let maven = "<configuration><executable>rm</executable><arguments><argument>-r</argument><argument>x</argument></arguments></configuration>";
+        assert_eq!(of(maven, &[]), ["rm -r x"]);
+        assert!(of("<a><b line=\"rm x\"/><c>rm x</c><arg value=\"rm\"/></a>", &[]).is_empty());
+        assert!(of("<a executable=\"rm", &[]).is_empty());
     }
 
     #[test]

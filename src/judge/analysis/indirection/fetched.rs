@@ -56,7 +56,7 @@ pub(super) fn language_of(path: &str) -> Option<&'static str> {
 }
 
 /// Names of source files, with the language that their text is read as.
-const SOURCES: [(&str, &str); 44] = [
+const SOURCES: [(&str, &str); 51] = [
     ("py", "python"),
     ("js", "js"),
     ("mjs", "js"),
@@ -76,11 +76,15 @@ const SOURCES: [(&str, &str); 44] = [
     ("cc", "other"),
     ("cpp", "other"),
     ("cr", "other"),
+    ("cs", "other"),
     ("csx", "other"),
     ("d", "other"),
     ("dart", "other"),
     ("ex", "other"),
     ("exs", "other"),
+    ("f", "other"),
+    ("f90", "other"),
+    ("fs", "other"),
     ("fsx", "other"),
     ("groovy", "other"),
     ("hs", "other"),
@@ -92,6 +96,8 @@ const SOURCES: [(&str, &str); 44] = [
     ("ml", "other"),
     ("mts", "js"),
     ("nim", "other"),
+    ("pas", "other"),
+    ("pp", "other"),
     ("sc", "other"),
     ("scala", "other"),
     ("sh", "shell"),
@@ -100,6 +106,7 @@ const SOURCES: [(&str, &str); 44] = [
     ("tcl", "tcl"),
     ("tsx", "js"),
     ("v", "other"),
+    ("vala", "other"),
     ("zig", "other"),
 ];
 

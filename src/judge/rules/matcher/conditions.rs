@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::match_context::{Seen, View};
-use crate::judge::analysis::act::{Act, ActId, Input, Taint, Verb};
+use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
@@ -51,6 +51,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
             u32::try_from(act.operands.len()).is_ok_and(|count| (least..=most).contains(&count))
         })
         && (when.wrapped.is_empty() || is_wrapped(view, when))
+        && !stands_in(view, &when.outside)
         && (when.tainted.is_empty() || when.tainted.iter().any(|name| taint_of(act).has(taint(*name))))
         && (when.input.is_empty() || when.input.iter().any(|test| input_holds(view, *test)))
         && (when.env.is_empty() || when.env.iter().any(|test| env_holds(view, test)))
@@ -59,6 +60,7 @@ pub(super) fn holds<'v>(view: &'v View<'_>, when: &Match) -> Option<Vec<&'v Seen
         && when.shown.is_none_or(|shown| shown == view.is_shown())
         && (when.feeds.is_empty() || feeds(view, &when.feeds, true))
         && (when.no_feeds.is_empty() || !feeds(view, &when.no_feeds, false))
+        && (when.no_taken_by.is_empty() || !taken_by_alone(view, &when.no_taken_by))
         && when.words.iter().all(|test| words(act).any(|word| view.passes(test, word)))
         && when.text.as_ref().is_none_or(|test| view.context.finds(test))
         && code_holds(act, when);
@@ -190,6 +192,11 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
     }
 }
 
+/// Whether it stands in any of these wrappers.
+fn stands_in(view: &View<'_>, wrappers: &[String]) -> bool {
+    wrappers.iter().any(|verb| view.act.wrappers.iter().any(|wrapper| is_verb(view.context.catalog, wrapper, verb)))
+}
+
 /// What is known of the bytes on standard input: what their producers print, which carries what they read.
 fn input_taint(view: &View<'_>, input: &Input) -> Taint {
     match input {
@@ -247,6 +254,50 @@ fn feeds(view: &View<'_>, verbs: &[String], without_fuel: bool) -> bool {
         }
     }
     false
+}
+
+/// Whether substitutions take all of the output, and no program but these is handed a secret by the line.
+fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
+    let context = view.context;
+    let acts = &context.facts.acts;
+    let mut taken: HashSet<ActId> = HashSet::new();
+    let mut open = vec![view.act.parent.unwrap_or(view.id)];
+    while let Some(id) = open.pop() {
+        let Some(act) = acts.get(id).filter(|_| context.spend(8)) else { return false };
+        // What stands between may pass it on to the substitution, and to nothing else.
+        let passes_on = || {
+            copies(context.catalog, act)
+                && context.program(act).is_some()
+                && context.effects_of(id).all(|(_, effect)| matches!(effect, Effect::Show | Effect::Load))
+        };
+        if !taken.is_empty() && !passes_on() {
+            return false;
+        }
+        if taken.insert(id) {
+            match act.output {
+                Output::Captured => {}
+                Output::Pipe => open.extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next))),
+                Output::Inherited | Output::File | Output::Nothing => return false,
+            }
+        }
+    }
+    let carries = |id: ActId, act: &Act| {
+        taint_of(act).and(input_taint(&View::new(context, id, act), &act.input)).has(Taint::SECRET)
+    };
+    let mut handed = false;
+    for (id, act) in acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })) {
+        if !context.spend(8) {
+            return false;
+        }
+        if taken.contains(&id) || !carries(id, act) {
+            continue;
+        }
+        if act.remote.is_some() || !verbs.iter().any(|verb| is_verb(context.catalog, act.verb.key(), verb)) {
+            return false;
+        }
+        handed = true;
+    }
+    handed
 }
 
 /// Whether a program passes on what it reads. One that nothing describes may.

@@ -7,7 +7,8 @@ mod before;
 mod made;
 
 use before::{
-    created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near, untouched,
+    copied_into, created, earlier, history as build, ignored_otherwise, is_opaque, linked, may_make, moved_into, near,
+    untouched,
 };
 pub(super) use before::{is_quiet, makes};
 pub(super) use made::{is_maker, made};
@@ -294,8 +295,9 @@ fn is_created(view: &View<'_>, path: &NormalPath) -> bool {
     }
     let Some(text) = place(path) else { return false };
     let missing = view.context.inquiry.path(&text).is_some_and(|facts| facts.kind == PathKind::Missing);
-    // What a copy was made of is there where it came from: whoever takes that away is judged for it.
-    missing && !moved_into(view, path) && !linked(view, path)
+    // A copy that is written over is there where it came from.
+    let writes = matches!(view.act.verb, Verb::Effect(effect) if effect.writes());
+    missing && !moved_into(view, path) && (writes || !copied_into(view, path)) && !linked(view, path)
 }
 
 /// Why an agent's notes do not count.

@@ -300,6 +300,13 @@ fn circumstances_are_conditions_too() {
     let both = Act { wrappers: ["exec".into(), "xargs".into()].into(), ..zap(&[]) };
     assert!(matches(&rule, vec![both]));
     assert!(!matches(&rule, vec![zap(&[])]));
+    let outside = with("outside = [\"exec\", \"xarg*\"]");
+    assert!(matches(&outside, vec![zap(&[])]));
+    assert!(matches(&outside, vec![within("nice")]));
+    assert!(!matches(&outside, vec![within("exec")]));
+    assert!(!matches(&outside, vec![within("xargs")]));
+    let one_of_two = Act { wrappers: ["nice".into(), "exec".into()].into(), ..zap(&[]) };
+    assert!(!matches(&outside, vec![one_of_two]));
     assert!(matches(&with("input = [\"inherited\"]"), vec![zap(&[])]));
     let fed = Act { input: Input::Text(Value::text("x")), ..zap(&[]) };
     assert!(!matches(&with("input = [\"inherited\"]"), vec![fed]));

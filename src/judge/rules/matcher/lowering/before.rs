@@ -220,6 +220,11 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
         && (numbered || created(view, path))
 }
 
+/// Whether an earlier act copied something there.
+pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
+    brought(view, path, |_, effect| matches!(effect, Effect::Show | Effect::Load))
+}
+
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
 /// moves things about in a work tree bring whatever they like.
 fn brought(view: &View<'_>, path: &NormalPath, from: impl Fn(&Act, Effect) -> bool) -> bool {

@@ -1,0 +1,99 @@
+//! Files whose names a program takes for options, where a glob stands for them: `tar cf x.tar *` beside a file that is
+//! called `--checkpoint-action=…`.
+//!
+//! What may not enter: which options do what, which is said by the descriptions of programs.
+
+use super::act::{Effect, Verb};
+use super::expand::Field;
+use super::redirect::absolute;
+use super::state::State;
+use super::walk::Walker;
+use crate::judge::rules::glob;
+use crate::judge::rules::model::Program;
+
+/// The most names that are put in the place of globs.
+const MAX_NAMES: usize = 32;
+
+impl Walker<'_> {
+    /// The arguments with the names in front of each glob that it stands for and that begin with a dash; `None` when there
+    /// are none.
+    pub(super) fn with_option_names(
+        &self,
+        state: &State,
+        program: Option<&Program>,
+        args: &[Field],
+    ) -> Option<Vec<Field>> {
+        if !args.iter().any(may_be_option) {
+            return None;
+        }
+        let names = self.option_names(state, program);
+        if names.is_empty() {
+            return None;
+        }
+        let mut all = Vec::with_capacity(args.len() + names.len());
+        for arg in args {
+            if may_be_option(arg) {
+                let pattern = arg.value.rough();
+                let fitting = names.iter().filter(|name| glob::text(&pattern, name));
+                all.extend(fitting.map(|name| Field::text(name.as_str(), arg.span)));
+            }
+            all.push(arg.clone());
+        }
+        (all.len() > args.len()).then_some(all)
+    }
+
+    /// The names that begin with a dash where the program stands: what the line made there, and, where options of the
+    /// program run commands, what was there before.
+    fn option_names(&self, state: &State, program: Option<&Program>) -> Vec<String> {
+        let Some(dir) = state.cwd.as_deref().map(|dir| dir.trim_end_matches('/')) else { return Vec::new() };
+        let here = |path: &str| {
+            let name = path.strip_prefix(dir)?.strip_prefix('/')?;
+            (name.starts_with('-') && !name.contains('/')).then(|| name.to_owned())
+        };
+        let makes = |verb: &Verb| match verb {
+            Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
+            Verb::Program { name, .. } => self.catalog.program(name).is_some_and(|program| program.makes),
+        };
+        let acts = self.facts.acts.iter().filter(|act| makes(&act.verb) && act.remote.is_none());
+        let named = acts.flat_map(|act| act.operands.iter().filter_map(|operand| operand.value.known()));
+        let mut names: Vec<String> =
+            named.filter_map(|path| absolute(state, &path)).filter_map(|path| here(&path)).collect();
+        if program.is_some_and(|program| !program.wraps.is_empty()) {
+            let below = self.inquiry.look(dir).and_then(|look| look.below.as_ref());
+            names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(path)));
+        }
+        names.sort();
+        names.dedup();
+        names.truncate(MAX_NAMES);
+        names
+    }
+}
+
+/// Whether an argument is a glob that may stand for a name with a dash in front.
+fn may_be_option(arg: &Field) -> bool {
+    !arg.operand && arg.value.has_glob() && arg.value.rough().starts_with(['*', '?', '['])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::analysis::testing::{dump, facts, programs};
+
+    #[track_caller]
+    fn reads(line: &str, program: &str) {
+        let facts = facts(line);
+        assert!(programs(&facts).iter().any(|found| found == program), "{line}\n{}", dump(&facts));
+    }
+
+    #[test]
+    fn a_glob_stands_for_the_options_that_the_line_named_files_by() {
+        reads("echo > -C; tar -x *", "tar -x -C *");
+        reads("echo > ./-C; tar -x *", "tar -x -C *");
+        reads("echo > -C; tar -x -?", "tar -x -?");
+        reads("echo > -C; tar -x ./*", "tar -x ./*");
+        reads("echo > -C; tar -x '*'", "tar -x *");
+        reads("echo > sub/-C; tar -x *", "tar -x *");
+        reads("echo > C; tar -x *", "tar -x *");
+        reads("echo > -C; tar -x [a-z]*", "tar -x [a-z]*");
+        reads("echo > -C; cd sub; tar -x *", "tar -x *");
+    }
+}
