@@ -79,6 +79,14 @@ impl Walker<'_> {
     }
 
     fn pipeline(&mut self, state: &mut State, frame: &Frame, pipeline: &Pipeline) {
+        let mut timed;
+        let frame = if pipeline.timed {
+            timed = frame.clone();
+            timed.wrapped("time");
+            &timed
+        } else {
+            frame
+        };
         if let [command] = pipeline.commands.as_slice() {
             self.command(state, frame, command);
             return;

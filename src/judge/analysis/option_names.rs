@@ -55,9 +55,14 @@ impl Walker<'_> {
             Verb::Program { name, .. } => self.catalog.program(name).is_some_and(|program| program.makes),
         };
         let acts = self.facts.acts.iter().filter(|act| makes(&act.verb) && act.remote.is_none());
-        let named = acts.flat_map(|act| act.operands.iter().filter_map(|operand| operand.value.known()));
-        let mut names: Vec<String> =
-            named.filter_map(|path| absolute(state, &path)).filter_map(|path| here(&path)).collect();
+        let paths = acts.flat_map(|act| {
+            let base = act.cwd.as_deref().unwrap_or(dir);
+            let known = act.operands.iter().filter_map(|operand| operand.value.known());
+            known.filter_map(move |path| {
+                absolute(state, &if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") })
+            })
+        });
+        let mut names: Vec<String> = paths.filter_map(|path| here(&path)).collect();
         if program.is_some_and(|program| !program.wraps.is_empty()) {
             let below = self.inquiry.look(dir).and_then(|look| look.below.as_ref());
             names.extend(below.into_iter().flatten().filter_map(|(path, _)| here(path)));
@@ -94,6 +99,7 @@ mod tests {
         reads("echo > sub/-C; tar -x *", "tar -x *");
         reads("echo > C; tar -x *", "tar -x *");
         reads("echo > -C; tar -x [a-z]*", "tar -x [a-z]*");
-        reads("echo > -C; cd sub; tar -x *", "tar -x *");
+        reads("echo > -C; cd sub && tar -x *", "tar -x *");
+        reads("cd sub && echo > -C && tar -x *", "tar -x -C *");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::match_context::{Seen, View};
 use crate::judge::analysis::act::{Act, ActId, Effect, Input, Output, Taint, Verb};
 use crate::judge::analysis::arguments::GLOBAL;
+use crate::judge::analysis::value::is_hole;
 use crate::judge::invocation::Origin;
 use crate::judge::rules::blob::Features;
 use crate::judge::rules::catalog::Catalog;
@@ -276,13 +277,20 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
         if taken.insert(id) {
             match act.output {
                 Output::Captured => {}
-                Output::Pipe => open.extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next))),
+                Output::Pipe => open
+                    .extend(act.feeds.iter().map(|next| acts.get(*next).and_then(|act| act.parent).unwrap_or(*next))),
                 Output::Inherited | Output::File | Output::Nothing => return false,
             }
         }
     }
     let carries = |id: ActId, act: &Act| {
         taint_of(act).and(input_taint(&View::new(context, id, act), &act.input)).has(Taint::SECRET)
+    };
+    // What stands around it in one word may say where it goes.
+    let is_whole = |act: &Act| {
+        let flags = act.flags.iter().filter_map(|flag| flag.value.as_ref());
+        let mut secret = words(act).chain(flags).filter(|value| value.taint().has(Taint::SECRET));
+        secret.all(|value| value.rough().chars().all(is_hole))
     };
     let mut handed = false;
     for (id, act) in acts.iter().enumerate().filter(|(_, act)| matches!(act.verb, Verb::Program { .. })) {
@@ -292,7 +300,10 @@ fn taken_by_alone(view: &View<'_>, verbs: &[String]) -> bool {
         if taken.contains(&id) || !carries(id, act) {
             continue;
         }
-        if act.remote.is_some() || !verbs.iter().any(|verb| is_verb(context.catalog, act.verb.key(), verb)) {
+        if act.remote.is_some()
+            || !is_whole(act)
+            || !verbs.iter().any(|verb| is_verb(context.catalog, act.verb.key(), verb))
+        {
             return false;
         }
         handed = true;
