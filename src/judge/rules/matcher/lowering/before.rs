@@ -188,17 +188,19 @@ fn moved_in_line(view: &View<'_>, path: &NormalPath) -> bool {
 const MOST_MOVES: u32 = 4;
 
 fn moved_within(view: &View<'_>, path: &NormalPath, left: u32) -> bool {
-    // What lay in the temp directory is no more when it is moved within it, and neither is what the line itself made.
-    let scratch = |act: &Act| {
-        act.operands.iter().all(|operand| {
-            let from = view.context.placer.path(&operand.value, act.cwd.as_deref());
-            from.is_some_and(|from| {
-                let in_temp = from.start == Start::Temporary || is_new_in_temp(view, &from);
-                !from.dynamic && !from.found && (in_temp || is_new(view, &from, left))
-            })
+    brought(view, path, |act, effect| effect == Effect::Move && !is_scratch(view, act, left))
+}
+
+/// Whether all that an act names lay in the temp directory, which is no more when it is moved within it, or was made by the
+/// line itself.
+fn is_scratch(view: &View<'_>, act: &Act, left: u32) -> bool {
+    act.operands.iter().all(|operand| {
+        let from = view.context.placer.path(&operand.value, act.cwd.as_deref());
+        from.is_some_and(|from| {
+            let in_temp = from.start == Start::Temporary || is_new_in_temp(view, &from);
+            !from.dynamic && !from.found && (in_temp || is_new(view, &from, left))
         })
-    };
-    brought(view, path, |act, effect| effect == Effect::Move && !scratch(act))
+    })
 }
 
 /// Whether the line itself made what is moved from a path: nothing was there before, and nothing else was moved there.
@@ -220,9 +222,10 @@ fn is_new_in_temp(view: &View<'_>, path: &NormalPath) -> bool {
         && (numbered || created(view, path))
 }
 
-/// Whether an earlier act copied something there.
+/// Whether an earlier act copied something there that the line did not make.
 pub(super) fn copied_into(view: &View<'_>, path: &NormalPath) -> bool {
-    brought(view, path, |_, effect| matches!(effect, Effect::Show | Effect::Load))
+    let reads = |effect: Effect| matches!(effect, Effect::Show | Effect::Load);
+    brought(view, path, |act, effect| reads(effect) && !is_scratch(view, act, MOST_MOVES))
 }
 
 /// Whether an earlier act writes at the path and has an effect that says where from. Calls of libraries and what
