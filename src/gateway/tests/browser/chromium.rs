@@ -16,6 +16,7 @@ pub struct Browser {
     session: String,
     last: u64,
     complaints: Vec<String>,
+    events: Vec<Value>,
     _folder: tempfile::TempDir,
 }
 
@@ -64,6 +65,7 @@ impl Browser {
             session: String::new(),
             last: 0,
             complaints: Vec::new(),
+            events: Vec::new(),
             _folder: folder,
         };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
@@ -104,6 +106,7 @@ impl Browser {
                     self.complaints.push(value["params"]["entry"].to_string());
                 }
                 "Runtime.exceptionThrown" => self.complaints.push(value["params"].to_string()),
+                method if method.starts_with("ServiceWorker.") => self.events.push(value),
                 _ => {}
             }
         }
@@ -186,12 +189,17 @@ impl Browser {
         serde_json::from_value(found).unwrap()
     }
 
-    /// Waits for an event of the protocol.
+    /// Waits for an event about service workers.
     #[track_caller]
     pub fn event(&mut self, method: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let value = self.from.recv_timeout(Duration::from_secs(30));
-            let value = value.unwrap_or_else(|_| panic!("{method} never came"));
+            // It may have come before the answer to a call.
+            let value = if self.events.is_empty() {
+                let value = self.from.recv_timeout(Duration::from_secs(30));
+                value.unwrap_or_else(|_| panic!("{method} never came"))
+            } else {
+                self.events.remove(0)
+            };
             if value["method"] == json!(method) && wanted(&value["params"]) {
                 return value["params"].clone();
             }
