@@ -465,7 +465,7 @@ fn a_script_stands_for_a_link_and_runs_nothing_when_guard_is_gone() {
     let home = home();
     let own = home.path("bin/guard");
     fs::remove_file(&own).ok();
-    fs::copy(GUARD, &own).unwrap();
+    crate::harness::program::copy(GUARD, &own);
     let guard = |words: &[&str]| home.program(own.to_str().unwrap()).args(words).output().unwrap();
     let said = String::from_utf8(guard(&["install", "shims", "--yes"]).stdout).unwrap();
     let script = home.data().join("shims/script/bash");

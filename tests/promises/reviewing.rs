@@ -285,7 +285,7 @@ fn refusing() -> Home {
     let home = home_with("true", "");
     let own = home.path("bin/guard");
     if std::fs::hard_link(env!("CARGO_BIN_EXE_guard"), &own).is_err() {
-        std::fs::copy(env!("CARGO_BIN_EXE_guard"), &own).unwrap();
+        crate::harness::program::copy(env!("CARGO_BIN_EXE_guard"), &own);
     }
     let digest = r#"digest=$(sed 's/.*"digest":"\([0-9a-f]\{8\}\).*/\1/')"#;
     let opinion = r#"{"v":1,"opinion":{"says":"DENY","reason":"a name like another","by":"mill","about":"'$digest'"}}"#;
