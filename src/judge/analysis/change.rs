@@ -36,33 +36,8 @@ pub(super) fn replace(text: &str, pattern: &str, replacement: &str, anchor: Repl
             let cut = pattern.suffix(text, true)?;
             Some(cut.map_or_else(|| text.to_owned(), |cut| format!("{}{replacement}", &text.get(..cut).unwrap_or(""))))
         }
-        ReplaceAnchor::First | ReplaceAnchor::All => {
-            let mut result = String::new();
-            let mut rest = text;
-            let mut tries = 512;
-            while !rest.is_empty() {
-                tries -= 1;
-                if tries == 0 {
-                    return None;
-                }
-                match pattern.prefix(rest, true)? {
-                    Some(length) if length > 0 => {
-                        result.push_str(replacement);
-                        rest = rest.get(length..)?;
-                        if anchor == ReplaceAnchor::First {
-                            break;
-                        }
-                    }
-                    _ => {
-                        let c = rest.chars().next()?;
-                        result.push(c);
-                        rest = rest.get(c.len_utf8()..)?;
-                    }
-                }
-            }
-            result.push_str(rest);
-            Some(result)
-        }
+        ReplaceAnchor::First => pattern.replace(text, replacement, false),
+        ReplaceAnchor::All => pattern.replace(text, replacement, true),
     }
 }
 

@@ -59,7 +59,9 @@ impl<'a> Walker<'a> {
         let made = |dir: &String| format!("{}/{name}", dir.trim_end_matches('/'));
         if !self.files.is_empty() {
             self.spend(cost::LOOK_UP * 8 * dirs.len() as u64);
-            if let Some(path) = dirs.iter().map(made).find(|path| self.is_made_here(state, path)) {
+            if let Some(path) =
+                dirs.iter().filter(|dir| self.may_make_in(dir)).map(made).find(|path| self.is_made_here(state, path))
+            {
                 self.planted.insert(path.clone());
                 return Some(path);
             }
@@ -159,7 +161,10 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     };
     let known = parts.iter().take(MAX_DIRECTORIES).flatten();
     let dirs: Vec<String> = if value.pieces().is_empty() { Vec::new() } else { known.filter_map(dir).collect() };
-    let before = dirs.iter().position(|dir| is_of_system(&format!("{dir}/"))).unwrap_or(dirs.len());
+    let before = dirs
+        .iter()
+        .position(|dir| is_of_system(dir) || SYSTEM.iter().any(|place| place.strip_suffix('/') == Some(dir)))
+        .unwrap_or(dirs.len());
     SearchPath { dirs: dirs.into(), before, changed }
 }
 

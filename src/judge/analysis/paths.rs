@@ -49,6 +49,9 @@ pub struct Placer {
     project: OnceCell<Option<String>>,
 }
 
+/// What a place may be that nothing was worked out of.
+const ANYTHING: PathClasses = PathClasses::NONE.with(PathClass::Dynamic).with(PathClass::Outside);
+
 impl Placer {
     /// For one invocation.
     #[must_use]
@@ -129,6 +132,10 @@ impl Placer {
     /// answer could matter: for what does not plainly lie in the project.
     #[must_use]
     pub fn classes(&self, value: &Value, cwd: Option<&str>, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
+        // Without fuel it may be anything.
+        if inquiry.fuel.is_empty() {
+            return ANYTHING;
+        }
         let mut classes = self.path(value, cwd).map_or(PathClasses::NONE, |path| self.of(&path, catalog, inquiry));
         let leading = value.leading();
         // `-d @file`, `-F name=@file`: the place that is named behind the mark.
@@ -168,9 +175,8 @@ impl Placer {
 
     fn worked_out(&self, path: &NormalPath, catalog: &Catalog, inquiry: &Inquiry<'_>) -> PathClasses {
         let names = path.components.len() as u64;
-        // Without fuel it may be anything.
         if inquiry.fuel.is_empty() {
-            return PathClasses::NONE.with(PathClass::Dynamic).with(PathClass::Outside);
+            return ANYTHING;
         }
         inquiry.fuel.spend_reserve(if path.globbed { cost::AIMED } else { cost::CLASSES } + names * names / 4);
         let mut classes = PathClasses::NONE;

@@ -2,8 +2,15 @@
 //!
 //! What may not enter: paths and directories; nothing here looks at a file system.
 
+use std::ops::RangeInclusive;
+
 /// Work that one match may take, in steps.
 const MAX_STEPS: u32 = 100_000;
+
+/// How many bytes characters take as text.
+fn bytes(chars: &[char]) -> usize {
+    chars.iter().map(|c| c.len_utf8()).sum()
+}
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,28 +87,71 @@ impl Pattern {
     pub fn prefix(&self, text: &str, longest: bool) -> Option<Option<usize>> {
         let chars: Vec<char> = text.chars().collect();
         let mut steps = MAX_STEPS;
-        let lengths: Box<dyn Iterator<Item = usize>> =
-            if longest { Box::new((0..=chars.len()).rev()) } else { Box::new(0..=chars.len()) };
-        for length in lengths {
-            if self.run(chars.get(..length)?, &mut steps)? {
-                return Some(Some(chars.iter().take(length).map(|c| c.len_utf8()).sum()));
-            }
-        }
-        Some(None)
+        let length = self.prefix_of(&chars, longest, &mut steps)?;
+        Some(length.map(|length| bytes(chars.get(..length).unwrap_or_default())))
     }
 
     /// Where the shortest or longest suffix that matches begins, in bytes.
     pub fn suffix(&self, text: &str, longest: bool) -> Option<Option<usize>> {
         let chars: Vec<char> = text.chars().collect();
         let mut steps = MAX_STEPS;
-        let starts: Box<dyn Iterator<Item = usize>> =
-            if longest { Box::new(0..=chars.len()) } else { Box::new((0..=chars.len()).rev()) };
-        for start in starts {
-            if self.run(chars.get(start..)?, &mut steps)? {
-                return Some(Some(chars.iter().take(start).map(|c| c.len_utf8()).sum()));
+        let starts = chars.len() - chars.len().min(self.most())..=chars.len() - chars.len().min(self.least());
+        let start = Self::first(starts, longest, |start| self.run(chars.get(start..)?, &mut steps))?;
+        Some(start.map(|start| bytes(chars.get(..start).unwrap_or_default())))
+    }
+
+    /// The text with what the pattern matches put in its place, at the first match or at all of them.
+    pub fn replace(&self, text: &str, replacement: &str, all: bool) -> Option<String> {
+        let chars: Vec<char> = text.chars().collect();
+        let (mut rest, mut steps) = (chars.as_slice(), MAX_STEPS);
+        let mut result = String::with_capacity(text.len());
+        while let Some((first, behind)) = rest.split_first() {
+            match self.prefix_of(rest, true, &mut steps)? {
+                Some(length) if length > 0 => {
+                    result.push_str(replacement);
+                    rest = rest.get(length..)?;
+                    if !all {
+                        break;
+                    }
+                }
+                _ => {
+                    result.push(*first);
+                    rest = behind;
+                }
+            }
+        }
+        result.extend(rest);
+        Some(result)
+    }
+
+    /// The length of the shortest or longest prefix that matches, in characters.
+    fn prefix_of(&self, text: &[char], longest: bool, steps: &mut u32) -> Option<Option<usize>> {
+        let lengths = text.len().min(self.least())..=text.len().min(self.most());
+        Self::first(lengths, !longest, |length| self.run(text.get(..length)?, steps))
+    }
+
+    /// The first of these, from the least or from the greatest, for which a match is found.
+    fn first(
+        mut all: RangeInclusive<usize>,
+        from_least: bool,
+        mut matches: impl FnMut(usize) -> Option<bool>,
+    ) -> Option<Option<usize>> {
+        while let Some(next) = if from_least { all.next() } else { all.next_back() } {
+            if matches(next)? {
+                return Some(Some(next));
             }
         }
         Some(None)
+    }
+
+    /// The fewest characters that it matches.
+    fn least(&self) -> usize {
+        self.elements.iter().filter(|element| **element != Element::Many).count()
+    }
+
+    /// The most characters that it matches.
+    fn most(&self) -> usize {
+        if self.elements.contains(&Element::Many) { usize::MAX } else { self.elements.len() }
     }
 
     /// Greedy backtracking to the last star only, so that the work is at most pattern × text.
@@ -220,6 +270,22 @@ mod tests {
         assert_eq!(dot.suffix("a.b.c", false), Some(Some(3)));
         assert_eq!(dot.suffix("a.b.c", true), Some(Some(1)));
         assert_eq!(dot.suffix("abc", true), Some(None));
+        // Of a length of its own.
+        let two = Pattern::new("é?");
+        assert_eq!((two.prefix("éab", true), two.suffix("aéb", false)), (Some(Some(3)), Some(Some(1))));
+        assert_eq!(
+            (two.prefix("é", true), two.suffix("b", true), two.prefix("aé", false)),
+            (Some(None), Some(None), Some(None))
+        );
+    }
+
+    #[test]
+    fn matches_are_replaced_as_in_a_shell() {
+        let replaced = |pattern: &str, text: &str, all| Pattern::new(pattern).replace(text, "-", all).unwrap();
+        assert_eq!((replaced("a?", "xabyac", true), replaced("a?", "xabyac", false)), ("x-y-".into(), "x-yac".into()));
+        assert_eq!((replaced("b*", "abcb", true), replaced("c", "ab", true)), ("a-".into(), "ab".into()));
+        assert_eq!((replaced("*", "", true), replaced("é", "éé", true)), (String::new(), "--".into()));
+        assert!(Pattern::new("*b").replace(&"a".repeat(4_000), "", true).is_none(), "that takes too much work");
     }
 
     #[test]

@@ -351,6 +351,10 @@ pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
     if path.is_empty() {
         return None;
     }
+    // Most are written so.
+    if is_normal(path) {
+        return Some(path.to_owned());
+    }
     let mut parts: Vec<&str> = Vec::new();
     let base = if path.starts_with('/') { "" } else { state.cwd.as_deref()? };
     for part in base.split('/').chain(path.split('/')) {
@@ -363,6 +367,12 @@ pub(super) fn absolute(state: &State, path: &str) -> Option<String> {
         }
     }
     Some(format!("/{}", parts.join("/")))
+}
+
+/// Whether a path is absolute and nothing in it would be taken away.
+fn is_normal(path: &str) -> bool {
+    let names = |names: &str| names.split('/').all(|name| !matches!(name, "" | "." | ".."));
+    path == "/" || path.strip_prefix('/').is_some_and(names)
 }
 
 /// The address that bash connects to when this path is opened.

@@ -1,12 +1,13 @@
 //! Scripts: files that are read as code, of the world or written by the line itself.
 
+use std::ops::Bound;
 use std::rc::Rc;
 
 use super::act::{Disguise, OpaqueReason, Operand, Piece, Taint, Unknown, UnknownReason, Value};
 use super::builtins::within;
 use super::enclosing::Frame;
 use super::expand::Field;
-use super::indirection::fetched::UNNAMED;
+use super::indirection::fetched::any_above;
 use super::indirection::unpacked::is_unread;
 use super::numbered::Numbered;
 use super::paths::NormalPath;
@@ -347,6 +348,15 @@ impl Walker<'_> {
             || absolute(state, path).is_some_and(|path| self.is_fetched(&path) || self.is_unpacked(&path))
     }
 
+    /// Whether the line may have made something in a directory, by its name or by that of one above it.
+    pub fn may_make_in(&self, dir: &str) -> bool {
+        let dir = dir.trim_end_matches('/');
+        let from = (Bound::Included(dir), Bound::Unbounded);
+        let below = self.files.range::<str, _>(from).next().is_some_and(|(path, _)| path.starts_with(dir));
+        let holds = |path: &str| self.files.contains_key(path);
+        below || any_above(&format!("{dir}/"), |above, unnamed| holds(above) || holds(unnamed))
+    }
+
     /// Whether there is nothing at the path that could be read, and the line makes nothing there.
     pub fn is_absent(&self, state: &State, path: &str) -> bool {
         let missing = |path: String| matches!(self.inquiry.file(&path), Some(FileFacts::Missing));
@@ -371,14 +381,7 @@ impl Walker<'_> {
         }
         // What was there before is not what came under a name that nothing says.
         let is_new = || self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
-        let mut dir = path;
-        while let Some((parent, _)) = dir.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-            if fetched(parent) || fetched(&format!("{parent}{UNNAMED}")) && is_new() {
-                return true;
-            }
-            dir = parent;
-        }
-        false
+        any_above(path, |dir, unnamed| !dir.is_empty() && (fetched(dir) || fetched(unnamed) && is_new()))
     }
 }
 

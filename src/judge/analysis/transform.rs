@@ -3,6 +3,7 @@
 use super::act::{Piece, Taint, UnknownReason, Value};
 use super::change::{change_case, replace, substring};
 use super::enclosing::Frame;
+use super::fuel::cost;
 use super::pattern::Pattern;
 use super::state::{Build as _, State, unknown};
 use super::value::{HOLE, is_hole, is_plain_hole};
@@ -15,6 +16,7 @@ const MAX_PATTERN_TEXT: usize = 4096;
 impl Walker<'_> {
     #[inline(never)]
     pub fn transform(&mut self, state: &mut State, frame: &Frame, value: &Value, operation: &ParameterOp) -> Value {
+        self.spend(cost::FIELD * 4);
         let changed = match operation {
             ParameterOp::RemovePrefix { longest, pattern } => {
                 let pattern = self.pattern(state, frame, pattern);

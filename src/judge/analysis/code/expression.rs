@@ -345,8 +345,8 @@ impl Reader<'_> {
                 of = given.unwrap_or(of);
                 self.at += member + 1;
                 sends = self.language == "ruby" && part.starts_with(|c: char| c.is_ascii_lowercase());
-                let method = format!("{}.{part}", of.name.as_deref().unwrap_or_default());
-                sends |= self.language == "perl" && of.called && (self.world.knows)(&method);
+                let is_known = || (self.world.knows)(&format!("{}.{part}", of.name.as_deref().unwrap_or_default()));
+                sends |= self.language == "perl" && of.called && is_known();
                 if let Some(same) = self.same_text(&of, &part) {
                     of = same;
                     continue;

@@ -52,6 +52,10 @@ const ANEW: [(&str, &str, &str); 5] = [
 /// A name by its common spelling.
 pub(super) fn plain_name(language: &str, mut name: String) -> String {
     let language = if language == "mongo" { "js" } else { language };
+    // No call that means anything is named by so many members.
+    if name.len() > 2 * TAIL {
+        name = name.split_off(name.ceil_char_boundary(name.len() - TAIL));
+    }
     if language == "python" && name.contains(".__dict__") {
         name = name.replace(".__dict__", "");
     }

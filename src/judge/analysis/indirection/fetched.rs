@@ -12,6 +12,22 @@ use crate::judge::rules::model::{FetchInto, Program};
 /// What stands behind a directory for files in it whose names nothing says.
 pub(in crate::judge::analysis) const UNNAMED: &str = "/*";
 
+/// Whether something holds of a directory above a path, the nearest first and the root, which is empty, last. It is given
+/// the directory, and what stands for its files whose names are not known.
+pub(in crate::judge::analysis) fn any_above(path: &str, mut holds: impl FnMut(&str, &str) -> bool) -> bool {
+    let mut unnamed = path.to_owned();
+    let mut below = path;
+    while let Some((dir, _)) = below.rsplit_once('/') {
+        unnamed.truncate(dir.len());
+        unnamed.push_str(UNNAMED);
+        if holds(dir, &unnamed) {
+            return true;
+        }
+        below = dir;
+    }
+    false
+}
+
 /// Files that a program which builds a project reads to know what to run, beside source code.
 const RECIPES: [&str; 26] = [
     "Cargo.toml",

@@ -5,6 +5,7 @@
 //! name such a place, and which of the program's effects speak of them already. What may not enter: what any one program
 //! does with its files, which is `files` and `effects` of its description.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::Walker;
@@ -224,7 +225,11 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
     }
     let of_sub = described.and_then(|program| program.subs.exact(&reading.sub)).map(|sub| sub.options.as_slice());
     let options = described.map(|program| program.options.as_slice()).into_iter().chain(of_sub).flatten();
-    let options: HashSet<&str> = options.flat_map(|spec| &spec.names).map(String::as_str).collect();
+    let names = OnceCell::new();
+    let is_option = |name: &str| {
+        let all = || options.clone().flat_map(|spec| &spec.names).map(String::as_str).collect::<HashSet<&str>>();
+        names.get_or_init(all).contains(name)
+    };
     let script = reading.code.iter().find_map(|source| match &source.from {
         CodeFrom::Script(operand) => Some(operand.span),
         CodeFrom::Inline(..) | CodeFrom::Stdin => None,
@@ -237,7 +242,7 @@ fn named_files(described: Option<&Program>, reading: &Reading, args: &[Arg]) -> 
         let flag = given.get(&arg.value);
         // A short option may be one that takes nothing (`ls -l FILE`); a long one is where it is described so.
         if described.is_some() {
-            let long = Some(option).filter(|option| option.starts_with("--") && !options.contains(option.as_str()));
+            let long = Some(option).filter(|option| option.starts_with("--") && !is_option(option));
             option = flag.map(|flag| flag.name.clone()).or(long).unwrap_or_default();
         }
         let part = |from: usize, option: &str| Named {

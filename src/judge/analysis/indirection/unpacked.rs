@@ -9,10 +9,10 @@ use crate::judge::analysis::enclosing::Frame;
 use crate::judge::analysis::question::{FileFacts, PathKind};
 use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::state::{Build as _, State, unknown};
-use crate::judge::analysis::walk::Walker;
+use crate::judge::analysis::walk::{Walker, Written};
 use crate::judge::rules::model::{Packed, Program, Unpack};
 
-use super::fetched::UNNAMED;
+use super::fetched::{UNNAMED, any_above};
 use super::{Ran, patch};
 
 /// Stands for the content of a file that came out of an archive.
@@ -121,15 +121,12 @@ impl Walker<'_> {
 
     /// Whether nothing but an archive that the line unpacks can have brought what a path names.
     pub fn is_unpacked(&self, path: &str) -> bool {
-        let mut dir = path;
-        while let Some((parent, _)) = dir.rsplit_once('/') {
-            let held = self.files.get(&format!("{parent}{UNNAMED}")).into_iter().flat_map(|written| &written.contents);
-            if held.filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text)) {
-                return self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing);
-            }
-            dir = parent;
-        }
-        false
+        let unread = |written: &Written| {
+            written.contents.iter().filter_map(|id| self.sinks.get(*id)).any(|sink| is_unread(&sink.text))
+        };
+        !self.files.is_empty()
+            && any_above(path, |_, unnamed| self.files.get(unnamed).is_some_and(unread))
+            && self.inquiry.path(path).is_none_or(|facts| facts.kind == PathKind::Missing)
     }
 
     /// What is built in a directory may be new there for that reason.

@@ -142,7 +142,11 @@ impl NormalPath {
         };
         for component in &self.components {
             text.push('/');
-            text.extend(component.text.chars().map(|letter| if is_hole(letter) { HOLE } else { letter }));
+            if component.unknown {
+                text.extend(component.text.chars().map(|letter| if is_hole(letter) { HOLE } else { letter }));
+            } else {
+                text.push_str(&component.text);
+            }
         }
         if text.is_empty() {
             text.push('/');

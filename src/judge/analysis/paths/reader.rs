@@ -92,9 +92,9 @@ impl<'a> Reader<'a> {
         match self.cwd {
             Some(cwd) if cwd.starts_with('/') => {
                 self.start = Some(Start::Root);
-                for name in names(cwd) {
-                    self.components.push(Component::named(name));
-                }
+                // With room for the names of the value itself.
+                self.components.reserve(8);
+                self.components.extend(names(cwd).map(Component::named));
             }
             _ => self.dynamic = true,
         }
