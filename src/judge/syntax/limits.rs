@@ -2,7 +2,7 @@
 //! same answer under any load. Each is an error of its own, and none ever means "allow".
 
 /// The largest text that is read, in bytes.
-pub const MAX_BYTES: usize = 256 * 1024;
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// The deepest nesting, in levels. It must fit a stack of 256 KiB.
 pub const MAX_DEPTH: u32 = 100;
