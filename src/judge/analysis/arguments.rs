@@ -193,7 +193,7 @@ pub fn read(program: &Program, args: &[Arg]) -> Reading {
         target,
         chdir: directories(program, &scan.flags),
         expression: program.style == Style::Expression,
-        compiles: program.compiles,
+        compiles: sub.and_then(|sub| sub.compiles).unwrap_or(program.compiles),
         files: sub.and_then(|sub| sub.files).unwrap_or(program.files),
         flags: scan.flags,
         operands,

@@ -27,7 +27,7 @@ use super::recipes::Kind;
 use super::redirect::absolute;
 use super::state::{Build as _, State};
 use super::walk::Walker;
-use crate::judge::rules::model::{Added, Program};
+use crate::judge::rules::model::{Added, Follow, Program};
 use crate::judge::syntax::tree::{Dialect, Span};
 
 /// Variables whose value some program runs as a command.
@@ -67,29 +67,6 @@ const COMMANDS: &[&str] = &[
 /// Variables that a shell expands, substitutions included, before it prints them.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 
-/// Tools of go that compile nothing that then runs.
-const GO_TOOLS: [&str; 19] = [
-    "addr2line",
-    "asm",
-    "buildid",
-    "cgo",
-    "compile",
-    "covdata",
-    "cover",
-    "dist",
-    "doc",
-    "fix",
-    "link",
-    "nm",
-    "objdump",
-    "pack",
-    "pprof",
-    "preprofile",
-    "test2json",
-    "trace",
-    "vet",
-];
-
 /// A program that is run, with what was read of its arguments.
 #[derive(Clone, Copy)]
 struct Ran<'a> {
@@ -97,16 +74,6 @@ struct Ran<'a> {
     reading: &'a Reading,
     args: &'a [Field],
     span: Span,
-}
-
-/// Whether a name is one of several that blanks part.
-fn is_among(names: &str, name: &str) -> bool {
-    names.as_bytes().split(|byte| *byte == b' ').any(|known| known == name.as_bytes())
-}
-
-/// Whether a word is one of these, or an option.
-fn names_any(word: Option<&Field>, names: &[&str]) -> bool {
-    word.and_then(|field| field.value.known()).is_some_and(|word| word.starts_with('-') || names.contains(&&*word))
 }
 
 impl Walker<'_> {
@@ -136,37 +103,36 @@ impl Walker<'_> {
             self.fetches(state, frame, program, ran);
             self.unpacks(state, frame, program, ran);
         }
-        self.loads(state, frame, ran);
         if let Some(program) = program.filter(|program| !program.loads.is_empty()) {
             self.given(state, frame, &program.loads, ran, env);
         }
-        self.operands_in_files(state, frame, ran);
+        if let Some(list) = program.and_then(|program| program.lists.as_ref()) {
+            self.operands_in_files(state, frame, list, ran);
+        }
         if !self.files.is_empty() && (reading.compiles || program.is_some_and(Program::builds_projects)) {
             self.built(state);
         }
-        self.tasks_of_the_line(state, frame, ran);
-        match name {
-            "git" => {
-                self.git_settings(state, frame, args, env, span);
-                self.git_push(state, frame, reading, args, span);
-                self.git_alias(state, frame, program, reading, args, env, span);
+        for follow in program.map(|program| program.follows.as_slice()).unwrap_or_default() {
+            match follow {
+                Follow::Git => {
+                    self.git_settings(state, frame, args, env, span);
+                    self.git_push(state, frame, reading, args, span);
+                    self.git_alias(state, frame, program, reading, args, env, span);
+                }
+                Follow::Packages => {
+                    let state = &self.with_bins(state, name, env);
+                    self.package_set(state, frame, args, reading);
+                    self.package_script(state, frame, name, program, reading, span);
+                    self.package_program(state, frame, name, program, reading, args, span);
+                }
+                Follow::Entrypoint => self.entrypoint(state, frame, ran),
+                Follow::Makefile => self.recipe(&state.child(env), frame, name, Kind::Make, reading, span),
+                Follow::Justfile => self.recipe(&state.child(env), frame, name, Kind::Just, reading, span),
+                Follow::TildeCommands => self.tilde_commands(state, frame, name, span),
             }
-            "npm" | "pnpm" | "yarn" | "bun" => {
-                let state = &self.with_bins(state, name, env);
-                self.package_set(state, frame, args, reading);
-                self.package_script(state, frame, name, program, reading, span);
-                self.package_program(state, frame, name, program, reading, args, span);
-            }
-            "docker" | "podman" | "nerdctl" | "finch" | "docker-compose" | "podman-compose" => {
-                self.entrypoint(state, frame, ran);
-            }
-            "make" | "gmake" => self.recipe(&state.child(env), frame, name, Kind::Make, reading, span),
-            "just" => self.recipe(&state.child(env), frame, name, Kind::Just, reading, span),
-            // A tool of go's own looks at what it is given, and runs none of it.
-            "go" if args.first().is_some_and(|field| field.value.is("tool")) && names_any(args.get(1), &GO_TOOLS) => {}
-            "mail" | "mailx" | "Mail" | "s-nail" | "nail" => self.tilde_commands(state, frame, name, span),
-            _ if reading.compiles => self.source_of_the_line(state, frame, args, span),
-            _ => {}
+        }
+        if reading.compiles {
+            self.source_of_the_line(state, frame, args, span);
         }
     }
 

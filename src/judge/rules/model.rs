@@ -1,17 +1,20 @@
 //! What a pattern file says, checked and in the form that matching reads.
 //!
-//! What describes programs is in `program`; here is the rest: rules, lists and examples. These are the values that the build script stores for the built-in files and that user files are
-//! turned into at start; the TOML that people write is the business of [`super::source`].
+//! What describes programs is in `program` and `sources`; here is the rest: rules, lists and examples. These are the values
+//! that the build script stores for the built-in files and that user files are turned into at start; the TOML that people
+//! write is the business of [`super::source`].
 
 use serde::{Deserialize, Serialize};
 
 mod program;
+mod sources;
 mod tool;
 
 pub use self::program::{
-    Added, Build, EffectSpec, Fetch, FetchInto, Files, Inner, Load, OptionSpec, OutputTaint, Packed, Place, Printed,
-    Prints, Program, RemoteName, Runs, Style, Sub, Target, Terminal, Tree, Unpack, ValueKind, WorksIn, Wrap, WrapFrom,
+    Added, EffectSpec, Files, Follow, Inner, OperandList, OptionSpec, OutputTaint, Place, Printed, Prints, Program,
+    RemoteName, Runs, Style, Sub, Target, Terminal, Tree, ValueKind, WorksIn, Wrap, WrapFrom,
 };
+pub use self::sources::{Build, Fetch, FetchInto, Load, Module, Packed, SettingLine, Tasks, Unpack};
 pub use self::tool::{Held, Holding, NO_SERVER, Tool, ToolEffect, ValueTest};
 pub use super::subs::Subs;
 use crate::judge::analysis::class::PathClass;

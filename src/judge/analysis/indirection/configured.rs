@@ -4,34 +4,16 @@
 //! What may not enter: the grammars of these formats. A line that holds a command holds it behind a key or a dash, or alone;
 //! what is a word of another kind names no program, or one that does nothing.
 
-use super::{Ran, is_among};
+use super::Ran;
 use crate::judge::analysis::act::Value;
 use crate::judge::analysis::enclosing::Frame;
 use crate::judge::analysis::question::FileFacts;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
+use crate::judge::rules::model::{Load, Tasks};
 
-/// Programs, the files that tell them what to run, and whether that is a task among others that is asked for by name. `*`
-/// ends a name.
-const RUNNERS: [(&str, &str, bool); 17] = [
-    ("task go-task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml", true),
-    ("composer", "composer.json", true),
-    ("deno", "deno.json deno.jsonc", true),
-    ("mise", "mise.toml .mise.toml", true),
-    ("poe taskipy pdm hatch rye uv poetry", "pyproject.toml", true),
-    ("foreman honcho overmind hivemind goreman", "Procfile", true),
-    ("lefthook", "lefthook.yml lefthook.yaml .lefthook.yml", true),
-    ("turbo nx lerna wireit", "package.json", true),
-    ("tox", "tox.ini setup.cfg pyproject.toml", false),
-    ("pre-commit prek", ".pre-commit-config.yaml", false),
-    ("cmake", "CMakeLists.txt", false),
-    ("ninja", "build.ninja", false),
-    ("docker-compose podman-compose", "docker-compose.yml docker-compose.yaml compose.yml compose.yaml", false),
-    ("act", ".github/workflows/*", false),
-    ("earthly", "Earthfile", true),
-    ("ant", "build.xml", false),
-    ("mvn mvnw", "pom.xml", false),
-];
+/// Options by which a program of tasks is told where it works.
+const DIRECTORIES: [&str; 6] = ["-C", "-d", "--dir", "--directory", "-r", "--cwd"];
 
 /// Keys of sentences for people.
 const SAID: [&str; 9] = ["desc", "description", "summary", "name", "help", "message", "msg", "title", "id"];
@@ -40,35 +22,23 @@ const SAID: [&str; 9] = ["desc", "description", "summary", "name", "help", "mess
 const MAX_LINES: usize = 200;
 
 impl Walker<'_> {
-    /// Walks the commands in what was written for a runner to run.
-    #[inline(never)]
-    pub(super) fn tasks_of_the_line(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+    /// Walks the commands in what was written for a program of tasks to run.
+    pub(super) fn tasks_in_files(&mut self, state: &State, frame: &Frame, load: &Load, ran: Ran<'_>) {
         let Ran { name, reading, span, .. } = ran;
-        if !RUNNERS.iter().any(|(names, ..)| is_among(names, name)) {
-            return;
-        }
-        let words = || reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
-        let Some(dir) = Self::named_directory(state, reading, &["-C", "-d", "--dir", "--directory", "-r", "--cwd"])
-        else {
-            return;
-        };
-        for (_, files, by_name) in RUNNERS.iter().filter(|(names, ..)| is_among(names, name)) {
-            for file in files.split(' ') {
-                for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
-                    let Some(text) =
-                        self.told(state, &Value::text(path.as_str()), span).and_then(|text| text.known_text())
-                    else {
-                        continue;
-                    };
-                    let tasks: Vec<String> = if *by_name { words().collect() } else { Vec::new() };
-                    let called = format!("{name} {} in {path}", tasks.join(" "));
-                    let Some(inner) = self.definition(frame, name, called, span) else { continue };
-                    let mut there = state.child(&[]);
-                    if there.cwd.as_deref() != Some(&dir) {
-                        there.move_to(Some(dir.clone()));
-                    }
-                    self.tasks(&there, &inner, &commands(&text, &tasks));
+        let Some(dir) = Self::named_directory(state, reading, &DIRECTORIES) else { return };
+        let words = reading.sub.iter().cloned().chain(reading.operands.iter().filter_map(|o| o.value.known_text()));
+        let tasks: Vec<String> = words.filter(|_| load.tasks == Tasks::Named).collect();
+        for file in &load.files {
+            for path in self.written_at(&format!("{}/{file}", dir.trim_end_matches('/'))) {
+                let told = self.told(state, &Value::text(path.as_str()), span);
+                let Some(text) = told.and_then(|text| text.known_text()) else { continue };
+                let called = format!("{name} {} in {path}", tasks.join(" "));
+                let Some(inner) = self.definition(frame, name, called, span) else { continue };
+                let mut there = state.child(&[]);
+                if there.cwd.as_deref() != Some(&dir) {
+                    there.move_to(Some(dir.clone()));
                 }
+                self.tasks(&there, &inner, &commands(&text, &tasks));
             }
         }
     }

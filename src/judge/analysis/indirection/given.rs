@@ -18,7 +18,7 @@ use crate::judge::analysis::shells::dialect;
 use crate::judge::analysis::state::{Build as _, State};
 use crate::judge::analysis::walk::Walker;
 use crate::judge::rules::glob;
-use crate::judge::rules::model::Load;
+use crate::judge::rules::model::{Load, Tasks};
 use crate::judge::syntax;
 use crate::judge::syntax::tree::Dialect;
 
@@ -41,6 +41,16 @@ impl Walker<'_> {
         for load in loads.iter().filter(is_of) {
             let has = |word: &String| ran.args.iter().any(|field| field.value.is(word));
             if !load.words.is_empty() && !load.words.iter().any(has) || load.unless.iter().any(has) {
+                continue;
+            }
+            if load.stdin {
+                self.code_on_stdin(state, frame, &load.language, ran.span);
+            }
+            if let Some(module) = &load.module {
+                self.module(state, frame, load, module, ran);
+            }
+            if load.tasks != Tasks::None {
+                self.tasks_in_files(state, frame, load, ran);
                 continue;
             }
             let mut files: Vec<Value> = option_values(ran.args, &load.options);
@@ -147,10 +157,15 @@ impl Walker<'_> {
                 if !end.is_empty() {
                     path.push_text(end);
                 }
-                if self.is_there(state, &path) {
-                    self.loaded_file(state, frame, &load.language, &path, ran, env);
-                    return;
+                if !self.is_there(state, &path) {
+                    continue;
                 }
+                if load.lines.is_empty() {
+                    self.loaded_file(state, frame, &load.language, &path, ran, env);
+                } else {
+                    self.settings(state, frame, ran.name, &path, &load.lines, ran.span);
+                }
+                return;
             }
         }
     }

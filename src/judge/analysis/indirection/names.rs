@@ -1,6 +1,6 @@
 //! Programs that are given their operands in a file: the same program with them as operands.
 
-use super::{Ran, is_among};
+use super::Ran;
 use crate::judge::analysis::act::{UnknownReason, Value};
 use crate::judge::analysis::arguments::Arg;
 use crate::judge::analysis::enclosing::Frame;
@@ -10,28 +10,14 @@ use crate::judge::analysis::redirect::absolute;
 use crate::judge::analysis::search_results;
 use crate::judge::analysis::state::{Build as _, State, unknown};
 use crate::judge::analysis::walk::Walker;
-
-/// Programs with the option that names the file; without a value the names come in on standard input. Whether what is
-/// listed is a name whatever it looks like, or read for options.
-const LISTS: [(&str, &str, bool); 4] = [
-    ("tar bsdtar gtar star", "-T", false),
-    ("rsync", "--files-from", true),
-    ("zip", "-@", true),
-    ("git", "--pathspec-from-file", true),
-];
+use crate::judge::rules::model::OperandList;
 
 impl Walker<'_> {
     /// Walks a program with the operands that a file lists.
     #[inline(never)]
-    pub(super) fn operands_in_files(&mut self, state: &State, frame: &Frame, ran: Ran<'_>) {
+    pub(super) fn operands_in_files(&mut self, state: &State, frame: &Frame, list: &OperandList, ran: Ran<'_>) {
         let Ran { name, reading, args, span } = ran;
-        if reading.flags.is_empty() {
-            return;
-        }
-        let Some((_, option, names_only)) = LISTS.iter().find(|(names, ..)| is_among(names, name)) else {
-            return;
-        };
-        let Some(flag) = reading.flags.iter().find(|flag| flag.name == *option) else { return };
+        let Some(flag) = reading.flags.iter().find(|flag| flag.name == list.option) else { return };
         let Some(inner) = self.definition(frame, name, format!("operands of {name}"), span) else { return };
         let names = match flag.value.as_ref().filter(|file| !file.is("-")) {
             Some(file) => self.names_in(state, file),
@@ -40,14 +26,14 @@ impl Walker<'_> {
         let names = names.unwrap_or_else(|| vec![unknown(UnknownReason::Input, self.stdin_of(state).1)]);
         let mut words: Vec<Arg> = args.iter().map(Field::arg).collect();
         // What is named lies below the place that it is taken from; what is behind that is where it goes.
-        let (at, from) = match reading.operands.first().filter(|_| name == "rsync") {
+        let (at, from) = match reading.operands.first().filter(|_| list.below_first) {
             Some(from) => {
                 let is_from = |word: &Arg| word.span == from.span && word.value == from.value;
                 (words.iter().position(is_from).unwrap_or(words.len()), Some(&from.value))
             }
             None => (words.len(), None),
         };
-        let listed = |name: &Value| Arg { operand: *names_only, ..Arg::word(below(from, name), span) };
+        let listed = |name: &Value| Arg { operand: !list.options, ..Arg::word(below(from, name), span) };
         let listed: Vec<Arg> = names.iter().map(listed).collect();
         words.splice(at..at, listed);
         self.stands_for(state, &inner, name, name, &words, span);

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FlagTest;
+use super::{Build, Fetch, FlagTest, Load, Unpack};
 use crate::judge::analysis::effect::Effect;
 use crate::judge::rules::subs::Subs;
 use crate::judge::rules::{glob, subs};
@@ -66,6 +66,38 @@ pub struct Program {
     pub unpacks: Vec<Unpack>,
     /// When it runs the code of the project in which it starts.
     pub builds: Vec<Build>,
+    /// What else it runs that stands in files or settings of its own.
+    pub follows: Vec<Follow>,
+    /// How it is given operands in a file.
+    pub lists: Option<OperandList>,
+}
+
+/// An option that names a file of operands; without a value they come in on standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperandList {
+    pub option: String,
+    /// What is listed may be an option too.
+    pub options: bool,
+    /// What is listed lies below the first operand.
+    pub below_first: bool,
+}
+
+/// What a program runs that stands in files or settings of a form of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follow {
+    /// Settings and aliases of git's, and what a push takes along.
+    Git,
+    /// Scripts, programs and sets of packages of npm's form (`package.json`).
+    Packages,
+    /// The command that an image begins with, and what it is given.
+    Entrypoint,
+    /// Recipes of a makefile.
+    Makefile,
+    /// Recipes of a justfile.
+    Justfile,
+    /// Lines of a letter on standard input that begin with `~!`.
+    TildeCommands,
 }
 
 impl Program {
@@ -74,78 +106,6 @@ impl Program {
     pub fn builds_projects(&self) -> bool {
         self.builds.iter().any(|build| !build.named)
     }
-}
-
-/// What a program brings from elsewhere into files.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Fetch {
-    /// The programs that do; others may be described together with them.
-    pub programs: Vec<String>,
-    /// Its first words when it does, one of these (`repo clone`); empty: always.
-    pub words: Vec<String>,
-    /// Only with one of these options.
-    pub options: Vec<String>,
-    pub into: FetchInto,
-    /// Only where an operand names something that is not here.
-    pub elsewhere: bool,
-}
-
-/// Which files hold what was fetched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FetchInto {
-    /// Files of names that the program makes up.
-    #[default]
-    Unnamed,
-    /// A file or directory named like the end of the first operand, or as the second says.
-    Named,
-    /// The last operand, where the others are at a place elsewhere (`host:path`).
-    Target,
-}
-
-/// What a program makes of an archive, a compressed file or a patch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Unpack {
-    /// The programs that do; others may be described together with them.
-    pub programs: Vec<String>,
-    pub kind: Packed,
-    /// Only with one of these as its subcommand.
-    pub words: Vec<String>,
-    /// Only with one of these options.
-    pub options: Vec<String>,
-    /// Not with one of these.
-    pub unless: Vec<String>,
-    /// Of a patch: how many directories are taken off its names where no option says it.
-    pub strip: Option<u32>,
-}
-
-/// What is unpacked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Packed {
-    /// An archive: what it writes with everything in it is the files of the archive.
-    #[default]
-    Archive,
-    /// Its operands, each put in place of the compressed file.
-    File,
-    /// A patch on standard input, in `-i FILE` or in the operands: all of them where `strip` is given, else those behind
-    /// the first.
-    Patch,
-}
-
-/// When a program runs the code of the project in which it starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Build {
-    /// The programs that do; others may be described together with them.
-    pub programs: Vec<String>,
-    /// Only with one of these words; empty: always.
-    pub words: Vec<String>,
-    /// Without any argument too.
-    pub bare: bool,
-    /// Not all that lies there, only what is named or lies beside it.
-    pub named: bool,
-    /// It installs packages, which it checks by itself.
-    pub installs: bool,
 }
 
 /// What a program makes of the files that its arguments name where no effect says it.
@@ -208,6 +168,8 @@ pub struct Sub {
     pub files: Option<Files>,
     /// What it does to terminals that have names.
     pub terminal: Option<Terminal>,
+    /// As of the program, where it is otherwise.
+    pub compiles: Option<bool>,
 }
 
 /// What a subcommand does to a terminal that has a name, which an option gives.
@@ -468,34 +430,6 @@ pub struct WorksIn {
     pub env: Vec<String>,
     /// It works in the working directory too, and there alone when nothing is named.
     pub here: bool,
-}
-
-/// Files that a program loads as code, or as settings that hold commands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Load {
-    /// The programs that do; others may be described together with them.
-    pub programs: Vec<String>,
-    /// A language as of [`Runs`], `make`, `tasks` (settings in which commands stand), or none: by the ending of the name.
-    pub language: String,
-    /// The values of these options name such a file.
-    pub options: Vec<String>,
-    /// The operands do, those with one of `endings`.
-    pub operands: bool,
-    /// The values of these variables do, parted as paths and lists are.
-    pub variables: Vec<String>,
-    /// The directories that these variables name hold `files`, where the line sets them.
-    pub under: Vec<String>,
-    /// Names of files that are loaded where the program stands, unless git has them as they are. A `*` stands for any
-    /// name: of those only what the line wrote.
-    pub files: Vec<String>,
-    /// Operands are read only where git does not have them as they are.
-    pub changed: bool,
-    /// What a name may leave out at its end.
-    pub endings: Vec<String>,
-    /// Only with one of these words among its arguments.
-    pub words: Vec<String>,
-    /// Not with one of these.
-    pub unless: Vec<String>,
 }
 
 /// What a program does to a work tree that it keeps, by the first word of its subcommands.

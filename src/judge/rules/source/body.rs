@@ -53,6 +53,7 @@ impl Body<'_> {
             makes: shape.makes,
             terminal: shape.terminal.as_ref().and_then(|terminal| terminal.get_ref().clone()),
             files: shape.files.as_ref().map(|files| *files.get_ref()),
+            compiles: shape.compiles,
         };
         self.owner = outer;
         sub

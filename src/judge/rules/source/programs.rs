@@ -150,6 +150,8 @@ fn extend(program: &mut Program, shape: &ProgramShape, body: &mut Body<'_>) {
     program.resumes.extend(body.flags("resumes", &shape.resumes, &scope));
     program.prints.extend(shape.prints.iter().map(|prints| body.prints(prints.get_ref())));
     program.bins.extend(shape.bins.iter().cloned());
+    program.follows.extend(&shape.follows);
+    program.lists = shape.lists.as_ref().map(|lists| lists.get_ref().clone()).or(program.lists.take());
     program.makes = shape.makes.unwrap_or(program.makes);
     program.files = shape.files.as_ref().map_or(program.files, |files| *files.get_ref());
     if let Some(place) = &shape.works_in {
@@ -281,10 +283,16 @@ pub fn add_loads(
         words: shape.words.clone(),
         unless: shape.unless.clone(),
         changed: shape.changed,
+        stdin: shape.stdin,
+        lines: shape.lines.iter().map(|line| line.get_ref().clone()).collect(),
+        tasks: shape.tasks.as_ref().map(|tasks| *tasks.get_ref()).unwrap_or_default(),
+        module: shape.module.as_ref().map(|module| module.get_ref().clone()),
     };
-    if load.options.is_empty() && !load.operands && load.variables.is_empty() && load.files.is_empty() {
-        let what = "it says not what is loaded";
-        return Err(place.problem(&given.span(), "loads", what, "give options, operands, variables or files"));
+    let file = !load.options.is_empty() || load.operands || !load.variables.is_empty() || !load.files.is_empty();
+    if !file && !load.stdin && load.module.is_none() {
+        let (what, remedy) =
+            ("it says not what is loaded", "give options, operands, variables, files, stdin or module");
+        return Err(place.problem(&given.span(), "loads", what, remedy));
     }
     add(shape.program.get_ref(), &load, |program| &mut program.loads, vocabulary, programs);
     Ok(())
@@ -342,5 +350,6 @@ fn merge(known: &mut Sub, more: Sub) {
     known.output = more.output.or(known.output);
     known.makes |= more.makes;
     known.files = more.files.or(known.files);
+    known.compiles = more.compiles.or(known.compiles);
     known.terminal = more.terminal.or(known.terminal.take());
 }

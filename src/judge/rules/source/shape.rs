@@ -10,7 +10,9 @@ pub use self::program::{
 pub use self::tool::{HoldingShape, ToolShape, ValueTestShape};
 use crate::judge::analysis::class::PathClass;
 use crate::judge::document::{At, Fields};
-use crate::judge::rules::model::{FetchInto, HostClass, InputTest, Lowering, Note, Packed, TaintName};
+use crate::judge::rules::model::{
+    FetchInto, HostClass, InputTest, Lowering, Module, Note, Packed, SettingLine, TaintName, Tasks,
+};
 use crate::judge::tier::{Reversibility, Tier};
 
 /// A pattern file.
@@ -78,6 +80,29 @@ pub struct LoadShape {
     pub words: Vec<String>,
     pub unless: Vec<String>,
     pub changed: bool,
+    pub stdin: bool,
+    pub lines: Vec<At<SettingLine>>,
+    pub tasks: Option<At<Tasks>>,
+    pub module: Option<At<Module>>,
+}
+
+/// `{ begins = "exec", skip = 1 }`
+fn setting_line(from: &mut Fields<'_>) -> SettingLine {
+    SettingLine {
+        begins: from.line("begins").unwrap_or_default(),
+        skip: from.count("skip").unwrap_or_default(),
+        before: from.line("before").unwrap_or_default(),
+    }
+}
+
+/// `{ option = "-m", stdin = ["code"], runs = ["pdb"], script = ".py" }`
+fn module(from: &mut Fields<'_>) -> Module {
+    Module {
+        option: from.need("option", Fields::text).into_inner(),
+        stdin: from.lines("stdin"),
+        runs: from.lines("runs"),
+        script: from.line("script").unwrap_or_default(),
+    }
 }
 
 impl LoadShape {
@@ -94,6 +119,10 @@ impl LoadShape {
             words: from.lines("words"),
             unless: from.lines("unless"),
             changed: from.flag("changed"),
+            stdin: from.flag("stdin"),
+            lines: from.tables("lines", setting_line),
+            tasks: from.word("tasks"),
+            module: from.table("module", module),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::judge::analysis::effect::Effect;
 use crate::judge::document::{At, Fields};
-use crate::judge::rules::model::{Added, Files, Inner, OutputTaint, Printed, RemoteName, Style, Terminal};
+use crate::judge::rules::model::{
+    Added, Files, Follow, Inner, OperandList, OutputTaint, Printed, RemoteName, Style, Terminal,
+};
 use crate::judge::tier::Tier;
 
 /// `[[program]]`
@@ -31,6 +33,8 @@ pub struct ProgramShape {
     pub tree: Option<At<TreeShape>>,
     pub files: Option<At<Files>>,
     pub bins: Vec<String>,
+    pub follows: Vec<Follow>,
+    pub lists: Option<At<OperandList>>,
     pub sub: Vec<At<SubShape>>,
 }
 
@@ -60,8 +64,19 @@ impl ProgramShape {
             tree: from.table("tree", TreeShape::read),
             files: from.word("files"),
             bins: from.lines("bins"),
+            follows: from.words("follows"),
+            lists: from.table("lists", operand_list),
             sub: from.tables("sub", SubShape::read),
         }
+    }
+}
+
+/// `{ option = "-T" }`
+fn operand_list(from: &mut Fields<'_>) -> OperandList {
+    OperandList {
+        option: from.need("option", Fields::text).into_inner(),
+        options: from.flag("options"),
+        below_first: from.flag("below_first"),
     }
 }
 
@@ -79,6 +94,7 @@ pub struct SubShape {
     pub makes: bool,
     pub terminal: Option<At<Option<Terminal>>>,
     pub files: Option<At<Files>>,
+    pub compiles: Option<bool>,
 }
 
 impl SubShape {
@@ -95,6 +111,7 @@ impl SubShape {
             makes: from.flag("makes"),
             terminal: from.table("terminal", terminal),
             files: from.word("files"),
+            compiles: from.choice("compiles"),
         }
     }
 }
