@@ -1,5 +1,7 @@
 //! The difference between two texts, line by line, as a person reads it.
 
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
+
 use super::style::{Line, Style};
 
 /// Lines shown around a change.
@@ -58,42 +60,21 @@ fn steps<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<(Step, &'a str)> {
     steps
 }
 
-/// The middle, by the longest common subsequence.
+/// The middle.
 fn between<'a>(old: &[&'a str], new: &[&'a str], steps: &mut Vec<(Step, &'a str)>) {
-    let width = new.len() + 1;
-    let mut common =
-        vec![0u32; if old.len().saturating_mul(new.len()) > MAX_PAIRS { 0 } else { (old.len() + 1) * width }];
-    let at = |common: &[u32], i: usize, j: usize| common.get(i * width + j).copied().unwrap_or(0);
-    if !common.is_empty() {
-        for (i, a) in old.iter().enumerate().rev() {
-            for (j, b) in new.iter().enumerate().rev() {
-                let best = if a == b {
-                    at(&common, i + 1, j + 1) + 1
-                } else {
-                    at(&common, i + 1, j).max(at(&common, i, j + 1))
-                };
-                if let Some(cell) = common.get_mut(i * width + j) {
-                    *cell = best;
-                }
-            }
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    loop {
-        match (old.get(i), new.get(j)) {
-            (Some(a), Some(b)) if a == b && !common.is_empty() => {
-                steps.push((Step::Same, *a));
-                (i, j) = (i + 1, j + 1);
-            }
-            (Some(a), b) if b.is_none() || common.is_empty() || at(&common, i + 1, j) >= at(&common, i, j + 1) => {
-                steps.push((Step::Out, *a));
-                i += 1;
-            }
-            (_, Some(b)) => {
-                steps.push((Step::In, *b));
-                j += 1;
-            }
-            _ => return,
+    let ops = if old.len().saturating_mul(new.len()) > MAX_PAIRS {
+        vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]
+    } else {
+        capture_diff_slices(Algorithm::Myers, old, new)
+    };
+    for op in ops {
+        let (tag, was, is) = op.as_tag_tuple();
+        let (out, into) = (old.get(was).unwrap_or_default(), new.get(is).unwrap_or_default());
+        if tag == DiffTag::Equal {
+            steps.extend(out.iter().map(|line| (Step::Same, *line)));
+        } else {
+            steps.extend(out.iter().map(|line| (Step::Out, *line)));
+            steps.extend(into.iter().map(|line| (Step::In, *line)));
         }
     }
 }
@@ -119,6 +100,14 @@ mod tests {
         assert_eq!(plain("a\nb\nc\n", "x\na\nb\ny\nc\n"), "+ x\n  a\n  b\n+ y\n  c\n");
         assert_eq!(plain("", "a\n"), "+ a\n");
         assert_eq!(plain("a\n", ""), "- a\n");
+    }
+
+    #[test]
+    fn what_is_too_long_to_look_through_is_one_change() {
+        let lines = |letter: char| (0..2100).map(|line| format!("{letter}{line}\n")).collect::<String>();
+        let shown = diff(&(lines('a') + "same\n" + &lines('b')), &(lines('c') + "same\n" + &lines('d')));
+        assert_eq!(shown.len(), 2 * 4201);
+        assert!(shown.iter().take(4201).all(|line| line.plain().starts_with("- ")));
     }
 
     #[test]

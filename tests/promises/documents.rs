@@ -104,6 +104,14 @@ fn the_page_about_agents_is_made_from_the_table_that_the_installer_uses() {
     is_current("man/guard-agents.7", &guard::app::install::manual::page());
 }
 
+#[test]
+fn the_readme_has_the_agents_that_the_installer_knows() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (before, rest) = readme.split_once("| agent |").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    is_current("README.md", &format!("{before}{}\n{after}", guard::app::install::manual::markdown()));
+}
+
 /// The documents that are written by hand.
 fn documents() -> Vec<(String, Shown)> {
     let read = |name: &str| fs::read_to_string(root().join(name)).unwrap();

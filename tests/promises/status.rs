@@ -60,7 +60,8 @@ fn what_is_told_is_as_wide_as_the_terminal() {
     let home = Home::new();
     std::fs::create_dir_all(home.path("home/.claude")).unwrap();
     std::fs::create_dir_all(home.path("home/.config/guard")).unwrap();
-    let grant = "[[grant]]\nname = \"x\"\nwhat = { rule = \"git.push-force\" }\nwhere = \"/tmp/x\"\nuntil = \"revoked\"\n";
+    let grant =
+        "[[grant]]\nname = \"x\"\nwhat = { rule = \"git.push-force\" }\nwhere = \"/tmp/x\"\nuntil = \"revoked\"\n";
     std::fs::write(home.path("home/.config/guard/config.toml"), grant).unwrap();
     assert_eq!(home.run(&crate::harness::home::FLAGGED).status.code(), Some(126));
     for (words, code) in [(&["status"][..], "exit 0"), (&["help", "approvals"], "exit 0"), (&["--help"], "exit 0")] {

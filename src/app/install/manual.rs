@@ -89,6 +89,19 @@ fn table() -> String {
     text
 }
 
+/// The agents in a table of Markdown, for the README.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = String::from(
+        "| agent | wired by `guard install` | when guard fails | is late | is missing |\n| --- | --- | --- | --- | --- |\n",
+    );
+    for host in HOSTS.iter() {
+        let fates = [host.config.on_failure, host.config.on_timeout, host.config.on_missing].map(short).join(" | ");
+        text.push_str(&format!("| {} | `{}` | {fates} |\n", host.title, host.name));
+    }
+    text
+}
+
 /// How each agent held, with its version and the day.
 fn trials() -> String {
     let mut rows = TRIED.lines().filter(|line| !line.starts_with('#'));
