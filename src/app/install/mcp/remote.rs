@@ -159,7 +159,7 @@ fn written(text: &str, node: &Node, members: Vec<(String, String)>, gone: &[&str
     }
     let lines: Vec<String> = all.iter().map(|(key, value)| format!("{}: {value}", quoted(key))).collect();
     let between = if first.contains('\n') { format!(",{first}") } else { ", ".to_owned() };
-    let last = last.trim_start_matches(|c: char| c == ',' || c == ' ');
+    let last = last.trim_start_matches([',', ' ']);
     let last = if first.contains('\n') || last.contains('\n') { last } else { first };
     Ok(format!("{{{first}{}{last}}}", lines.join(&between)))
 }
