@@ -54,7 +54,8 @@ pub(super) fn plain_name(language: &str, mut name: String) -> String {
     let language = if language == "mongo" { "js" } else { language };
     // No call that means anything is named by so many members.
     if name.len() > 2 * TAIL {
-        name = name.split_off(name.ceil_char_boundary(name.len() - TAIL));
+        let from = (name.len() - TAIL..).find(|at| name.is_char_boundary(*at)).unwrap_or_default();
+        name = name.split_off(from);
     }
     if language == "python" && name.contains(".__dict__") {
         name = name.replace(".__dict__", "");
