@@ -136,7 +136,7 @@ impl Invocation {
     #[must_use]
     pub fn unwrapped(mut self) -> Self {
         let Request::Line(line) = &self.request else { return self };
-        if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_BYTES {
+        if line.envelope.is_some() || line.text.len() > super::syntax::limits::MAX_LINE {
             return self;
         }
         let homes = [self.home.as_deref().and_then(std::path::Path::to_str), self.env.get("HOME")];

@@ -18,7 +18,7 @@ use crate::app::run::{could_not_start, failed};
 use crate::exec::stdin_feed::{Extra, Feeder, Next};
 use crate::exec::{self, ExecError, Inherited};
 use crate::judge::invocation::{Line, Request};
-use crate::judge::syntax::limits::MAX_BYTES;
+use crate::judge::syntax::limits::MAX_LINE;
 use crate::judge::syntax::tree::{Dialect, Redirect, RedirectFd, RedirectTarget, Script, Word};
 use crate::judge::syntax::visit::{self, Node};
 use crate::judge::syntax::{self, Completeness};
@@ -105,7 +105,7 @@ impl Session<'_> {
     fn commands(&mut self, feeder: &mut Feeder, inherited: &mut Inherited) -> std::io::Result<End> {
         let mut text = Vec::new();
         loop {
-            let last = match feeder.line(MAX_BYTES)? {
+            let last = match feeder.line(MAX_LINE)? {
                 Next::Over => return Ok(End::Finished),
                 Next::Line(line) => {
                     text.extend(line);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::heredoc::Pending;
-use super::limits::{MAX_BYTES, MAX_DEPTH, max_steps};
+use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_LINE, max_steps};
 use super::source::{Source, Stretch, hole_at, stretches};
 use super::tree::{Dialect, HoleId, ParseError, ParseErrorKind, Part, Script, Span, Word};
 use super::{cursor, fill};
@@ -53,7 +53,7 @@ pub enum Completeness {
 #[must_use]
 pub fn completeness(text: &[u8], dialect: Dialect) -> Completeness {
     let backslashes = text.strip_suffix(b"\n").unwrap_or_default().iter().rev().take_while(|byte| **byte == b'\\');
-    if text.len() > MAX_BYTES || text.contains(&0) {
+    if text.len() > MAX_LINE || text.contains(&0) {
         return Completeness::Complete;
     }
     if backslashes.count() % 2 == 1 {

@@ -5,6 +5,7 @@ mod oracles;
 mod properties;
 mod shape;
 
+use guard::judge::syntax::limits::MAX_BYTES;
 use guard::judge::syntax::parse;
 use guard::judge::syntax::tree::{Command, Dialect, Part, Script, Word};
 use guard::judge::syntax::visit;
@@ -193,13 +194,13 @@ const NESTING: &[(&str, &str)] = &[
 fn nesting_without_end_is_refused_on_a_small_stack() {
     for &(open, close) in NESTING {
         for dialect in [Dialect::Bash, Dialect::Sh, Dialect::Zsh] {
-            for times in [60, 99, 100, 1_000, 100_000] {
+            for times in [60, 99, 100, 1_000, 100_000, MAX_BYTES + 1] {
                 let whole = format!("{}x{}", open.repeat(times), close.repeat(times));
                 let unclosed = open.repeat(times);
                 on_a_small_stack(move || {
                     for text in [whole, unclosed] {
                         let outcome = parse(text.as_bytes(), dialect);
-                        if text.len() > 256 * 1024 {
+                        if text.len() > MAX_BYTES {
                             assert!(outcome.is_err_and(|error| error.kind.is_limit()));
                         }
                     }
