@@ -17,7 +17,7 @@ use crate::store::queue::{Pending, State};
 const KEPT: usize = 10_000;
 
 /// How many events a listener may be behind.
-const BEHIND: usize = 256;
+const BEHIND: usize = 1024;
 
 /// The longest text of a command that goes into an event, in characters.
 const REASONING: usize = 2000;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Load {
     /// The programs that do; others may be described together with them.
     pub programs: Vec<String>,
-    /// A language as of [`Runs`], `make`, `tasks` (settings in which commands stand), or none: by the ending of the name.
+    /// A language as of [`super::Runs`], `make`, `tasks` (settings in which commands stand), or none: by the ending of the name.
     pub language: String,
     /// The values of these options name such a file.
     pub options: Vec<String>,
