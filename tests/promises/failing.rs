@@ -182,7 +182,7 @@ fn a_disk_that_fills_up_while_guards_write_leaves_a_whole_chain_that_goes_on_onc
     let script = r#"guard=$0 data=$1; shift; mount -t tmpfs -o size=300k none "$data"; tries=0
         while "$guard" -- "$@" 2> "$data/../said"; do tries=$((tries + 1)); [ $tries -lt 500 ]; done
         cat "$data/../said" >&2; "$guard" -- true
-        mount -o remount,size=2m "$data"
+        mount -o remount,size=2m none "$data"
         "$guard" verify --json; "$guard" -- "$@"; "$guard" verify --json"#;
     let Some(output) = home.in_a_namespace(script) else { return };
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

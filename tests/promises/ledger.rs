@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::harness::home::Home;
+use crate::harness::tools;
 use crate::hooks::hook;
 
 /// A project with a repository in it, in which agents work.
@@ -166,6 +167,9 @@ fn another_name_for_a_persons_file_does_not_make_it_its_own() {
 
 #[test]
 fn what_its_programs_made_is_its_own() {
+    if !tools::is_installed("python3") {
+        return;
+    }
     let scene = Scene::new();
     scene.does("s", "echo 'open(\"out.txt\", \"w\").write(\"x\")' > run.py");
     later();

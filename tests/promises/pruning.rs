@@ -478,7 +478,7 @@ fn a_record_on_a_read_only_home_is_not_pruned_and_says_so() {
     let home = aged(30);
     home.settle();
     let script = r#"guard=$0 data=$1; cp -a "$data" "$data.copy"; mount -t tmpfs none "$data"
-        cp -a "$data.copy/." "$data"; "$guard" log prune --dry-run; mount -o remount,ro "$data"
+        cp -a "$data.copy/." "$data"; "$guard" log prune --dry-run; mount -o remount,ro none "$data"
         "$guard" log prune && exit 1; "$guard" verify; "$guard" log -n 1"#;
     let Some(output) = home.in_a_namespace(script) else { return };
     let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);

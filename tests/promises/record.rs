@@ -254,7 +254,7 @@ fn a_read_only_home_holds_back_what_is_flagged_and_nothing_else() {
     home.holds_back(&output, "its file system is read-only");
     // The same with a record in it.
     let full = r#"guard=$0 data=$1; shift; mount -t tmpfs none "$data"; "$guard" -- true
-        mount -o remount,ro "$data"; "$guard" -- true; "$guard" log >&2; exec "$guard" -- "$@""#;
+        mount -o remount,ro none "$data"; "$guard" -- true; "$guard" log >&2; exec "$guard" -- "$@""#;
     home.holds_back(&home.in_a_namespace(full).unwrap(), "its file system is read-only");
 }
 

@@ -189,6 +189,19 @@ fn fate(status: WaitStatus) -> Fate {
     }
 }
 
+/// Whether this account may hold a guard that asks a person, which closes itself to others of its account. Where it may
+/// not, the end of the run names the test that goes on without it.
+pub fn may_seize() -> bool {
+    const CAP_SYS_PTRACE: u64 = 1 << 19;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let held = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("CapEff:")?.trim(), 16).ok());
+    let may = held.unwrap() & CAP_SYS_PTRACE != 0;
+    if !may {
+        super::tools::skip("only root may trace a guard that asks a person");
+    }
+    may
+}
+
 /// Asks the kernel for something about a traced process.
 fn trace(request: libc::c_uint, pid: Pid, data: libc::c_long) {
     // SAFETY: none of the requests made here reads or writes memory of this process.
