@@ -44,19 +44,19 @@ pub mod cost {
     /// An act, with being held against the rules that speak of its program.
     pub const ACT: u64 = 180;
     /// An argument of an act.
-    pub const ARGUMENT: u64 = 20;
+    pub const ARGUMENT: u64 = 8;
     /// A question that was not asked before.
     pub const QUESTION: u64 = 60;
     /// The classes of a path.
-    pub const CLASSES: u64 = 100;
+    pub const CLASSES: u64 = 80;
     /// The same of a path with a live glob, which is held against all that is listed.
     pub const AIMED: u64 = 2_000;
     /// A word that an expansion comes to.
-    pub const FIELD: u64 = 16;
+    pub const FIELD: u64 = 10;
     /// A look into what the line made or wrote.
     pub const LOOK_UP: u64 = 2;
     /// An argument that a program's description is held against.
-    pub const READ: u64 = 20;
+    pub const READ: u64 = 12;
 }
 
 /// The units of work that so many bytes take to be copied or read once.
