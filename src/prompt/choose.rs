@@ -15,7 +15,7 @@ use dialoguer::{MultiSelect, Select};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::{SigSet, Signal};
-use nix::sys::termios::{self, FlushArg, SetArg, Termios};
+use nix::sys::termios::{self, LocalFlags, SetArg, Termios};
 use nix::unistd::dup2_stdin;
 
 use super::line;
@@ -87,8 +87,11 @@ impl Taken {
             .custom_flags(libc::O_NOCTTY | libc::O_CLOEXEC)
             .open("/dev/tty")?;
         let before = termios::tcgetattr(&terminal)?;
-        // What was typed before the question was there does not answer it.
-        termios::tcflush(&terminal, FlushArg::TCIFLUSH)?;
+        // What was typed before the question was there does not answer it. From here on each key waits for the library,
+        // Ctrl-C among them, which would else be a signal where it comes between two keys that are read.
+        let mut keys = before.clone();
+        keys.local_flags.remove(LocalFlags::ISIG | LocalFlags::ICANON | LocalFlags::ECHO);
+        termios::tcsetattr(&terminal, SetArg::TCSAFLUSH, &keys)?;
         // Ctrl-C cancels the question, and must not end guard while the cursor is hidden.
         interrupt().thread_block()?;
         let stdin = kept_stdin();
