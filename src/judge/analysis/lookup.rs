@@ -161,16 +161,13 @@ fn directories(value: &Value, state: &State, changed: bool) -> SearchPath {
     };
     let known = parts.iter().take(MAX_DIRECTORIES).flatten();
     let dirs: Vec<String> = if value.pieces().is_empty() { Vec::new() } else { known.filter_map(dir).collect() };
-    let before = dirs
-        .iter()
-        .position(|dir| is_of_system(dir) || SYSTEM.iter().any(|place| place.strip_suffix('/') == Some(dir)))
-        .unwrap_or(dirs.len());
+    let before = dirs.iter().position(|dir| is_of_system(dir)).unwrap_or(dirs.len());
     SearchPath { dirs: dirs.into(), before, changed }
 }
 
-/// Whether a path lies where only the system's administrator writes.
+/// Whether a path is or lies where only the system's administrator writes.
 fn is_of_system(path: &str) -> bool {
-    SYSTEM.iter().any(|place| path.starts_with(place))
+    SYSTEM.iter().any(|place| path.starts_with(place) || place.strip_suffix('/') == Some(path))
 }
 
 #[cfg(test)]
