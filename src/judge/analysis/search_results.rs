@@ -159,13 +159,7 @@ pub(super) fn printed(reading: &Reading) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{dump, facts, programs};
-
-    #[track_caller]
-    fn runs(command: &str, expected: &str) {
-        let facts = facts(command);
-        assert!(programs(&facts).iter().any(|program| program == expected), "{command}\n{}", dump(&facts));
-    }
+    use super::super::testing::runs;
 
     #[test]
     fn what_is_looked_for_by_name_is_found_by_name() {

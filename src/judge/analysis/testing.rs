@@ -243,6 +243,13 @@ fn program(act: &Act) -> Option<String> {
     Some([name.clone()].into_iter().chain(words).collect::<Vec<_>>().join(" "))
 }
 
+/// That a line runs a program with these arguments, in the form of [`programs`].
+#[track_caller]
+pub(super) fn runs(text: &str, expected: &str) {
+    let facts = facts(text);
+    assert!(programs(&facts).iter().any(|program| program == expected), "{text}\n{}", dump(&facts));
+}
+
 /// The programs of a line other than the harmless ones that tests use for scaffolding.
 pub(super) fn telling(text: &str) -> Vec<String> {
     let scaffold = ["echo", "printf", "true", ":", "cat", "test", "[", "cd"];

@@ -195,7 +195,12 @@ fn input_holds(view: &View<'_>, test: InputTest) -> bool {
 
 /// Whether it stands in any of these wrappers.
 fn stands_in(view: &View<'_>, wrappers: &[String]) -> bool {
-    wrappers.iter().any(|verb| view.act.wrappers.iter().any(|wrapper| is_verb(view.context.catalog, wrapper, verb)))
+    view.act.wrappers.iter().any(|wrapper| is_among(view, wrapper, wrappers))
+}
+
+/// Whether a name is that of one of these verbs.
+fn is_among(view: &View<'_>, name: &str, verbs: &[String]) -> bool {
+    verbs.iter().any(|verb| is_verb(view.context.catalog, name, verb))
 }
 
 /// What is known of the bytes on standard input: what their producers print, which carries what they read.
@@ -229,7 +234,7 @@ fn is_verb(catalog: &Catalog, name: &str, verb: &str) -> bool {
 
 /// Whether it stands in a wrapper that the rule means and that is none of those which do not count.
 fn is_wrapped(view: &View<'_>, when: &Match) -> bool {
-    let is = |wrapper: &str, verbs: &[String]| verbs.iter().any(|verb| is_verb(view.context.catalog, wrapper, verb));
+    let is = |wrapper: &str, verbs: &[String]| is_among(view, wrapper, verbs);
     view.act.wrappers.iter().any(|wrapper| is(wrapper, &when.wrapped) && !is(wrapper, &when.no_wrapped))
 }
 
