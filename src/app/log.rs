@@ -12,7 +12,7 @@ use jiff::Zoned;
 
 use super::failure::{Failure, unless_unread};
 use super::pager::Output;
-use super::{engine, exit, time};
+use super::{engine, exit, screen, time};
 use crate::judge::risk::Tier;
 use crate::store::{Entry, Filter, Store, StoreError};
 use crate::ui::style::{Line, Look, Style};
@@ -183,7 +183,7 @@ fn follow(filters: &Filters, mut shown: i64, now: &Zoned) -> Result<u8, Failure>
         let found = store.find(&Filter { after: Some(shown), limit: None, ..filter(filters, now)? })?;
         // Rows that came in between are among those that were found.
         shown = newest.max(found.last().copied().unwrap_or(0));
-        let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
+        let columns = screen::width();
         let layout = table::Layout::new(newest, columns, look.ascii, &Zoned::now());
         let mut out = io::stdout().lock();
         for id in found {
@@ -212,7 +212,7 @@ fn list(filters: &Filters, store: Option<&Store>, now: &Zoned) -> Result<i64, Fa
     let terminal = io::stdout().is_terminal();
     let look = Look::from_environment(|name| std::env::var(name).ok(), terminal);
     // A pipe gets whole commands.
-    let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| columns.into()));
+    let columns = screen::width();
     let mut out = Output::new(!(filters.no_pager || filters.json || filters.follow));
     let layout = table::Layout::new(found.last().copied().unwrap_or(0), columns, look.ascii, now);
     if found.is_empty() && !filters.json {

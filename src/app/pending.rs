@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::{Timestamp, Zoned};
 
 use super::failure::{Failure, unless_unread};
-use super::{engine, exit};
+use super::{engine, exit, screen};
 use crate::store::queue::{Pending, State};
 use crate::ui::pending::{approvals, cut};
 use crate::ui::style::{self, Line, Look, Style};
@@ -68,7 +68,7 @@ fn show(args: &PendingArgs) -> Result<u8, Failure> {
             None => Vec::new(),
         };
         all.retain(|pending| args.all || matches!(pending.state, State::Waiting | State::Late | State::Approved));
-        let columns = terminal.then(|| crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns)));
+        let columns = screen::width();
         let text = if args.json { json(&all)? } else { style::render(&table(&all, &now, columns, look.ascii), &look) };
         if before.as_ref() != Some(&text) {
             let mut out = io::stdout().lock();
