@@ -152,7 +152,7 @@ fn old(says: &str) -> Found {
 
 /// The channels without a gateway.
 async fn alone(args: &CheckArgs, config: &Config) -> Vec<Found> {
-    let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
+    let accept = config.accept();
     let trials = args.channels(config).into_iter().map(|one| try_out(one, accept, Ear::Nobody));
     futures_util::future::join_all(trials).await.iter().map(said).collect()
 }

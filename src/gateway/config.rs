@@ -9,6 +9,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use jiff::civil::{Time, Weekday};
 use serde::Deserialize;
@@ -44,6 +45,14 @@ pub struct Config {
     pub accept_secs: u64,
     /// Hosts of push services: what a browser names as the address of a device is one of these, or is refused.
     pub push_hosts: Vec<String>,
+}
+
+impl Config {
+    /// How long a channel may take to accept a message.
+    #[must_use]
+    pub fn accept(&self) -> Duration {
+        Duration::from_secs(self.accept_secs.clamp(1, 60))
+    }
 }
 
 impl Default for Config {

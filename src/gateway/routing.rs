@@ -184,7 +184,7 @@ async fn ask(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
         .filter(|other| other.pending.state == State::Waiting && other.pending.root == shown.pending.root)
         .collect();
     let flooded = session.len() >= FLOOD && !is_urgent(&shown.pending);
-    let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
+    let accept = config.accept();
     let mut failures = 0;
     for name in &route.channels {
         let Some(wire) = wires.get(name) else { continue };

@@ -45,7 +45,7 @@ pub async fn test(
     let wanted = |one: &&ChannelConfig| channels.is_empty() || channels.contains(&one.name);
     for (at, one) in config.channel.iter().enumerate().filter(|(_, one)| wanted(one)) {
         let (app, one) = (app.clone(), one.clone());
-        let accept = Duration::from_secs(config.accept_secs.clamp(1, 60));
+        let accept = config.accept();
         trials.spawn(async move { (at, tried(&app, &one, accept).await) });
     }
     let mut all: Vec<(usize, Tried)> = trials.join_all().await;

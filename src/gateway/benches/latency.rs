@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,17 @@ const REQUESTS: usize = 500;
 const EVERY: Duration = Duration::from_millis(10);
 const MOST: Duration = Duration::from_millis(100);
 
+/// A gateway, which ends with the bench however that ends.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+// Nothing is measured where a part of the bench cannot be set up: that ends it.
 fn main() -> ExitCode {
     let home = tempfile::tempdir().unwrap();
     let paths = Paths::new(home.path().join(".local/share/guard"));
@@ -42,8 +53,8 @@ fn main() -> ExitCode {
     Base::open(&paths.folder().join("gateway.db")).unwrap().add_token(&token).unwrap();
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_guard-gateway"));
     gateway.args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", home.path()).stdout(Stdio::piped());
-    let mut gateway = gateway.spawn().unwrap();
-    let mut out = BufReader::new(gateway.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut gateway = Served(gateway.spawn().unwrap());
+    let mut out = BufReader::new(gateway.0.stdout.take().unwrap()).lines().map_while(Result::ok);
     let port = out.next().unwrap().rsplit(':').next().unwrap().to_owned();
     std::thread::spawn(move || out.for_each(drop));
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
@@ -78,8 +89,7 @@ fn main() -> ExitCode {
         let (at, when) = heard.recv_timeout(Duration::from_secs(10)).expect("a request never came");
         seen.entry(at).or_insert_with(|| when.duration_since(filed[at]));
     }
-    let _ = gateway.kill();
-    let _ = gateway.wait();
+    drop(gateway);
     let mut all: Vec<Duration> = seen.into_values().collect();
     all.sort_unstable();
     let (median, last) = (all[REQUESTS / 2], all[REQUESTS * 99 / 100]);
