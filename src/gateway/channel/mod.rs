@@ -134,17 +134,20 @@ impl Press {
 /// A command that was typed: `/approve ID`, `!deny ID words`.
 #[must_use]
 pub fn typed(text: &str) -> Option<Did> {
-    let text = text.trim().strip_prefix(['/', '!'])?;
-    let mut words = text.splitn(3, char::is_whitespace).filter(|word| !word.is_empty());
+    // The word stands right behind its mark.
+    let (verb, rest) = text.trim().strip_prefix(['/', '!'])?.split_once(char::is_whitespace)?;
     // In a group a bot is named with the command.
-    let verb = words.next()?.split('@').next()?;
-    let yes = match verb {
+    let yes = match verb.split('@').next()? {
         "approve" => true,
         "deny" => false,
         _ => return None,
     };
-    let request = words.next()?.to_ascii_lowercase();
-    Some(Did::Typed { request, yes, words: words.next().map(|words| words.trim().to_owned()) })
+    let rest = rest.trim_start();
+    let (request, words) = match rest.split_once(char::is_whitespace) {
+        Some((request, words)) => (request, Some(words.trim().to_owned())),
+        None => (rest, None),
+    };
+    Some(Did::Typed { request: request.to_ascii_lowercase(), yes, words })
 }
 
 /// What came in from a messenger.
@@ -279,7 +282,10 @@ mod tests {
         assert_eq!(typed("/approve B2C3"), typed_as("b2c3", true, None));
         assert_eq!(typed("/approve@guard_bot b2c3"), typed_as("b2c3", true, None));
         assert_eq!(typed("!deny b2c3  use a branch "), typed_as("b2c3", false, Some("use a branch")));
-        for odd in ["approve b2c3", "/approve", "/start", "/approved b2c3", ""] {
+        assert_eq!(typed("/deny  b2c3\nno"), typed_as("b2c3", false, Some("no")));
+        for odd in
+            ["approve b2c3", "/approve", "/start", "/approved b2c3", "/ approve b2c3", "! approve\nb2c3", "/", ""]
+        {
             assert_eq!(typed(odd), None, "{odd}");
         }
     }
