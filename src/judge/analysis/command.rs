@@ -142,7 +142,9 @@ impl Walker<'_> {
         span: Span,
         lookup: Lookup,
     ) -> Option<usize> {
-        if !self.spend(cost::READ * fields.len() as u64) || !self.step(span) || !self.enter(depth::COMMAND, span) {
+        let globs = fields.iter().filter(|field| field.value.has_glob()).count();
+        let read = cost::READ * fields.len() as u64 + cost::GLOB * globs as u64;
+        if !self.spend(read) || !self.step(span) || !self.enter(depth::COMMAND, span) {
             return None;
         }
         let act = self.run_here(state, frame, fields, env, span, lookup);

@@ -57,6 +57,8 @@ pub mod cost {
     pub const LOOK_UP: u64 = 2;
     /// An argument that a program's description is held against.
     pub const READ: u64 = 12;
+    /// What one that is a live glob takes beside that, wherever it is looked at.
+    pub const GLOB: u64 = 80;
 }
 
 /// The units of work that so many bytes take to be copied or read once.
