@@ -16,7 +16,7 @@ use crate::api::answers::give;
 use crate::api::lists::usual;
 use crate::api::{App, locked};
 use crate::backend::Offer;
-use crate::channel::{self, Card, Channel, Did, Doing, Press, Status, Tap};
+use crate::channel::{self, Card, Channel, Did, Doing, Health, Press, Status, Tap};
 use crate::hub::{Shown, seconds_left};
 use crate::name::{hash, secret};
 use crate::route::{is_urgent, route};
@@ -27,6 +27,9 @@ const TAPS: usize = 256;
 
 /// From how many waiting requests of one session on a notice stands for the cards.
 const FLOOD: usize = 4;
+
+/// How long a channel may take to accept that nobody answered.
+const ESCALATED: Duration = Duration::from_secs(10);
 
 /// The messengers as they are connected now.
 #[derive(Default)]
@@ -69,15 +72,43 @@ pub fn card(app: &App, shown: &Shown) -> Card {
     }
 }
 
+/// Notes something of how a channel is, and tells where that changes it.
+pub fn note(app: &App, channel: &str, change: impl FnOnce(&mut Health)) {
+    let (before, now) = {
+        let mut all = locked(&app.channels);
+        let health = all.entry(channel.to_owned()).or_default();
+        let before = health.whole();
+        change(health);
+        (before, health.whole())
+    };
+    if let Some(status) = now
+        && before.as_ref() != Some(&status)
+    {
+        let kind = if status == Status::Up { "channel.up" } else { "channel.down" };
+        app.hub.tell(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
+    }
+}
+
+/// Tells something that wants no answer, within this time. True when it was taken.
+async fn tell(app: &App, name: &str, wire: &dyn Channel, text: &str, within: Duration) -> bool {
+    let why = match tokio::time::timeout(within, wire.tell(text)).await {
+        Ok(Ok(())) => {
+            note(app, name, |health| health.sends = Some(Status::Up));
+            return true;
+        }
+        Ok(Err(failed)) => failed.to_string(),
+        Err(_) => format!("no answer within {} s", within.as_secs()),
+    };
+    eprintln!("guard-gateway: channel {name}: {why}");
+    note(app, name, |health| health.sends = Some(Status::Down { why }));
+    false
+}
+
 struct Sink(Arc<App>);
 
 impl channel::ChannelState for Sink {
     fn status(&self, channel: &str, status: Status) {
-        let before = locked(&self.0.channels).insert(channel.to_owned(), status.clone());
-        if before.as_ref() != Some(&status) {
-            let kind = if status == Status::Up { "channel.up" } else { "channel.down" };
-            self.0.hub.tell(kind, "", json!({ "channel": channel, "how": status }), Timestamp::now());
-        }
+        note(&self.0, channel, |health| health.hears = Some(status));
     }
 
     fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>> {
@@ -244,7 +275,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
     let now = Timestamp::now();
     match sent {
         Ok(_) => {
-            locked(&app.channels).insert(name.to_owned(), Status::Up);
+            note(app, name, |health| health.sends = Some(Status::Up));
             app.hub.tell("request.offered", &shown.action, json!({ "channel": name }), now);
             // Whoever answered while it was being sent is told too.
             app.hub.tell("channel.sent", "", json!({ "channel": name }), now);
@@ -252,7 +283,7 @@ async fn offer(app: &App, name: &str, wire: &dyn Channel, shown: &Shown, accept:
         }
         Err(why) => {
             eprintln!("guard-gateway: channel {name}: {why}");
-            locked(&app.channels).insert(name.to_owned(), Status::Down { why: why.clone() });
+            note(app, name, |health| health.sends = Some(Status::Down { why: why.clone() }));
             app.hub.tell("request.refused", &shown.action, json!({ "channel": name, "why": why }), now);
             false
         }
@@ -275,7 +306,7 @@ async fn digest(app: &App, name: &str, wire: &dyn Channel, session: &[Shown], sh
         session.len(),
         guard_ui::ui::visible::text(&shown.pending.command)
     );
-    let sent = tokio::time::timeout(accept, wire.tell(&text)).await.is_ok_and(|done| done.is_ok());
+    let sent = tell(app, name, wire, &text, accept).await;
     if sent {
         let _ = app.room.at(move |backend| backend.base().set_position(&position, &at.to_string())).await;
     }
@@ -301,7 +332,7 @@ async fn escalate(app: Arc<App>, wires: Arc<Wires>, shown: Shown) {
     );
     for name in names {
         let Some(wire) = wires.get(&name) else { continue };
-        let _ = tokio::time::timeout(Duration::from_secs(10), wire.tell(&text)).await;
+        tell(&app, &name, &*wire, &text, ESCALATED).await;
     }
     app.hub.tell("request.escalated", &shown.action, json!({ "tier": tier }), Timestamp::now());
 }

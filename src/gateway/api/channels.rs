@@ -18,6 +18,7 @@ use crate::backend::Scope;
 use crate::channel::Status;
 use crate::channel::trial::{Ear, How, Tried, try_out};
 use crate::config::ChannelConfig;
+use crate::routing::note;
 
 /// How long a channel that is about to connect is waited for.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -62,11 +63,15 @@ async fn tried(app: &App, one: &ChannelConfig, accept: Duration) -> Tried {
     }
     let until = tokio::time::Instant::now() + CONNECTING;
     let status = loop {
-        let status: Option<Status> = locked(&app.channels).get(&one.name).cloned();
+        let status: Option<Status> = locked(&app.channels).get(&one.name).and_then(|health| health.hears.clone());
         if status.is_some() || !one.kind.is_heard() || tokio::time::Instant::now() >= until {
             break status;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
-    try_out(one, accept, Ear::Gateway(status)).await
+    let tried = try_out(one, accept, Ear::Gateway(status)).await;
+    if matches!(tried.how, How::Ok) {
+        note(app, &one.name, |health| health.sends = Some(Status::Up));
+    }
+    tried
 }

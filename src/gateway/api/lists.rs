@@ -2,6 +2,7 @@
 //!
 //! What may not enter: answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use super::problem::Problem;
 use super::{App, locked, submit};
 use crate::answer::{self, REPLIES};
 use crate::backend::{Scope, Submission};
+use crate::channel::Status;
 use crate::hub::{self, Shown};
 use crate::store::queue::State as Stands;
 
@@ -222,7 +224,8 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
 pub async fn status(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may_for_all(Scope::Read)?;
     let waiting = app.hub.all().iter().filter(|shown| shown.pending.state == Stands::Waiting).count();
-    let channels = locked(&app.channels).clone();
+    let channels: BTreeMap<String, Option<Status>> =
+        locked(&app.channels).iter().map(|(name, health)| (name.clone(), health.whole())).collect();
     let scopes: Vec<&str> = caller.scopes.iter().map(|scope| scope.name()).collect();
     let ports = app.ports.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     Ok(Json(json!({

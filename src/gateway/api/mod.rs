@@ -32,7 +32,7 @@ use utoipa_axum::routes;
 
 use crate::backend::Room;
 use crate::backend::own::Account;
-use crate::channel::Status;
+use crate::channel::Health;
 use crate::clock::{Limits, Rate};
 use crate::config::Config;
 use crate::hub::Hub;
@@ -62,7 +62,7 @@ pub struct App {
     /// Pairings of passkeys that are open, by the hash of their secret.
     pub pairings: Mutex<HashMap<[u8; 32], passkeys::Open>>,
     /// How the channels are.
-    pub channels: Mutex<HashMap<String, Status>>,
+    pub channels: Mutex<HashMap<String, Health>>,
     /// The ports that are listened at.
     pub ports: RwLock<Vec<u16>>,
 }

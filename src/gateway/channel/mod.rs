@@ -175,9 +175,35 @@ pub enum Status {
     Down { why: String },
 }
 
+/// How a channel is in both directions: that a message goes out says nothing of whether answers come back, and the reverse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// As its receiving side says; `None` where it has said nothing yet, or nothing comes back.
+    pub hears: Option<Status>,
+    /// As the last message went; `None` before the first.
+    pub sends: Option<Status>,
+}
+
+impl Health {
+    /// Both in one: down where either is; `None` where nothing is known.
+    #[must_use]
+    pub fn whole(&self) -> Option<Status> {
+        match (&self.hears, &self.sends) {
+            (Some(Status::Down { why: hears }), Some(Status::Down { why: sends })) if hears != sends => {
+                Some(Status::Down { why: format!("{hears}; and the last message was not taken: {sends}") })
+            }
+            (Some(down @ Status::Down { .. }), _) => Some(down.clone()),
+            (_, Some(Status::Down { why })) => {
+                Some(Status::Down { why: format!("the last message was not taken: {why}") })
+            }
+            (hears, sends) => hears.clone().or_else(|| sends.clone()),
+        }
+    }
+}
+
 /// Where a channel says how it is, and keeps how far it has read.
 pub trait ChannelState: Send + Sync {
-    /// How it is.
+    /// How its receiving side is.
     fn status(&self, channel: &str, status: Status);
     /// How far it had read.
     fn position<'a>(&'a self, channel: &'a str) -> Doing<'a, Option<String>>;
@@ -272,6 +298,27 @@ mod tests {
         for odd in ["", "a", "x:n", "r:n", "r300:n", "rx:n"] {
             assert_eq!(Press::read(odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn a_channel_is_up_where_neither_direction_is_down() {
+        let down = |why: &str| Some(Status::Down { why: why.to_owned() });
+        let whole = |hears: &Option<Status>, sends: &Option<Status>| {
+            Health { hears: hears.clone(), sends: sends.clone() }.whole()
+        };
+        let up = Some(Status::Up);
+        assert_eq!(whole(&None, &None), None);
+        for (hears, sends) in [(&up, &None), (&None, &up), (&up, &up)] {
+            assert_eq!(whole(hears, sends), up);
+        }
+        for sends in [&None, &up, &down("deaf")] {
+            assert_eq!(whole(&down("deaf"), sends), down("deaf"));
+        }
+        for hears in [&None, &up] {
+            assert_eq!(whole(hears, &down("full")), down("the last message was not taken: full"));
+        }
+        let both = down("deaf; and the last message was not taken: full");
+        assert_eq!(whole(&down("deaf"), &down("full")), both);
     }
 
     #[test]

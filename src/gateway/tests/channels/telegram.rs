@@ -222,16 +222,63 @@ fn faults_of_the_server_lose_nothing() {
 }
 
 #[test]
-fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_holds() {
+fn a_channel_that_hears_nothing_is_down_though_its_messages_arrive() {
     let bot = Bot::new();
-    let mut house = bot.house();
-    let agent = house.agent(MEDIUM);
-    let yes = bot.button("a");
+    bot.server.fail("/getUpdates", 429, "{\"ok\":false,\"parameters\":{\"retry_after\":60}}");
+    let house = bot.house();
+    let how = || house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    until(|| how()["state"] == "down");
+    let mut agent = house.agent(MEDIUM);
+    bot.button("a");
+    taken(&house);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(how(), json!({ "state": "down", "why": "too many messages: again in 60 s" }));
+    end(&house);
+    agent.wait().unwrap();
+}
+
+#[test]
+fn a_channel_that_takes_no_message_is_down_though_it_hears_until_it_takes_one() {
+    let bot = Bot::new();
+    bot.server.fail("/sendMessage", 403, "{\"ok\":false,\"description\":\"bot was blocked\"}");
+    let house = bot.house();
+    let how = || house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    until(|| how()["state"] == "up");
+    let mut agent = house.agent(MEDIUM);
+    until(|| how()["state"] == "down");
+    let polls = bot.server.asked("/getUpdates").len();
+    until(|| bot.server.asked("/getUpdates").len() > polls + 1);
+    assert_eq!(how()["why"], "the last message was not taken: sendMessage: 403: bot was blocked");
+    end(&house);
+    agent.wait().unwrap();
+    let mut agent = house.agent(MEDIUM);
+    until(|| how()["state"] == "up");
+    end(&house);
+    agent.wait().unwrap();
+}
+
+/// Says no to the only request that waits.
+fn end(house: &House) {
+    let id = house.waiting()["action_id"].as_str().unwrap().to_owned();
+    assert_eq!(house.post(&format!("/v1/requests/{id}/deny"), &house.person, &json!({})).status, 200);
+}
+
+/// Waits until the gateway knows that a card was taken.
+fn taken(house: &House) {
     until(|| {
         let base = house.path("home/.local/share/guard/gateway.db");
         let base = guard_gateway::backend::base::Base::open(&base).unwrap();
         base.offers(None).unwrap().iter().any(|offer| offer.message.is_some())
     });
+}
+
+#[test]
+fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_holds() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let agent = house.agent(MEDIUM);
+    let yes = bot.button("a");
+    taken(&house);
     house.kill();
     house.start();
     std::thread::sleep(Duration::from_millis(500));
