@@ -1,6 +1,7 @@
 //! `guard mcp -- COMMAND …`: stands between an MCP client and a server that speaks over standard input and output, and
 //! judges each call of a tool. With `--http` the server is one that is reached over HTTP, and the gateway's program that
-//! carries messages there stands in its place.
+//! carries messages there stands in its place. With `--listen` it is the client that comes over HTTP, and the gateway's
+//! program starts one of these for each session.
 //!
 //! All that is no call of a tool passes through to the byte. A call that may run passes as it came; one that may not is
 //! answered here, as an error of the tool that a model understands. What may not enter: judging, and asking people.
@@ -8,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -69,6 +71,10 @@ pub struct McpArgs {
     /// something to the client
     #[arg(long, value_name = "HEADER", requires = "http")]
     header_env: Vec<String>,
+    /// Serve clients over HTTP at this address of this machine, each with a server of its own; they send the header
+    /// Authorization: Bearer with the token in GUARD_MCP_TOKEN, or with the one that is printed
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
     /// The server's program and its arguments
     #[arg(last = true, required_unless_present = "http", value_name = "COMMAND")]
     server: Vec<OsString>,
@@ -87,6 +93,9 @@ enum What {
 pub fn run(args: &McpArgs) -> Result<u8, String> {
     if let Some(What::Pins(args)) = &args.what {
         return accept::run(args).map_err(|error| error.to_string());
+    }
+    if let Some(address) = args.listen {
+        return server::listen(args, address);
     }
     let (program, rest) = server::command(args)?;
     let mut child = Command::new(&program)

@@ -25,6 +25,9 @@ enum Verb {
     /// Carry messages between standard input and output and an MCP server that is reached over HTTP: guard mcp --http
     #[command(hide = true)]
     Mcp(mcp::McpArgs),
+    /// Stand between MCP clients that come over HTTP and a server: guard mcp --listen
+    #[command(hide = true)]
+    McpListen(mcp::front::ListenArgs),
     /// Stand in for a model on this machine, for guard doctor --live: steps as JSON on standard input
     #[command(hide = true)]
     Model(stand_in::ModelArgs),
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Verb::Token(args) => token::run(&args),
         Verb::Review(args) => reviewer::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
+        Verb::McpListen(args) => mcp::front::run(args),
         Verb::Model(args) => stand_in::run(&args),
         Verb::Channel(args) => channel::setup::run(&args),
         Verb::Check(args) => check::run(&args),

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead};
-use std::process::Child;
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +29,32 @@ pub(super) fn command(args: &McpArgs) -> Result<(OsString, Vec<OsString>), Strin
     let headers = all.flat_map(|header| [OsString::from("--header"), header.into()]);
     let words = [OsString::from("mcp")].into_iter().chain(headers).chain(["--".into(), url.into()]);
     Ok((gateway::find()?.into(), words.collect()))
+}
+
+/// Becomes the gateway, which starts this without `--listen` for each session of a client.
+pub(super) fn listen(args: &McpArgs, address: SocketAddr) -> Result<u8, String> {
+    let program = gateway::find()?;
+    let mut command = Command::new(&program);
+    command.arg("mcp-listen").arg(address.to_string()).arg("--").args(words(args));
+    let error = command.exec();
+    Err(format!("{} cannot be started: {error}", program.display()))
+}
+
+/// What this was called with, without `--listen`.
+fn words(args: &McpArgs) -> Vec<OsString> {
+    let McpArgs { what: _, name, wait, redact_results, http, header, header_env, listen: _, server } = args;
+    let mut words = vec!["mcp".into(), format!("--wait={wait}").into()];
+    let mut put = |option: &str, value: &str| words.push(OsString::from(format!("--{option}={value}")));
+    name.iter().for_each(|name| put("name", name));
+    http.iter().for_each(|url| put("http", url));
+    header.iter().for_each(|header| put("header", header));
+    header_env.iter().for_each(|header| put("header-env", header));
+    words.extend(redact_results.then(|| "--redact-results".into()));
+    if !server.is_empty() {
+        words.push("--".into());
+        words.extend(server.iter().cloned());
+    }
+    words
 }
 
 /// The command of a server in one line: its name where it is given none.
@@ -99,6 +127,29 @@ pub(super) fn skip_line(from: &mut impl BufRead) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        args: McpArgs,
+    }
+
+    #[test]
+    fn each_session_is_begun_with_all_that_this_was_called_with() {
+        use clap::Parser as _;
+        for line in [
+            vec!["--name=-x y", "--redact-results", "--", "npx", "--listen", "127.0.0.1:1"],
+            vec!["--wait", "7", "--http", "https://x", "--header", "A: b", "--header", "C: d", "--header-env", "E=F"],
+        ] {
+            let with = |more: &[&str]| {
+                let all = [&["mcp"], more, line.as_slice()].concat();
+                Parsed::try_parse_from(all).unwrap().args
+            };
+            let (before, listening) = (with(&[]), with(&["--listen", "127.0.0.1:9"]));
+            let again = Parsed::try_parse_from(words(&listening)).unwrap().args;
+            assert_eq!(format!("{again:?}"), format!("{before:?}"));
+        }
+    }
 
     #[test]
     fn the_name_of_a_server_behind_http_holds_no_secret() {

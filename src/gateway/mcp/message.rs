@@ -51,6 +51,8 @@ pub struct Asks {
     pub repeats: Option<Repeats>,
     /// It asks for the list of tools.
     pub is_list: bool,
+    /// Under which tokens its requests hear of their progress.
+    pub progress: Vec<Value>,
 }
 
 /// What the headers of a request repeat of it.
@@ -64,18 +66,24 @@ pub struct Repeats {
     pub arguments: Option<Value>,
 }
 
-/// A batch, or one; what is no message holds none.
-fn parts(text: &[u8]) -> Vec<Light> {
+/// A batch, or one; `None` for what is no message, or one that says a thing twice.
+fn parts(text: &[u8]) -> Option<Vec<Light>> {
     if text.trim_ascii_start().starts_with(b"[") {
-        return serde_json::from_slice(text).unwrap_or_default();
+        return serde_json::from_slice(text).ok();
     }
-    serde_json::from_slice(text).map(|one| vec![one]).unwrap_or_default()
+    serde_json::from_slice(text).map(|one| vec![one]).ok()
 }
 
 impl Asks {
+    /// What a message asks; nothing where it cannot be read.
     pub fn of(text: &[u8]) -> Self {
+        Self::read(text).unwrap_or_default()
+    }
+
+    /// The same; `None` where it cannot be read.
+    pub fn read(text: &[u8]) -> Option<Self> {
         let mut asks = Self::default();
-        for part in parts(text) {
+        for part in parts(text)? {
             let method = part.method.unwrap_or_default();
             let params = part.params.unwrap_or_default();
             asks.is_initialize |= method == "initialize";
@@ -84,7 +92,9 @@ impl Asks {
             if method == "notifications/cancelled" {
                 asks.cancels = params.request.clone();
             }
-            let version = params.meta.as_ref().and_then(|meta| meta.get(VERSION)?.as_str());
+            let meta = |name: &str| params.meta.as_ref().and_then(|meta| meta.get(name));
+            asks.progress.extend(meta("progressToken").filter(|_| part.id.is_some()).cloned());
+            let version = meta(VERSION).and_then(Value::as_str);
             if let Some(version) = version {
                 let name = if method == "resources/read" { params.uri } else { params.name };
                 let is_call = method == "tools/call";
@@ -98,13 +108,13 @@ impl Asks {
             }
             asks.ids.extend(part.id.filter(|id| !method.is_empty() && !id.is_null()));
         }
-        asks
+        Some(asks)
     }
 
     /// Takes out what a message of the server answers; whether that was anything.
     pub fn answered(&mut self, text: &[u8]) -> bool {
         let before = self.ids.len();
-        for part in parts(text).into_iter().filter(|part| part.method.is_none()) {
+        for part in parts(text).unwrap_or_default().into_iter().filter(|part| part.method.is_none()) {
             let at = self.ids.iter().position(|id| Some(id) == part.id.as_ref());
             at.map(|at| self.ids.swap_remove(at));
         }
@@ -161,6 +171,20 @@ pub fn plain(text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", Base64::encode_string(text.as_bytes())) }
 }
 
+/// The token under which a message tells of progress; `None` where it is something else.
+pub fn progress(text: &[u8]) -> Option<Value> {
+    let message: Value = serde_json::from_slice(text).ok()?;
+    let is_progress = message.get("method")?.as_str()? == "notifications/progress";
+    message.pointer("/params/progressToken").filter(|_| is_progress).cloned()
+}
+
+/// What takes a request back.
+pub fn cancelled(id: &Value) -> Vec<u8> {
+    let reason = "the client hung up";
+    let params = json!({ "requestId": id, "reason": reason });
+    line(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string().into_bytes())
+}
+
 /// That a request has no answer, and why.
 pub fn error(id: &Value, code: i32, why: &str) -> Vec<u8> {
     let message = format!("guard: {why}");
@@ -203,6 +227,13 @@ mod tests {
         assert_eq!(ids(r#"{"id":1,"result":{}}"#), Vec::<Value>::new());
         assert_eq!(ids(r#"{"id":null,"method":"ping"}"#), Vec::<Value>::new());
         assert_eq!(ids("nonsense"), Vec::<Value>::new());
+        assert_eq!(Asks::read(br#"{"id":1,"method":"ping","id":2}"#), None, "said twice");
+        let told = br#"{"id":1,"method":"ping","params":{"_meta":{"progressToken":"p"}}}"#;
+        assert_eq!(Asks::of(told).progress, [json!("p")]);
+        assert_eq!(
+            Asks::of(br#"{"method":"x","params":{"_meta":{"progressToken":"p"}}}"#).progress,
+            Vec::<Value>::new()
+        );
         assert!(Asks::of(br#"{"id":0,"method":"initialize"}"#).is_initialize);
         assert!(Asks::of(br#"{"method":"notifications/initialized"}"#).is_initialized);
         assert!(Asks::of(br#"{"id":0,"method":"tools/list"}"#).is_list);

@@ -7,6 +7,7 @@ mod doctor;
 mod house;
 mod http;
 mod killed;
+mod listening;
 mod live;
 mod load;
 mod mcp;

@@ -1,0 +1,492 @@
+//! `guard-gateway mcp-listen`: guard between clients that come over HTTP and a server, for `guard mcp --listen`.
+//!
+//! Each session of a client is a `guard mcp` of its own, and so a server of its own; requests of versions of the protocol
+//! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
+//! answer. What may not enter: judging, and what messages mean beyond whom they answer.
+
+mod session;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use clap::Args;
+use futures_util::stream;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::Receiver;
+
+use self::session::{Refusal, Session};
+use super::message::{self, Asks, Repeats};
+use crate::name::{hash, same, secret};
+use crate::submission;
+
+/// The variable with the token that clients bring; without it, one is made for this run.
+pub const TOKEN: &str = "GUARD_MCP_TOKEN";
+
+/// The shortest token that is taken.
+const SHORTEST_TOKEN: usize = 16;
+
+/// The longest message of a client: guard reads no longer one.
+const LONGEST: usize = 32 << 20;
+
+/// The most sessions at once.
+const MOST_SESSIONS: usize = 64;
+
+/// How long a session lives that nobody uses.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+
+/// How often a stream shows that it lives, and how often is looked for sessions that nobody uses.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// How long guards may take to end when this does.
+const FAREWELL: Duration = Duration::from_secs(8);
+
+/// The headers of the protocol.
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// Errors of JSON-RPC, and that of a header that does not say what its message says.
+const UNREADABLE: i32 = -32700;
+const WRONG: i32 = -32600;
+const MISMATCH: i32 = -32001;
+
+/// The arguments of `guard-gateway mcp-listen`.
+#[derive(Debug, Args)]
+pub struct ListenArgs {
+    /// Where to listen
+    address: SocketAddr,
+    /// What guard is started with for each session
+    #[arg(last = true, required = true)]
+    words: Vec<OsString>,
+}
+
+/// What all requests share.
+struct Front {
+    guard: PathBuf,
+    words: Vec<OsString>,
+    /// Of the token.
+    token: [u8; 32],
+    sessions: Mutex<HashMap<String, Arc<Session>>>,
+    /// For requests without a session.
+    shared: Mutex<Vec<Arc<Session>>>,
+}
+
+/// Why a request is not served.
+struct Fault {
+    status: StatusCode,
+    code: i32,
+    id: Value,
+    why: String,
+}
+
+fn fault(status: StatusCode, code: i32, why: impl Into<String>) -> Fault {
+    Fault { status, code, id: Value::Null, why: why.into() }
+}
+
+/// Serves until it is ended.
+///
+/// # Errors
+/// It cannot listen there, or there is no guard.
+pub fn run(args: ListenArgs) -> Result<u8, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| error.to_string())?.block_on(serve(args))
+}
+
+async fn serve(args: ListenArgs) -> Result<u8, String> {
+    let ListenArgs { address, words } = args;
+    if !address.ip().is_loopback() {
+        return Err(format!(
+            "{address} can be reached from elsewhere, and nothing is said there in plain: listen at 127.0.0.1, with a \
+             proxy that speaks TLS before it"
+        ));
+    }
+    let given = std::env::var(TOKEN).ok();
+    if given.as_ref().is_some_and(|token| token.len() < SHORTEST_TOKEN) {
+        return Err(format!("the token in {TOKEN} is shorter than {SHORTEST_TOKEN} letters"));
+    }
+    let token = given.clone().map_or_else(|| secret::<20>(""), Ok)?;
+    let told = |error: std::io::Error| format!("{address}: {error}");
+    let listener = TcpListener::bind(address).await.map_err(told)?;
+    let bound = listener.local_addr().map_err(told)?;
+    let mut term = signal(SignalKind::terminate()).map_err(told)?;
+    let mut int = signal(SignalKind::interrupt()).map_err(told)?;
+    let front = Arc::new(Front {
+        guard: submission::guard()?,
+        words,
+        token: hash(&token),
+        sessions: Mutex::default(),
+        shared: Mutex::default(),
+    });
+    let router = Router::new().route("/mcp", post(said).get(listens).delete(leaves)).with_state(Arc::clone(&front));
+    println!("guard-gateway: http://{bound}/mcp");
+    match given {
+        Some(_) => println!("guard-gateway: clients send the header Authorization: Bearer, with the token in {TOKEN}"),
+        None => println!("guard-gateway: clients send the header Authorization: Bearer {token}"),
+    }
+    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let mut seldom = tokio::time::interval(ALIVE);
+    loop {
+        tokio::select! {
+            _ = term.recv() => break,
+            _ = int.recv() => break,
+            _ = seldom.tick() => front.sweep(),
+        }
+    }
+    serving.abort();
+    let all: Vec<Arc<Session>> = {
+        let (mut sessions, mut shared) = (locked(&front.sessions), locked(&front.shared));
+        sessions.drain().map(|(_, session)| session).chain(shared.drain(..)).collect()
+    };
+    all.iter().for_each(|session| session.end());
+    let gone = async {
+        while !all.iter().all(|session| session.has_ended()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL, gone).await;
+    Ok(0)
+}
+
+impl Front {
+    /// Takes out sessions that have ended, and ends those that nobody uses.
+    fn sweep(&self) {
+        let lives = |session: &Arc<Session>| {
+            let is_idle = session.idle().is_some_and(|idle| idle >= IDLE);
+            if is_idle {
+                session.end();
+            }
+            !is_idle && !session.has_ended()
+        };
+        locked(&self.sessions).retain(|_, session| lives(session));
+        locked(&self.shared).retain(lives);
+    }
+
+    /// Room for one more session: where there is none, the one that is unused for longest goes.
+    fn make_room(&self) -> Result<(), Fault> {
+        let mut sessions = locked(&self.sessions);
+        if sessions.len() < MOST_SESSIONS {
+            return Ok(());
+        }
+        let idle = sessions.iter().filter_map(|(name, session)| Some((session.idle()?, name.clone())));
+        let Some((_, oldest)) = idle.max() else {
+            let why = format!("{MOST_SESSIONS} sessions are in use: end one");
+            return Err(fault(StatusCode::SERVICE_UNAVAILABLE, message::FAILED, why));
+        };
+        if let Some(session) = sessions.remove(&oldest) {
+            session.end();
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Result<Arc<Session>, Fault> {
+        let failed = |why| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why);
+        Session::start(&self.guard, &self.words).map_err(failed)
+    }
+
+    /// The session that a request names, with the version that it agreed to.
+    fn session(&self, head: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
+        let Some(name) = text(head, SESSION) else {
+            let why = format!("the header {SESSION} is missing: begin with initialize");
+            return Err(fault(StatusCode::BAD_REQUEST, WRONG, why));
+        };
+        let found = locked(&self.sessions).get(name).filter(|session| !session.has_ended()).cloned();
+        let why = "there is no such session, or no more: begin anew with initialize";
+        let session = found.ok_or_else(|| fault(StatusCode::NOT_FOUND, message::FAILED, why))?;
+        let agreed = session.version();
+        if let (Some(said), Some(agreed)) = (text(head, VERSION), agreed)
+            && said != agreed
+        {
+            let why = format!("the header {VERSION} names another version than the {agreed} that was agreed to");
+            return Err(fault(StatusCode::BAD_REQUEST, WRONG, why));
+        }
+        Ok((name.to_owned(), session))
+    }
+
+    /// Somebody to whom requests without a session can be given: one of theirs may have the id of one that waits.
+    fn shared(&self, asks: &Asks) -> Result<Arc<Session>, Fault> {
+        let mut shared = locked(&self.shared);
+        shared.retain(|session| !session.has_ended());
+        if let Some(session) = shared.iter().find(|session| session.takes(asks)) {
+            return Ok(Arc::clone(session));
+        }
+        if shared.len() >= MOST_SESSIONS {
+            let why = "too many requests with this id are in use";
+            return Err(fault(StatusCode::SERVICE_UNAVAILABLE, message::FAILED, why));
+        }
+        let session = self.start()?;
+        shared.push(Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// That whoever comes may come: by the token, and from no site on the network.
+    fn admits(&self, head: &HeaderMap) -> Result<(), Fault> {
+        let host = text(head, "host").unwrap_or_default();
+        if !is_here(host) {
+            return Err(fault(StatusCode::FORBIDDEN, WRONG, "this is reached as localhost alone"));
+        }
+        if let Some(origin) = head.get(header::ORIGIN) {
+            let site = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+            if !site.is_some_and(|(_, host)| is_here(host)) {
+                return Err(fault(StatusCode::FORBIDDEN, WRONG, "pages of other sites have no business here"));
+            }
+        }
+        let brought = text(head, "authorization").and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| hash(token.trim()))
+        });
+        if !brought.is_some_and(|brought| same(&brought, &self.token)) {
+            let why = "the header Authorization: Bearer with the token is missing or wrong";
+            return Err(fault(StatusCode::UNAUTHORIZED, WRONG, why));
+        }
+        Ok(())
+    }
+
+    /// A message of a client.
+    async fn takes(self: &Arc<Self>, request: Request) -> Result<Response, Fault> {
+        let (parts, body) = request.into_parts();
+        let head = parts.headers;
+        self.admits(&head)?;
+        let form = text(&head, "content-type").unwrap_or_default().to_ascii_lowercase();
+        if form.split(';').next().map(str::trim) != Some("application/json") {
+            let why = "a message is sent as application/json";
+            return Err(fault(StatusCode::UNSUPPORTED_MEDIA_TYPE, WRONG, why));
+        }
+        let why = "an answer is application/json or text/event-stream: accept both";
+        let unaccepted = || fault(StatusCode::NOT_ACCEPTABLE, WRONG, why);
+        accepts(&head, "application/json").then_some(()).ok_or_else(unaccepted)?;
+        accepts(&head, "text/event-stream").then_some(()).ok_or_else(unaccepted)?;
+        let long = || {
+            let why = format!("the message is longer than {} MiB, or was cut", LONGEST >> 20);
+            fault(StatusCode::PAYLOAD_TOO_LARGE, WRONG, why)
+        };
+        let body = axum::body::to_bytes(body, LONGEST - 1).await.map_err(|_| long())?;
+        let unreadable = || fault(StatusCode::BAD_REQUEST, UNREADABLE, "this is no message, or it says a thing twice");
+        let asks = Asks::read(&body).ok_or_else(unreadable)?;
+        let line = message::line(body.to_vec());
+        let named = |mut fault: Fault| {
+            fault.id = if let [id] = asks.ids.as_slice() { id.clone() } else { Value::Null };
+            fault
+        };
+        if asks.is_initialize {
+            self.make_room().map_err(named)?;
+            let name = secret::<20>("");
+            let name = name.map_err(|why| fault(StatusCode::INTERNAL_SERVER_ERROR, message::FAILED, why))?;
+            let session = self.start().map_err(named)?;
+            locked(&self.sessions).insert(name.clone(), Arc::clone(&session));
+            let mut response = self.hands(&session, line, asks, false).await?;
+            response.headers_mut().extend(HeaderValue::try_from(name).ok().map(|name| {
+                let header = header::HeaderName::from_static(SESSION);
+                (header, name)
+            }));
+            return Ok(response);
+        }
+        if text(&head, SESSION).is_none()
+            && let Some(repeats) = &asks.repeats
+        {
+            agrees(&head, repeats).map_err(|why| named(fault(StatusCode::BAD_REQUEST, MISMATCH, why)))?;
+            let session = self.shared(&asks).map_err(named)?;
+            return self.hands(&session, line, asks, true).await;
+        }
+        let (_, session) = self.session(&head).map_err(named)?;
+        self.hands(&session, line, asks, false).await
+    }
+
+    /// Hands a message on, and streams what answers it. `hangs_up`: whoever leaves takes their request back.
+    async fn hands(&self, to: &Arc<Session>, line: Vec<u8>, asks: Asks, hangs_up: bool) -> Result<Response, Fault> {
+        let id = if let [id] = asks.ids.as_slice() { id.clone() } else { Value::Null };
+        let done =
+            if asks.ids.is_empty() { to.tell(line).await.map(|()| None) } else { to.ask(line, asks).await.map(Some) };
+        match done {
+            Ok(None) => Ok(StatusCode::ACCEPTED.into_response()),
+            Ok(Some((number, answers))) => {
+                let hanger = hangs_up.then(|| Hanger { session: Arc::clone(to), number });
+                Ok(streamed(answers, hanger))
+            }
+            Err(Refusal::Twice) => {
+                let why = "another request with this id or this progress token waits already";
+                Err(fault(StatusCode::BAD_REQUEST, WRONG, why))
+            }
+            Err(Refusal::Ended) => {
+                Err(Fault { id, ..fault(StatusCode::NOT_FOUND, message::FAILED, "the server has ended: connect anew") })
+            }
+        }
+    }
+}
+
+/// Takes requests back when whoever asked has left before they were answered.
+struct Hanger {
+    session: Arc<Session>,
+    number: u64,
+}
+
+impl Drop for Hanger {
+    fn drop(&mut self) {
+        let ids = self.session.unanswered(self.number);
+        let session = Arc::clone(&self.session);
+        if ids.is_empty() {
+            return;
+        }
+        // While all ends there is nothing left to be told.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let number = self.number;
+        runtime.spawn(async move {
+            for id in &ids {
+                let _ = session.tell(message::cancelled(id)).await;
+            }
+            session.forget(number);
+        });
+    }
+}
+
+async fn said(State(front): State<Arc<Front>>, request: Request) -> Response {
+    front.takes(request).await.unwrap_or_else(told)
+}
+
+/// The stream of what the server says of its own accord.
+async fn listens(State(front): State<Arc<Front>>, head: HeaderMap) -> Response {
+    let listening = || {
+        front.admits(&head)?;
+        if !accepts(&head, "text/event-stream") {
+            return Err(fault(StatusCode::NOT_ACCEPTABLE, WRONG, "this is a text/event-stream: accept it"));
+        }
+        let (_, session) = front.session(&head)?;
+        let why = "somebody listens to this session already";
+        session.listen().ok_or_else(|| fault(StatusCode::CONFLICT, WRONG, why))
+    };
+    listening().map_or_else(told, |(_, heard)| streamed(heard, None))
+}
+
+async fn leaves(State(front): State<Arc<Front>>, head: HeaderMap) -> Response {
+    match front.admits(&head).and_then(|()| front.session(&head)) {
+        Ok((name, session)) => {
+            locked(&front.sessions).remove(&name);
+            session.end();
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err(fault) => told(fault),
+    }
+}
+
+fn told(fault: Fault) -> Response {
+    let body = message::error(&fault.id, fault.code, &fault.why);
+    let mut response = (fault.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    if fault.status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+/// Server-sent events, one a message, and a comment now and then while there is none.
+fn streamed(from: Receiver<Vec<u8>>, hanger: Option<Hanger>) -> Response {
+    let events = stream::unfold((from, hanger), async |(mut from, hanger)| {
+        let part = match tokio::time::timeout(ALIVE, from.recv()).await {
+            Ok(None) => return None,
+            Ok(Some(line)) => [b"event: message\ndata: ".as_slice(), &line, b"\n\n"].concat(),
+            Err(_) => b":\n\n".to_vec(),
+        };
+        Some((Ok::<_, Infallible>(Bytes::from(part)), (from, hanger)))
+    });
+    let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache, no-transform")];
+    (head, Body::from_stream(events)).into_response()
+}
+
+/// That the headers of a request without a session repeat what its message says.
+fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), String> {
+    let name = repeats.name.as_deref().map(message::plain);
+    for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
+    {
+        if wanted.is_some_and(|wanted| text(head, header) != Some(wanted)) {
+            return Err(format!("the header {header} is missing, or does not say what the message says"));
+        }
+    }
+    Ok(())
+}
+
+fn text<'h>(head: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    head.get(name)?.to_str().ok().map(str::trim)
+}
+
+fn accepts(head: &HeaderMap, form: &str) -> bool {
+    let kind = form.split('/').next().unwrap_or_default();
+    let all =
+        head.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
+    all.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+        .any(|one| one == form || one == "*/*" || one == format!("{kind}/*"))
+}
+
+/// Whether a host, with or without a port, is this machine.
+fn is_here(host: &str) -> bool {
+    let bare = match host.rsplit_once(':') {
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    matches!(bare.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (header::HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn only_this_machine_is_here() {
+        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8931", "[::1]:8931", "[::1]"] {
+            assert!(is_here(host), "{host}");
+        }
+        for host in
+            ["", "localhost.example.com", "127.0.0.1.example.com:1", "example.com", "localhost:x", "::1", "[::2]"]
+        {
+            assert!(!is_here(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn both_forms_are_accepted_by_name_or_by_star() {
+        let of = |accept: &str| {
+            let head = head(&[("accept", accept)]);
+            (accepts(&head, "application/json"), accepts(&head, "text/event-stream"))
+        };
+        assert_eq!(of("application/json, text/event-stream"), (true, true));
+        assert_eq!(of("*/*"), (true, true));
+        assert_eq!(of("Text/*;q=0.5"), (false, true));
+        assert_eq!(of("application/jsonx"), (false, false));
+        assert!(!accepts(&HeaderMap::new(), "application/json"));
+    }
+
+    #[test]
+    fn headers_that_repeat_something_else_are_refused() {
+        let name = Some("tool é".to_owned());
+        let repeats = Repeats { version: "v".into(), method: "tools/call".into(), name, arguments: None };
+        let coded = message::plain("tool é");
+        let good = [(VERSION, "v"), (METHOD, "tools/call"), (NAME, coded.as_str())];
+        assert_eq!(agrees(&head(&good), &repeats), Ok(()));
+        for at in 0..good.len() {
+            let mut other = good;
+            other[at].1 = "x";
+            assert!(agrees(&head(&other), &repeats).is_err(), "{at}");
+            assert!(agrees(&head(&[&good[..at], &good[at + 1..]].concat()), &repeats).is_err(), "{at}");
+        }
+        assert_eq!(agrees(&head(&good[..2]), &Repeats { name: None, ..repeats }), Ok(()));
+    }
+}
