@@ -35,6 +35,11 @@ pub struct Config {
     pub page: Option<String>,
     /// A proxy in front of it does TLS: only then may it listen elsewhere than on this machine.
     pub behind_proxy: bool,
+    /// A certificate of its own, with those between it and its authority, as PEM: then it speaks TLS wherever it listens
+    /// for more than this machine.
+    pub certificate: Option<PathBuf>,
+    /// The certificate's key, as PEM.
+    pub key: Option<PathBuf>,
     /// The highest tier that is approved from afar without a signature.
     pub unsigned_tier: u8,
     pub channel: Vec<ChannelConfig>,
@@ -48,6 +53,20 @@ pub struct Config {
 }
 
 impl Config {
+    /// That it may listen there: nothing is said in plain to other machines.
+    ///
+    /// # Errors
+    /// It may not, and what would make it so.
+    pub fn may_listen(&self, address: SocketAddr) -> Result<(), String> {
+        if address.ip().is_loopback() || self.behind_proxy || self.certificate.is_some() {
+            return Ok(());
+        }
+        Err(format!(
+            "{address} can be reached from elsewhere, and nothing is said there in plain: set certificate and key, or put a \
+             proxy with TLS in front and set behind_proxy = true, or listen on 127.0.0.1"
+        ))
+    }
+
     /// How long a channel may take to accept a message.
     #[must_use]
     pub fn accept(&self) -> Duration {
@@ -63,6 +82,8 @@ impl Default for Config {
             hosts: Vec::new(),
             page: None,
             behind_proxy: false,
+            certificate: None,
+            key: None,
             unsigned_tier: 2,
             channel: Vec::new(),
             route: Vec::new(),
@@ -379,13 +400,16 @@ impl Config {
         if config.unsigned_tier > 3 {
             return Err("unsigned_tier: what is of tier 4 is answered at a terminal alone, so at most 3".to_owned());
         }
-        if let Some(open) = config.listen.iter().find(|address| !address.ip().is_loopback())
-            && !config.behind_proxy
-        {
-            return Err(format!(
-                "listen: {open} can be reached from elsewhere, and nothing is said there in plain: put a proxy with TLS \
-                 in front and set behind_proxy = true, or listen on 127.0.0.1"
-            ));
+        if config.certificate.is_some() != config.key.is_some() {
+            return Err("certificate and key go together: each names a file of PEM".to_owned());
+        }
+        if config.certificate.is_some() && config.behind_proxy {
+            return Err("certificate, behind_proxy: either the gateway does TLS by itself or a proxy in front of it \
+                        does: set one of both"
+                .to_owned());
+        }
+        for address in &config.listen {
+            config.may_listen(*address).map_err(|why| format!("listen: {why}"))?;
         }
         let names: Vec<&str> = config.channel.iter().map(|channel| channel.name.as_str()).collect();
         for (at, name) in names.iter().enumerate() {
@@ -418,6 +442,18 @@ mod tests {
         assert!(Config::parse("listen = [\"0.0.0.0:6180\"]").unwrap_err().contains("behind_proxy"));
         assert!(Config::parse("listen = [\"0.0.0.0:6180\"]\nbehind_proxy = true").is_ok());
         assert!(Config::parse("listen = [\"127.0.0.1:7000\", \"[::1]:7000\"]").is_ok());
+    }
+
+    #[test]
+    fn a_certificate_goes_with_its_key_and_without_a_proxy() {
+        let (certificate, key) = ("certificate = \"/c.pem\"\n", "key = \"/k.pem\"\n");
+        let open = "listen = [\"0.0.0.0:6180\", \"[::]:6180\"]\n";
+        assert!(Config::parse(&format!("{open}{certificate}{key}")).is_ok());
+        for half in [certificate, key] {
+            assert!(Config::parse(half).unwrap_err().contains("go together"), "{half}");
+        }
+        let both = Config::parse(&format!("{certificate}{key}behind_proxy = true\n"));
+        assert!(both.unwrap_err().contains("set one of both"));
     }
 
     #[test]

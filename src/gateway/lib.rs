@@ -28,6 +28,7 @@ pub mod serve;
 pub mod stand_in;
 pub mod submission;
 pub mod talk;
+pub mod tls;
 pub mod token;
 
 pub use guard_judge::judge;

@@ -25,7 +25,8 @@ use crate::config::Config;
 use crate::hub::Hub;
 use crate::name::{hash, secret};
 use crate::routing::Carrier;
-use crate::{push, submission, talk};
+use crate::tls::{Presented, TlsListener};
+use crate::{push, submission, talk, tls};
 
 /// How long after a change of the queue's file it is looked at: one look serves many changes.
 const SETTLED: Duration = Duration::from_millis(15);
@@ -101,9 +102,7 @@ fn configured(args: &ServeArgs, account: &Account) -> Result<(PathBuf, Config), 
     };
     let mut config = Config::read(&path)?;
     if let Some(address) = args.listen {
-        if !address.ip().is_loopback() && !config.behind_proxy {
-            return Err(format!("{address} can be reached from elsewhere, and nothing is said there in plain"));
-        }
+        config.may_listen(address)?;
         config.listen = vec![address];
     }
     Ok((path, config))
@@ -130,6 +129,7 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     take_files();
     let account = Account::of_this_process();
     let (path, config) = configured(args, &account)?;
+    let presented: Option<Presented> = certificate(&config)?.map(|made| Arc::new(RwLock::new(made)));
     let paths = account.paths()?;
     let opened = paths.clone();
     let room = Room::open(move || Own::open(&opened).map(|own| Box::new(own) as Box<dyn Backend>))?;
@@ -163,9 +163,15 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let mut servers = tokio::task::JoinSet::new();
     for listener in listeners(&config).await? {
         let bound = listener.local_addr().map_err(|error| error.to_string())?;
-        app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
         let service = router(app.clone()).into_make_service_with_connect_info::<Peer>();
         let farewell = farewell(ended.clone());
+        if let Some(presented) = presented.clone().filter(|_| !bound.ip().is_loopback()) {
+            let listener = TlsListener::new(listener, presented).map_err(told)?;
+            servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
+            println!("guard-gateway: https://{bound}");
+            continue;
+        }
+        app.ports.write().unwrap_or_else(PoisonError::into_inner).push(bound.port());
         servers.spawn(async move { axum::serve(listener, service).with_graceful_shutdown(farewell).await });
         println!("guard-gateway: http://{bound}");
     }
@@ -195,8 +201,11 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
         tokio::select! {
             _ = term.recv() => break,
             _ = int.recv() => break,
-            _ = hup.recv() => match configured(args, &app.account) {
-                Ok((_, config)) => {
+            _ = hup.recv() => match configured(args, &app.account).and_then(|(_, config)| Ok((certificate(&config)?, config))) {
+                Ok((made, config)) => {
+                    if let (Some(presented), Some(made)) = (&presented, made) {
+                        *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
+                    }
                     *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                     carrier.end().await;
                     locked(&app.channels).clear();
@@ -218,6 +227,12 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     Ok(0)
 }
 
+/// The certificate that the configuration names, where it names one.
+fn certificate(config: &Config) -> Result<Option<Arc<rustls::ServerConfig>>, String> {
+    let (Some(certificate), Some(key)) = (&config.certificate, &config.key) else { return Ok(None) };
+    tls::read(certificate, key).map(Some)
+}
+
 /// What systemd listens at already, or else what the configuration names.
 async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
     let mut passed = ListenFd::from_env();
@@ -226,12 +241,7 @@ async fn listeners(config: &Config) -> Result<Vec<TcpListener>, String> {
         let told = |error: std::io::Error| format!("socket {at} of systemd's: {error}");
         let Some(listener) = passed.take_tcp_listener(at).map_err(told)? else { continue };
         let address = listener.local_addr().map_err(told)?;
-        if !address.ip().is_loopback() && !config.behind_proxy {
-            return Err(format!(
-                "systemd listens at {address}, which can be reached from elsewhere, and nothing is said \
-                                there in plain: behind_proxy = true, or 127.0.0.1"
-            ));
-        }
+        config.may_listen(address).map_err(|why| format!("systemd's socket: {why}"))?;
         listener.set_nonblocking(true).map_err(told)?;
         all.push(TcpListener::from_std(listener).map_err(told)?);
     }

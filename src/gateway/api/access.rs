@@ -22,6 +22,7 @@ use crate::answer::Answerer;
 use crate::backend::{Scope, Token};
 use crate::judge::invocation::Origin;
 use crate::name::{hash, same};
+use crate::tls::TlsListener;
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,13 @@ pub enum Peer {
 
 impl Connected<IncomingStream<'_, TcpListener>> for Peer {
     fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
+        let address: &SocketAddr = stream.remote_addr();
+        Self::Address(address.ip())
+    }
+}
+
+impl Connected<IncomingStream<'_, TlsListener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
         let address: &SocketAddr = stream.remote_addr();
         Self::Address(address.ip())
     }

@@ -17,5 +17,6 @@ mod push;
 mod record;
 mod reviewer;
 mod streams;
+mod tls;
 mod unit;
 mod waiting;

@@ -1,0 +1,113 @@
+//! TLS with a certificate of one's own, where the gateway listens for more than this machine.
+//!
+//! A handshake is done beside the others and within its time: whoever is slow, or speaks something else, keeps nobody
+//! waiting. What may not enter: who may come in, and what is served.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use axum::serve::Listener;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// How long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How many handshakes go on at once; who comes then waits.
+const HANDSHAKES: usize = 256;
+
+/// How many connections wait to be served.
+const READY: usize = 64;
+
+/// What is presented, as it holds now: a certificate that was renewed counts from the next connection on.
+pub type Presented = Arc<RwLock<Arc<ServerConfig>>>;
+
+/// Reads a certificate, with those between it and its authority behind it, and its key; both as PEM.
+///
+/// # Errors
+/// Which of both cannot be read or is none, that others can read the key, or that they do not belong together.
+pub fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, String> {
+    let of = |path: &Path, why: String| format!("{}: {why}", path.display());
+    let chain: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(certificate).and_then(|all| all.collect::<Result<Vec<_>, _>>());
+    let chain = chain.map_err(|error| of(certificate, error.to_string()))?;
+    if chain.is_empty() {
+        return Err(of(certificate, "there is no certificate in it (PEM is wanted)".to_owned()));
+    }
+    // A group may read it: that is how systems hand keys to the services that use them.
+    let mode = std::fs::metadata(key).map_err(|error| of(key, error.to_string()))?.mode();
+    if mode & 0o007 != 0 {
+        return Err(of(key, "everybody can read it: chmod o= it".to_owned()));
+    }
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| of(key, error.to_string()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let built = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let built = built.map_err(|error| error.to_string())?.with_no_client_auth();
+    let mut built = built.with_single_cert(chain, private).map_err(|error| of(certificate, error.to_string()))?;
+    built.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(built))
+}
+
+/// What listens, and hands out connections whose handshake is done.
+pub struct TlsListener {
+    address: SocketAddr,
+    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+}
+
+impl TlsListener {
+    /// Listens, as long as this is there.
+    ///
+    /// # Errors
+    /// The system does not say at which address.
+    pub fn new(mut listener: TcpListener, presented: Presented) -> std::io::Result<Self> {
+        let address = listener.local_addr()?;
+        let (done, ready) = mpsc::channel(READY);
+        let places = Arc::new(Semaphore::new(HANDSHAKES));
+        tokio::spawn(async move {
+            loop {
+                let Ok(place) = places.clone().acquire_owned().await else { return };
+                let accepted = tokio::select! {
+                    () = done.closed() => return,
+                    accepted = Listener::accept(&mut listener) => accepted,
+                };
+                let (stream, from) = accepted;
+                let now = presented.read().unwrap_or_else(PoisonError::into_inner).clone();
+                let done = done.clone();
+                tokio::spawn(async move {
+                    let _place = place;
+                    // Whoever does not come through is gone: there is nobody to tell.
+                    let shaken = tokio::time::timeout(HANDSHAKE, TlsAcceptor::from(now).accept(stream)).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        let _ = done.send((stream, from)).await;
+                    }
+                });
+            }
+        });
+        Ok(Self { address, ready })
+    }
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.ready.recv().await {
+            Some(one) => one,
+            // What accepts has ended, with the process: nobody comes any more.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        Ok(self.address)
+    }
+}
