@@ -11,9 +11,10 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -42,6 +43,9 @@ const LONGEST_LIST: usize = 64 << 20;
 
 /// How often a client hears that a call still waits.
 const EVERY: Duration = Duration::from_secs(5);
+
+/// How long calls are judged on that came before the client's input ended; what waits for a person then ends with it.
+const TO_FINISH: Duration = Duration::from_secs(5);
 
 /// The longest part of a message of the server that is held at once: a longer one passes in parts.
 const LONGEST_BACK: u64 = 64 << 20;
@@ -121,6 +125,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         tools: Mutex::default(),
         lists: Mutex::default(),
         waiting: Mutex::default(),
+        judging: AtomicUsize::new(0),
     });
     let back = {
         let between = Arc::clone(&between);
@@ -131,6 +136,7 @@ pub fn run(args: &McpArgs) -> Result<u8, String> {
         // It reads until its client has gone; the process does not wait for it when the server has.
         thread::spawn(move || {
             between.forth(BufReader::new(io::stdin()));
+            between.finish();
             // The server hears the end of its input.
             lock(&between.server).take();
         });
@@ -170,6 +176,8 @@ struct Between {
     lists: Mutex<Vec<Value>>,
     /// The calls that wait for a person, by the id of their request.
     waiting: Mutex<HashMap<String, Held>>,
+    /// How many messages are being judged.
+    judging: AtomicUsize,
 }
 
 /// A call that waits.
@@ -234,11 +242,25 @@ impl Between {
                     return;
                 }
                 // Each is judged beside the others: one that waits for a person keeps nobody waiting.
-                let judged = thread::Builder::new().spawn(move || between.judge(&line, &calls));
+                self.judging.fetch_add(1, Ordering::SeqCst);
+                let judged = thread::Builder::new().spawn(move || {
+                    between.judge(&line, &calls);
+                    between.judging.fetch_sub(1, Ordering::SeqCst);
+                });
                 if judged.is_err() {
+                    self.judging.fetch_sub(1, Ordering::SeqCst);
                     self.answer(&message::error(&Value::Null, -32603, "guard: there is no thread to judge it on"));
                 }
             }
+        }
+    }
+
+    /// Waits until what the client wrote last is judged: it may have closed its input behind it, and wants the answer.
+    fn finish(&self) {
+        let begun = Instant::now();
+        let persons = || lock(&self.waiting).values().filter(|held| held.named.get().is_some()).count();
+        while self.judging.load(Ordering::SeqCst) > persons() && begun.elapsed() < TO_FINISH {
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

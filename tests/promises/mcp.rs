@@ -103,6 +103,32 @@ fn a_call_that_nobody_allows_never_reaches_the_server_and_is_answered_as_a_faile
 }
 
 #[test]
+fn what_is_written_right_before_the_input_ends_is_answered() {
+    let home = Home::new();
+    let mut client = Client::of(&home, &["cat"]);
+    let runs = call(1, "list_items", &json!({}));
+    client.writes(&format!("{runs}{}", call(2, "delete_item", &json!({}))));
+    drop(client.guard.stdin.take());
+    let answers = [client.reads(), client.reads()];
+    assert!(answers.contains(&runs), "{answers:?}");
+    assert!(answers.iter().any(|text| text.contains("guard: refused: ") && text.contains("\"id\":2")), "{answers:?}");
+    assert_eq!((client.reads(), client.leaves()), (String::new(), Some(0)));
+}
+
+#[test]
+fn a_client_that_leaves_while_a_call_waits_for_a_person_is_not_waited_for() {
+    let home = Home::new();
+    let heard = home.path("heard");
+    let mut client = Client::waiting(&home, &["tee", heard.to_str().unwrap()], "600");
+    client.writes(&call(1, "delete_item", &json!({})));
+    let request = pending(&home, 1).remove(0);
+    assert_eq!(client.leaves(), Some(0));
+    // The answer is for whoever asks again.
+    approve(&home, &request);
+    assert_eq!(std::fs::read_to_string(heard).unwrap(), "");
+}
+
+#[test]
 fn what_cannot_be_read_for_sure_is_an_error_and_is_not_passed_on() {
     let home = Home::new();
     let mut client = Client::of(&home, &["tee", home.path("heard").to_str().unwrap()]);
