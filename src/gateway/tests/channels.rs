@@ -2,6 +2,7 @@
 
 pub mod discord;
 mod email;
+mod escalation;
 pub mod server;
 pub mod slack;
 mod socket;
