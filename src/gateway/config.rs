@@ -264,6 +264,8 @@ pub enum Secret {
     File(PathBuf),
     /// What this prints.
     Command(Vec<String>),
+    /// The account's keyring, under this name.
+    Keyring(String),
 }
 
 impl fmt::Debug for Secret {
@@ -271,6 +273,7 @@ impl fmt::Debug for Secret {
         match self {
             Self::File(path) => write!(f, "Secret({})", path.display()),
             Self::Command(words) => write!(f, "Secret({})", words.first().map_or("", String::as_str)),
+            Self::Keyring(name) => write!(f, "Secret({name} of the keyring)"),
         }
     }
 }
@@ -291,6 +294,7 @@ impl Secret {
                 }
                 std::fs::read_to_string(path).map_err(told)?
             }
+            Self::Keyring(name) => return crate::keyring::read(name),
             Self::Command(words) => {
                 let Some((program, arguments)) = words.split_first() else {
                     return Err("a secret's command is empty".to_owned());

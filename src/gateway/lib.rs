@@ -16,6 +16,7 @@ pub mod check;
 pub mod clock;
 pub mod config;
 pub mod hub;
+pub mod keyring;
 pub mod mcp;
 pub mod name;
 pub mod pair;

@@ -18,7 +18,7 @@ use self::ask::{Given, Kind, New};
 use super::trial::test_card;
 use super::{Channel, ChannelState, Did, Doing, Status, open};
 use crate::backend::own::Account;
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::name::secret;
 use crate::person;
 
@@ -49,6 +49,9 @@ enum Verb {
         /// The file of its secret (0600); without, it is asked for and kept beside the configuration
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
+        /// The name of its secret in the account's keyring
+        #[arg(long, value_name = "NAME", conflicts_with = "secret_file")]
+        keyring: Option<String>,
         /// The chat or channel where it is not found by itself; for SMS and e-mail where it comes from
         #[arg(long, value_name = "ID")]
         chat: Option<String>,
@@ -116,7 +119,7 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
             println!("{name} is removed from {}; kill -HUP the gateway, or start it anew.", path.display());
             Ok(0)
         }
-        Verb::Add { kind, name, approver, secret_file, chat, user, url, no_test } => {
+        Verb::Add { kind, name, approver, secret_file, keyring, chat, user, url, no_test } => {
             let name = name.clone().unwrap_or_else(|| kind.name().to_owned());
             if config.channel.iter().any(|channel| channel.name == name) {
                 return Err(format!(
@@ -124,13 +127,16 @@ pub fn run(args: &ChannelArgs) -> Result<u8, String> {
                 ));
             }
             let new = New { kind: *kind, name: &name, folder: path.parent().unwrap_or(Path::new("/")) };
-            let given = Given {
-                approver: approver.clone(),
-                secret_file: secret_file.clone(),
-                chat: chat.clone(),
-                user: user.clone(),
-                url: url.clone(),
+            let secret = match (secret_file, keyring) {
+                (Some(file), _) => {
+                    let found = std::fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
+                    Some(Secret::File(found))
+                }
+                (None, Some(name)) => Some(Secret::Keyring(name.clone())),
+                (None, None) => None,
             };
+            let given =
+                Given { approver: approver.clone(), secret, chat: chat.clone(), user: user.clone(), url: url.clone() };
             let section = runtime.block_on(new.ask(&given))?;
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let text = if text.is_empty() { section } else { format!("{}\n\n{section}", text.trim_end()) };

@@ -14,10 +14,11 @@ use sha2::{Digest as _, Sha256};
 use super::prompt::{Prompt, Salts};
 use super::state::State;
 use super::wire::{self, Bound, Said};
-use super::{Question, answer, keyring};
+use super::{Question, answer};
 use crate::channel::http;
 use crate::config::Secret;
 use crate::judge::review::{Opinion, Says, jury};
+use crate::keyring;
 use crate::store::seal_beside;
 
 /// The first pause before something is tried again; each is twice as long, and as much again by chance.

@@ -9,7 +9,6 @@
 
 pub mod answer;
 mod ask;
-mod keyring;
 pub mod prompt;
 pub mod state;
 pub mod wire;

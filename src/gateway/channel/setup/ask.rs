@@ -59,7 +59,7 @@ pub struct New<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     pub approver: Option<String>,
-    pub secret_file: Option<PathBuf>,
+    pub secret: Option<Secret>,
     pub chat: Option<String>,
     pub user: Option<String>,
     pub url: Option<String>,
@@ -83,9 +83,9 @@ impl New<'_> {
         }
         match kind {
             Kind::Desktop => {}
-            Kind::Ntfy if from.secret_file.is_none() => {}
-            Kind::Webhook => self.secret(&mut table, "secret", &from.secret_file, "Its secret")?,
-            _ => self.secret(&mut table, "token", &from.secret_file, "Its token")?,
+            Kind::Ntfy if from.secret.is_none() => {}
+            Kind::Webhook => self.secret(&mut table, "secret", &from.secret, "Its secret")?,
+            _ => self.secret(&mut table, "token", &from.secret, "Its token")?,
         }
         match kind {
             Kind::Ntfy | Kind::Webhook => return section(table),
@@ -117,8 +117,9 @@ impl New<'_> {
                 people.insert(approver, number(user)?.into());
             }
             (Kind::Telegram, ..) => {
-                let place = table.get("token").and_then(|token| token.get("file")).and_then(toml::Value::as_str);
-                let token = Secret::File(place.ok_or("there is no token")?.into()).read()?;
+                let place = table.get("token").cloned().ok_or("there is no token")?;
+                let place: Secret = place.try_into().map_err(|error: toml::de::Error| error.to_string())?;
+                let token = place.read()?;
                 let url = from.url.clone().unwrap_or_else(|| "https://api.telegram.org".to_owned());
                 let (chat, user) = find(name, &url, &token).await?;
                 table.insert("chat".to_owned(), chat.into());
@@ -150,9 +151,9 @@ impl New<'_> {
         let sender = given(&from.chat, "The address that it comes from (guard@example.org)")?;
         let to = given(&from.user, "The address of the approver")?;
         // A server of this machine may take mail from anybody.
-        if from.secret_file.is_some() || std::io::stdin().is_terminal() {
+        if from.secret.is_some() || std::io::stdin().is_terminal() {
             table.insert("user".to_owned(), sender.clone().into());
-            self.secret(&mut table, "password", &from.secret_file, &format!("The password of {sender} there"))?;
+            self.secret(&mut table, "password", &from.secret, &format!("The password of {sender} there"))?;
         }
         table.insert("from".to_owned(), sender.into());
         table.insert("to".to_owned(), to.into());
@@ -161,19 +162,21 @@ impl New<'_> {
     }
 
     /// Puts a secret's place into the section; one that is typed in is kept in a file of its own.
-    fn secret(&self, table: &mut toml::Table, key: &str, file: &Option<PathBuf>, what: &str) -> Result<(), String> {
-        let file = self.secret_file(key, file, what)?;
+    fn secret(&self, table: &mut toml::Table, key: &str, given: &Option<Secret>, what: &str) -> Result<(), String> {
+        let (kind, value): (_, toml::Value) = match given {
+            Some(Secret::File(path)) => ("file", path.display().to_string().into()),
+            Some(Secret::Keyring(name)) => ("keyring", name.clone().into()),
+            Some(Secret::Command(words)) => ("command", words.clone().into()),
+            None => ("file", self.keep(key, what)?.display().to_string().into()),
+        };
         let mut place = toml::Table::new();
-        place.insert("file".to_owned(), file.display().to_string().into());
+        place.insert(kind.to_owned(), value);
         table.insert(key.to_owned(), place.into());
         Ok(())
     }
 
-    /// Where the secret lies; typed in, it is kept in a file of its own.
-    fn secret_file(&self, key: &str, given: &Option<PathBuf>, what: &str) -> Result<PathBuf, String> {
-        if let Some(path) = given {
-            return std::fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
-        }
+    /// Asks for a secret and keeps it in a file of its own.
+    fn keep(&self, key: &str, what: &str) -> Result<PathBuf, String> {
         let text = typed_hidden(what)?;
         let path = self.folder.join(match key {
             "token" | "secret" => format!("{}.secret", self.name),
@@ -216,7 +219,7 @@ fn typed(what: &str) -> Result<String, String> {
 fn typed_hidden(what: &str) -> Result<String, String> {
     use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
     let stdin = std::io::stdin();
-    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file"))?;
+    let before = tcgetattr(&stdin).map_err(|_| format!("{what}: nobody is here to ask: --secret-file or --keyring"))?;
     let mut quiet = before.clone();
     quiet.local_flags.remove(LocalFlags::ECHO);
     tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).map_err(|error| error.to_string())?;
@@ -252,4 +255,28 @@ async fn find(name: &str, url: &str, token: &str) -> Result<(i64, i64), String> 
         }
     }
     Err(format!("nobody wrote the code within {} s", TAP.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn where_a_secret_lies_is_written_and_never_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = New { kind: Kind::Ntfy, name: "phone", folder: folder.path() };
+        let url = Some("https://ntfy.test/guard-x7".to_owned());
+        let mut given = Given { url, ..Given::default() };
+        assert!(!new.ask(&given).await.unwrap().contains("token"), "a topic without one");
+        for (secret, wanted) in [
+            (Secret::Keyring("phone".to_owned()), "keyring = \"phone\""),
+            (Secret::File("/a/b".into()), "file = \"/a/b\""),
+        ] {
+            given.secret = Some(secret);
+            let section = new.ask(&given).await.unwrap();
+            assert!(section.contains(wanted), "{section}");
+            assert_eq!(crate::config::Config::parse(&section).unwrap().channel.len(), 1);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

@@ -273,6 +273,26 @@ fn taken(house: &House) {
 }
 
 #[test]
+fn a_token_may_lie_in_the_keyring_of_the_account() {
+    let bot = Bot::new();
+    let mut house = bot.house();
+    let text = std::fs::read_to_string(house.path("home/.config/guard/gateway.toml")).unwrap();
+    let (front, back) = text.split_once("token = { file = ").unwrap();
+    let (_, back) = back.split_once('}').unwrap();
+    house.write_config(&format!("{front}token = {{ keyring = \"bot\" }}{back}"));
+    assert!(house.end("-TERM").success());
+    house.start();
+    let how = house.get("/v1/status", &house.person).body["channels"]["tg"].clone();
+    assert!(how["why"].as_str().unwrap().contains("no keyring here holds bot"), "{how}");
+    house.stand_in("secret-tool", "[ \"$*\" = 'lookup service guard account bot' ] && echo 123:abc");
+    assert!(house.end("-TERM").success());
+    house.start();
+    let agent = house.agent(MEDIUM);
+    assert_eq!(bot.press(ADA, CHAT, &bot.button("a")), "approved");
+    assert!(agent.wait_with_output().unwrap().status.success());
+}
+
+#[test]
 fn a_card_that_was_taken_is_not_sent_again_after_a_kill_and_its_button_still_holds() {
     let bot = Bot::new();
     let mut house = bot.house();
