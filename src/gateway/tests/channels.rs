@@ -3,6 +3,7 @@
 pub mod discord;
 mod email;
 mod escalation;
+mod examples;
 pub mod server;
 pub mod slack;
 mod socket;
