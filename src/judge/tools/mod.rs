@@ -142,12 +142,19 @@ fn held_by_name(call: &ToolCall, catalog: &Catalog) -> Vec<Holding> {
     let mut holds = Vec::new();
     for name in members.keys() {
         let plain = words::plain(name);
-        let list = catalog.lexicon().lexicon.held.iter().find(|list| list.words.contains(&plain));
+        let list =
+            catalog.lexicon().lexicon.held.iter().find(|list| list.words.iter().any(|word| stands_for(word, &plain)));
         if let Some(what) = list.and_then(|list| Held::named(&list.what)) {
             holds.push(Holding { at: pointer::member("", name), what });
         }
     }
     holds
+}
+
+/// Whether a word of the list stands for this name: itself, or behind `*_` its end.
+fn stands_for(word: &str, name: &str) -> bool {
+    let ends = |end: &str| name.strip_suffix(end).is_some_and(|front| front.len() > 1 && front.ends_with('_'));
+    word == name || word.strip_prefix("*_").is_some_and(ends)
 }
 
 /// A finding of an entry.
@@ -230,4 +237,25 @@ fn of_warning(span: Span) -> Finding {
 #[must_use]
 pub fn pays(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.notes.contains(&Note::Money))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_the_list_stands_for_itself_or_for_the_end_of_a_name() {
+        for (word, name, wanted) in [
+            ("command", "command", true),
+            ("command", "cli_command", false),
+            ("*_command", "cli_command", true),
+            ("*_command", "my_cli_command", true),
+            ("*_command", "command", false),
+            ("*_command", "_command", false),
+            ("*_command", "telecommand", false),
+            ("*_command", "command_id", false),
+        ] {
+            assert_eq!(stands_for(word, name), wanted, "{word} {name}");
+        }
+    }
 }
