@@ -206,11 +206,12 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
                     if let (Some(presented), Some(made)) = (&presented, made) {
                         *presented.write().unwrap_or_else(PoisonError::into_inner) = made;
                     }
+                    let later = later(&app.config(), &config);
                     *app.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
                     carrier.end().await;
                     locked(&app.channels).clear();
                     carrier = Carrier::begin(&app);
-                    println!("guard-gateway: {} is read anew", path.display());
+                    println!("guard-gateway: {} is read anew{later}", path.display());
                 }
                 Err(why) => eprintln!("guard-gateway: the configuration is refused, the one before stays: {}", why.trim_end()),
             },
@@ -225,6 +226,20 @@ async fn serve(args: &ServeArgs) -> Result<u8, String> {
     let _ = tokio::time::timeout(FAREWELL, async { while servers.join_next().await.is_some() {} }).await;
     let _ = std::fs::remove_file(&socket);
     Ok(0)
+}
+
+/// What of a configuration that is read anew holds from the next start on: what is listened at stays as it is.
+fn later(before: &Config, now: &Config) -> String {
+    let changed = [
+        ("listen", before.listen != now.listen),
+        ("socket", before.socket != now.socket),
+        ("certificate", before.certificate.is_some() != now.certificate.is_some()),
+    ];
+    let names: Vec<&str> = changed.iter().filter(|(_, changed)| *changed).map(|(name, _)| *name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("; what stands there now of {} holds from the next start on", names.join(" and "))
 }
 
 /// The certificate that the configuration names, where it names one.
@@ -357,4 +372,21 @@ async fn status(args: &ServeArgs) -> Result<u8, String> {
         }
     }
     Ok(if all_up { 0 } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_only_from_the_next_start_on_is_named() {
+        let of = |text: &str| Config::parse(text).unwrap();
+        let (plain, both) = (of(""), of("certificate = \"/c\"\nkey = \"/k\"\n"));
+        assert_eq!(later(&plain, &of("hosts = [\"guard.test\"]")), "");
+        assert_eq!(later(&both, &of("certificate = \"/d\"\nkey = \"/k\"\n")), "", "a renewed one is read anew");
+        assert!(later(&plain, &both).contains("of certificate holds"));
+        assert!(later(&both, &plain).contains("of certificate holds"));
+        let moved = of("listen = [\"127.0.0.1:7000\"]\nsocket = \"/run/s\"\n");
+        assert_eq!(later(&plain, &moved), "; what stands there now of listen and socket holds from the next start on");
+    }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject as _;
@@ -41,6 +41,8 @@ struct Serving {
     child: Child,
     plain: u16,
     tls: u16,
+    /// What it said after that.
+    said: Arc<Mutex<String>>,
 }
 
 impl Serving {
@@ -55,8 +57,10 @@ impl Serving {
         };
         let plain = port("guard-gateway: http://127.0.0.1");
         let tls = port("guard-gateway: https://0.0.0.0");
-        std::thread::spawn(move || lines.count());
-        Self { child, plain, tls }
+        let said: Arc<Mutex<String>> = Arc::default();
+        let heard = said.clone();
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| heard.lock().unwrap().push_str(&line)));
+        Self { child, plain, tls, said }
     }
 
     /// What a client hears that trusts this certificate alone.
@@ -139,6 +143,13 @@ fn a_certificate_that_was_renewed_counts_from_sighup_on_and_a_broken_one_is_refu
     serving.hup();
     until(|| trusts("two"));
     assert!(!trusts("one"));
+    until(|| serving.said.lock().unwrap().contains("is read anew"));
+    assert!(!serving.said.lock().unwrap().contains("next start"));
+    // Where it listens stays, and it says so.
+    house.write_config("");
+    serving.hup();
+    let told = "is read anew; what stands there now of listen and certificate holds from the next start on";
+    until(|| serving.said.lock().unwrap().contains(told));
 }
 
 #[test]
