@@ -177,11 +177,12 @@ fn words(report: &Report, since: &str) -> String {
         for (name, one) in tallies {
             let away = one.ran + one.refused;
             text.push_str(&format!(
-                "  {:wide$}  {} asked, {away} taken away, {} disagreed, {} wrong\n",
+                "  {:wide$}  {} asked, {away} taken away, {} disagreed, {} wrong, cost {}\n",
                 visible::text(name),
                 one.asked,
                 one.disagreed,
-                one.wrong
+                one.wrong,
+                money(one.cost)
             ));
         }
     }
@@ -192,4 +193,24 @@ fn words(report: &Report, since: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_model_and_week_has_its_own_figures_and_cost() {
+        let one = |ran, wrong, cost| Tally { asked: 3, ran, refused: 1, disagreed: 2, wrong, cost, ..Tally::default() };
+        let mut report = Report { all: one(1, 0, 7_000_000), ..Report::default() };
+        report.rules.insert("git.push".to_owned(), one(1, 1, 2_500_000));
+        report.models.insert("mill".to_owned(), one(0, 0, 12_300));
+        let text = words(&report, "today");
+        for line in [
+            "  git.push  3 asked, 2 taken away, 2 disagreed, 1 wrong, cost 2.5000\n",
+            "  mill  3 asked, 1 taken away, 2 disagreed, 0 wrong, cost 0.0123\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
 }
