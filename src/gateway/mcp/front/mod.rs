@@ -4,6 +4,7 @@
 //! without a session share some. Here is HTTP alone: who comes in, which session a message is for, and the streams that
 //! answer. What may not enter: judging, and what messages mean beyond whom they answer.
 
+mod head;
 mod session;
 
 use std::collections::HashMap;
@@ -27,8 +28,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
 
+use self::head::{accepts, agrees, is_here, text};
 use self::session::{Refusal, Session};
-use super::message::{self, Asks, Repeats};
+use super::message::{self, Asks};
 use crate::name::{hash, same, secret};
 use crate::submission;
 
@@ -404,89 +406,6 @@ fn streamed(from: Receiver<Vec<u8>>, hanger: Option<Hanger>) -> Response {
     (head, Body::from_stream(events)).into_response()
 }
 
-/// That the headers of a request without a session repeat what its message says.
-fn agrees(head: &HeaderMap, repeats: &Repeats) -> Result<(), String> {
-    let name = repeats.name.as_deref().map(message::plain);
-    for (header, wanted) in [(VERSION, Some(&repeats.version)), (METHOD, Some(&repeats.method)), (NAME, name.as_ref())]
-    {
-        if wanted.is_some_and(|wanted| text(head, header) != Some(wanted)) {
-            return Err(format!("the header {header} is missing, or does not say what the message says"));
-        }
-    }
-    Ok(())
-}
-
-fn text<'h>(head: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    head.get(name)?.to_str().ok().map(str::trim)
-}
-
-fn accepts(head: &HeaderMap, form: &str) -> bool {
-    let kind = form.split('/').next().unwrap_or_default();
-    let all =
-        head.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(','));
-    all.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-        .any(|one| one == form || one == "*/*" || one == format!("{kind}/*"))
-}
-
-/// Whether a host, with or without a port, is this machine.
-fn is_here(host: &str) -> bool {
-    let bare = match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(bare.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (header::HeaderName::from_static(name), value.parse().unwrap())).collect()
-    }
-
-    #[test]
-    fn only_this_machine_is_here() {
-        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:8931", "[::1]:8931", "[::1]"] {
-            assert!(is_here(host), "{host}");
-        }
-        for host in
-            ["", "localhost.example.com", "127.0.0.1.example.com:1", "example.com", "localhost:x", "::1", "[::2]"]
-        {
-            assert!(!is_here(host), "{host}");
-        }
-    }
-
-    #[test]
-    fn both_forms_are_accepted_by_name_or_by_star() {
-        let of = |accept: &str| {
-            let head = head(&[("accept", accept)]);
-            (accepts(&head, "application/json"), accepts(&head, "text/event-stream"))
-        };
-        assert_eq!(of("application/json, text/event-stream"), (true, true));
-        assert_eq!(of("*/*"), (true, true));
-        assert_eq!(of("Text/*;q=0.5"), (false, true));
-        assert_eq!(of("application/jsonx"), (false, false));
-        assert!(!accepts(&HeaderMap::new(), "application/json"));
-    }
-
-    #[test]
-    fn headers_that_repeat_something_else_are_refused() {
-        let name = Some("tool é".to_owned());
-        let repeats = Repeats { version: "v".into(), method: "tools/call".into(), name, arguments: None };
-        let coded = message::plain("tool é");
-        let good = [(VERSION, "v"), (METHOD, "tools/call"), (NAME, coded.as_str())];
-        assert_eq!(agrees(&head(&good), &repeats), Ok(()));
-        for at in 0..good.len() {
-            let mut other = good;
-            other[at].1 = "x";
-            assert!(agrees(&head(&other), &repeats).is_err(), "{at}");
-            assert!(agrees(&head(&[&good[..at], &good[at + 1..]].concat()), &repeats).is_err(), "{at}");
-        }
-        assert_eq!(agrees(&head(&good[..2]), &Repeats { name: None, ..repeats }), Ok(()));
-    }
 }
