@@ -11,6 +11,7 @@ mod listening;
 mod live;
 mod load;
 mod mcp;
+mod packages;
 mod passkey;
 mod person;
 mod push;

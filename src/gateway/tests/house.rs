@@ -242,6 +242,19 @@ pub fn bearer(token: &str) -> String {
     if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}") }
 }
 
+/// Whether all of these programs are installed. Where everything has to be, as in CI, a missing one fails the test.
+#[track_caller]
+pub fn installed(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_here = |program: &&str| std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
+    let missing: Vec<&str> = programs.iter().filter(|program| !is_here(program)).copied().collect();
+    if !missing.is_empty() {
+        assert!(std::env::var_os("GUARD_TESTS_NEED_ALL_TOOLS").is_none(), "not installed: {}", missing.join(", "));
+        eprintln!("skipped: not installed: {}", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
 /// Waits until something is so.
 #[track_caller]
 pub fn until(mut is_so: impl FnMut() -> bool) {

@@ -6,6 +6,9 @@ use crate::house::House;
 
 #[test]
 fn the_unit_is_exposed_to_less_than_two_of_ten() {
+    if !crate::house::installed(&["systemd-analyze"]) {
+        return;
+    }
     let house = House::new("");
     let unit = house.gateway(&["serve", "--unit"]).output().unwrap();
     assert!(unit.status.success());
@@ -15,11 +18,8 @@ fn the_unit_is_exposed_to_less_than_two_of_ten() {
         .args(["security", "--no-pager", "--offline=true", "--threshold=20"])
         .arg(&path)
         .stdin(Stdio::null())
-        .output();
-    let Ok(judged) = judged else {
-        eprintln!("left out: there is no systemd-analyze");
-        return;
-    };
+        .output()
+        .unwrap();
     assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
 }
 
