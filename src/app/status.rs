@@ -48,6 +48,8 @@ struct Status {
     threshold_agent: f64,
     /// The configuration files that were read.
     files: Vec<String>,
+    /// When the newest of them was changed: since then the policy is what it is. `None` where the defaults hold.
+    since: Option<Timestamp>,
     /// What is wrong with the configuration: until it is put right, more is asked about.
     problems: Vec<String>,
     /// Agents whose configuration names guard.
@@ -56,6 +58,8 @@ struct Status {
     without: Vec<&'static str>,
     /// Shells whose start-up file loads guard, with that file.
     shells: Vec<(&'static str, String)>,
+    /// Whether the shell that this was typed to asks guard; `None` where it was typed to none.
+    this_shell: Option<bool>,
     waiting: usize,
     grants: usize,
     /// What the newest of them cover, in words.
@@ -130,6 +134,8 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     let store = engine.existing()?;
     let all_granted = granted(engine, store.as_ref())?;
     let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
+    let files: Vec<&std::path::Path> = engine.config().places.iter().filter(read).map(|place| place.file.as_path()).collect();
+    let changed = |file: &&std::path::Path| Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok();
     Ok(Status {
         mode: match mode {
             Mode::Manual => "manual",
@@ -144,11 +150,13 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
         },
         threshold_cli: thresholds.of(Origin::Cli).as_f64(),
         threshold_agent: thresholds.of(Origin::Agent).as_f64(),
-        files: engine.config().places.iter().filter(read).map(|place| place.file.display().to_string()).collect(),
+        since: files.iter().filter_map(changed).max(),
+        files: files.into_iter().map(|file| file.display().to_string()).collect(),
         problems,
         agents: names(agents),
         without: names(without),
         shells: shells.collect(),
+        this_shell: engine.caller.is_shell_guarded(&Interactive::ALL.map(Interactive::name)),
         waiting: waiting()?,
         grants: all_granted.len(),
         granted: all_granted.into_iter().rev().take(MOST as usize).collect(),
@@ -202,6 +210,9 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
         [] => say("", Style::Dim, "no configuration file: the defaults hold (guard config init)".to_owned()),
         files => say("", Style::Dim, files.join(", ")),
     }
+    if let Some(since) = status.since {
+        say("", Style::Dim, format!("last changed {}", time::ago(since, now)));
+    }
     for problem in &status.problems {
         say("", Style::Danger, problem.clone());
     }
@@ -212,6 +223,13 @@ fn lines(status: &Status, now: &Zoned, columns: usize) -> Vec<Line> {
     }
     let shells: Vec<&str> = status.shells.iter().map(|(shell, _)| *shell).collect();
     say("shells", Style::Plain, none(&shells, "none loads guard (guard init bash)"));
+    match status.this_shell {
+        Some(true) => say("", Style::Safe, "this one asks guard before each line".to_owned()),
+        Some(false) if !shells.is_empty() => {
+            say("", Style::Danger, "this one does not ask guard: open a new one".to_owned());
+        }
+        _ => {}
+    }
     match status.waiting {
         0 => say("waiting", Style::Plain, "nothing".to_owned()),
         1 => say("waiting", Style::Danger, "1 command: guard review".to_owned()),

@@ -99,6 +99,21 @@ impl Caller {
         agent_above(&self.ancestors).is_some()
     }
 
+    /// Whether the nearest shell above, one of these by name, loaded what `guard init` prints: it names itself in
+    /// `GUARD_SHELL`. `None` where there is no shell above, or it was given a command. Anybody may set the variable: this is
+    /// for a person to read, and decides nothing.
+    #[must_use]
+    pub fn is_shell_guarded(&self, names: &[&str]) -> Option<bool> {
+        let shell = self.ancestors.iter().find(|process| names.contains(&process.name.as_str()))?;
+        let short = |word: &String| word.starts_with('-') && !word.starts_with("--");
+        let given = |word: &String| short(word) && word.contains('c');
+        if system::arguments(shell.pid).iter().skip(1).any(given) {
+            return None;
+        }
+        let named = self.env.get("GUARD_SHELL").and_then(|pid| pid.parse().ok());
+        Some(named == Some(shell.pid))
+    }
+
     /// Whether somebody may be sitting at the agent above: it is in the foreground of a terminal, and was started without one
     /// of these arguments, with which nobody is asked anything.
     #[must_use]

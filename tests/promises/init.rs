@@ -413,3 +413,24 @@ fn what_only_the_shell_takes_for_whole_does_not_run_unjudged() {
         typed.terminal.settle(Duration::from_millis(500));
     }
 }
+
+#[test]
+fn status_says_whether_the_shell_that_it_is_typed_to_asks_guard() {
+    let guard = env!("CARGO_BIN_EXE_guard");
+    for shell in tools::installed(&SHELLS) {
+        let mut typed = Typed::new(shell, "", "");
+        typed.terminal.send(&format!("'{guard}' status\r"));
+        typed.terminal.wait_for("this one asks guard before each line");
+        typed.terminal.settle(Duration::from_millis(300));
+        // A shell below that loaded nothing has the variable, and is another process.
+        let (below, option) = match shell {
+            "bash" => ("bash", "--norc"),
+            "zsh" => ("zsh", "-f"),
+            _ => ("fish", "--no-config"),
+        };
+        typed.terminal.send(&format!("'{guard}' -- {below} {option}\r"));
+        typed.terminal.settle(Duration::from_millis(700));
+        typed.terminal.send(&format!("'{guard}' status\r"));
+        typed.terminal.wait_for("this one does not ask guard: open a new one");
+    }
+}
