@@ -134,7 +134,8 @@ fn status(engine: &Engine) -> Result<Status, Failure> {
     let store = engine.existing()?;
     let all_granted = granted(engine, store.as_ref())?;
     let read = |place: &&crate::config::Place| place.found && place.layer != Layer::BuiltIn;
-    let files: Vec<&std::path::Path> = engine.config().places.iter().filter(read).map(|place| place.file.as_path()).collect();
+    let files: Vec<&std::path::Path> =
+        engine.config().places.iter().filter(read).map(|place| place.file.as_path()).collect();
     let changed = |file: &&std::path::Path| Timestamp::try_from(file.metadata().ok()?.modified().ok()?).ok();
     Ok(Status {
         mode: match mode {

@@ -203,7 +203,8 @@ fn read_back(bytes: &[u8], contents: &Contents) -> Result<(), Box<dyn Error>> {
     if blob.support()? != contents.support {
         return Err("the support commands do not come back from the store".into());
     }
-    if blob.tools()? != contents.tools {
+    let tools: Result<Vec<_>, _> = (0..blob.tool_count()).map(|tool| blob.tool(tool)).collect();
+    if tools? != contents.tools {
         return Err("the tools do not come back from the store".into());
     }
     Ok(())

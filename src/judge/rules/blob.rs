@@ -73,6 +73,8 @@ enum Part {
     /// `index:name`, and by an index alone which characters it takes for one another.
     Packages,
     Tools,
+    ToolNames,
+    ToolGlobs,
     Support,
 }
 
@@ -186,13 +188,30 @@ impl Blob {
         gate.and_then(|gate| passes(gate, have, sub)).unwrap_or(true)
     }
 
-    /// All entries for tools, decoded.
+    /// How many entries for tools it holds.
+    #[must_use]
+    pub fn tool_count(&self) -> usize {
+        number(self.part(Part::Tools), 0).unwrap_or(0) as usize
+    }
+
+    /// Decodes an entry for tools.
     ///
     /// # Errors
     /// When the bytes are damaged.
-    pub fn tools(&self) -> Result<Vec<Tool>, BadBlob> {
-        let part = self.part(Part::Tools);
-        (0..number(part, 0).unwrap_or(0) as usize).map(|tool| decode(part, tool)).collect()
+    pub fn tool(&self, tool: usize) -> Result<Tool, BadBlob> {
+        decode(self.part(Part::Tools), tool)
+    }
+
+    /// The entries for tools that name one of these, in plain spelling, by name or by glob: in their order, each once.
+    #[must_use]
+    pub fn tools_named<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Vec<usize> {
+        let exact = names.clone().filter_map(|name| find(self.part(Part::ToolNames), name));
+        let covers = |(pattern, list)| names.clone().any(|name| glob::text(pattern, name)).then_some(list);
+        let globbed = entries(self.part(Part::ToolGlobs)).filter_map(covers);
+        let mut all: Vec<usize> = exact.chain(globbed).flat_map(|list| self.list(list)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// All support commands, decoded.

@@ -218,7 +218,19 @@ impl Catalog {
     pub fn tools(&self) -> impl Iterator<Item = (Layer, &Tool)> + '_ {
         self.all().flat_map(|(at, file)| {
             let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
-            file.tools().iter().map(move |tool| (layer, tool))
+            file.tools().map(move |tool| (layer, tool))
+        })
+    }
+
+    /// The entries for a tool of one of these names, in plain spelling, layer by layer. The others are not decoded.
+    pub fn tools_named<'a, 'n>(
+        &'a self,
+        names: impl Iterator<Item = &'n str> + Clone,
+    ) -> impl Iterator<Item = (Layer, &'a Tool)> {
+        self.all().flat_map(move |(at, file)| {
+            let layer = self.shelves.get(at).map_or(Layer::Project, |shelf| shelf.layer);
+            let numbers = file.blob.tools_named(names.clone());
+            numbers.into_iter().filter_map(move |number| Some((layer, file.tool(number)?)))
         })
     }
 
@@ -249,7 +261,7 @@ impl Catalog {
     }
 
     fn origin_below(&self, id: &str, below: usize) -> Option<(Layer, Option<&str>)> {
-        let has = |file: &Packed| file.blob.rule_named(id).is_some() || file.tools().iter().any(|tool| tool.id == id);
+        let has = |file: &Packed| file.blob.rule_named(id).is_some() || file.tools().any(|tool| tool.id == id);
         let at = (0..below).find(|at| self.read(*at).is_some_and(has))?;
         let shelf = self.shelves.get(at)?;
         Some((shelf.layer, shelf.file.as_ref().map(|file| file.path.as_str())))

@@ -24,7 +24,7 @@ pub fn find<'a>(call: &ToolCall, catalog: &'a Catalog) -> Vec<Match<'a>> {
     let readings: Vec<(Reading<'_>, String)> =
         call.readings().into_iter().map(|reading| (reading.clone(), reading.plain())).collect();
     let mut found: Vec<Match<'a>> = Vec::new();
-    for (layer, tool) in catalog.tools() {
+    for (layer, tool) in catalog.tools_named(readings.iter().map(|(_, plain)| plain.as_str())) {
         let Some(foreign) = speaks(tool, &readings) else { continue };
         if tool.when.iter().all(|test| holds(test, &call.input)) {
             found.push(Match { tool, layer, foreign });
@@ -38,7 +38,8 @@ pub fn find<'a>(call: &ToolCall, catalog: &'a Catalog) -> Vec<Match<'a>> {
 pub fn hidden(call: &ToolCall, catalog: &Catalog) -> Vec<String> {
     let readings: Vec<(Reading<'_>, String)> =
         call.readings().into_iter().map(|reading| (reading.clone(), reading.plain())).collect();
-    let redacting = catalog.tools().filter(|(_, tool)| !tool.redact.is_empty() && speaks(tool, &readings).is_some());
+    let named = catalog.tools_named(readings.iter().map(|(_, plain)| plain.as_str()));
+    let redacting = named.filter(|(_, tool)| !tool.redact.is_empty() && speaks(tool, &readings).is_some());
     redacting.flat_map(|(_, tool)| tool.redact.iter().cloned()).collect()
 }
 

@@ -70,6 +70,9 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     }
     let by_name = table(&lists.add_all(by_name))?;
     let by_suffix = table(&lists.add_all(by_suffix))?;
+    let (tool_globs, tool_names) = split(names_of(contents.tools.iter().map(|tool| tool.names.as_slice())));
+    let tool_names = table(&lists.add_all(tool_names))?;
+    let tool_globs = table(&lists.add_all(tool_globs))?;
     parts.push(numbers(&lists.numbers));
     parts.push(records(&paths)?);
     parts.push(records(&excepts)?);
@@ -88,6 +91,8 @@ pub fn pack(contents: &Contents) -> Result<Vec<u8>, BadBlob> {
     parts.push(table(&hosts)?);
     parts.push(table(&packages(contents))?);
     parts.push(records(&contents.tools)?);
+    parts.push(tool_names);
+    parts.push(tool_globs);
     parts.push(records(&contents.support)?);
 
     let mut blob = Vec::new();

@@ -51,7 +51,7 @@ pub(super) struct Packed {
     pub(super) blob: Blob,
     programs: Lazy<Program>,
     rules: Lazy<Rule>,
-    tools: OnceCell<Vec<Tool>>,
+    tools: Lazy<Option<Tool>>,
     pub(super) examples: Vec<Examples>,
 }
 
@@ -59,16 +59,22 @@ impl Packed {
     pub(super) fn new(bytes: Cow<'static, [u8]>, examples: Vec<Examples>) -> Self {
         let blob = Blob::new(bytes);
         let (programs, rules) = (Lazy::new(blob.program_count()), Lazy::new(blob.rule_count()));
-        Self { blob, programs, rules, tools: OnceCell::new(), examples }
+        let tools = Lazy::new(blob.tool_count());
+        Self { blob, programs, rules, tools, examples }
     }
 
     pub(super) fn program(&self, number: usize) -> Option<&Program> {
         self.programs.get(number, || self.blob.program(number).unwrap_or_else(|_| Program::default()))
     }
 
-    /// The entries for tools. Where the bytes are damaged there are none, and every tool is guessed at.
-    pub(super) fn tools(&self) -> &[Tool] {
-        self.tools.get_or_init(|| self.blob.tools().unwrap_or_default())
+    /// An entry for tools. Where its bytes are damaged there is none, and what it spoke of is guessed at.
+    pub(super) fn tool(&self, number: usize) -> Option<&Tool> {
+        self.tools.get(number, || self.blob.tool(number).ok())?.as_ref()
+    }
+
+    /// All entries for tools.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Tool> {
+        (0..self.blob.tool_count()).filter_map(|number| self.tool(number))
     }
 
     pub(super) fn rule(&self, number: usize) -> Option<&Rule> {

@@ -97,6 +97,24 @@ fn globs_are_found_by_their_language_as_if_all_were_looked_at() {
 }
 
 #[test]
+fn a_tool_is_found_by_every_name_and_glob_in_the_order_of_the_entries() {
+    use crate::judge::rules::glob;
+    let catalog = Catalog::builtin();
+    let names = catalog.tools().flat_map(|(_, tool)| &tool.names);
+    let samples: Vec<String> =
+        names.filter(|name| !name.contains(['[', '?', '{'])).map(|name| name.replace('*', "x")).collect();
+    assert!(samples.len() > 500, "{}", samples.len());
+    for pair in samples.windows(2) {
+        let covers = |tool: &&Tool| tool.names.iter().any(|name| pair.iter().any(|sample| glob::text(name, sample)));
+        let wanted: Vec<&str> =
+            catalog.tools().map(|(_, tool)| tool).filter(covers).map(|tool| tool.id.as_str()).collect();
+        let found = catalog.tools_named(pair.iter().map(String::as_str));
+        let found: Vec<&str> = found.map(|(_, tool)| tool.id.as_str()).collect();
+        assert_eq!(found, wanted, "{pair:?}");
+    }
+}
+
+#[test]
 fn what_is_asked_for_twice_is_decoded_once() {
     let catalog = Catalog::builtin();
     assert!(std::ptr::eq(catalog.program("rm").unwrap(), catalog.program("rm").unwrap()));
