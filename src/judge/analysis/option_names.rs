@@ -5,11 +5,21 @@
 
 use super::act::{Effect, Verb};
 use super::expand::Field;
+use super::fuel::cost;
 use super::redirect::absolute;
 use super::state::State;
 use super::walk::Walker;
 use crate::judge::rules::glob;
 use crate::judge::rules::model::Program;
+
+/// Files whose names begin with a dash, as the line made them so far.
+#[derive(Debug, Default)]
+pub(super) struct Dashed {
+    /// How many acts were looked at.
+    acts: usize,
+    /// The directory that the act was in, where it is known, and the path as the act names it.
+    made: Vec<(Option<String>, String)>,
+}
 
 /// The most names that are put in the place of globs.
 const MAX_NAMES: usize = 32;
@@ -18,7 +28,7 @@ impl Walker<'_> {
     /// The arguments with the names in front of each glob that it stands for and that begin with a dash; `None` when there
     /// are none.
     pub(super) fn with_option_names(
-        &self,
+        &mut self,
         state: &State,
         program: Option<&Program>,
         args: &[Field],
@@ -44,23 +54,17 @@ impl Walker<'_> {
 
     /// The names that begin with a dash where the program stands: what the line made there, and, where options of the
     /// program run commands, what was there before.
-    fn option_names(&self, state: &State, program: Option<&Program>) -> Vec<String> {
+    fn option_names(&mut self, state: &State, program: Option<&Program>) -> Vec<String> {
         let Some(dir) = state.cwd.as_deref().map(|dir| dir.trim_end_matches('/')) else { return Vec::new() };
         let here = |path: &str| {
             let name = path.strip_prefix(dir)?.strip_prefix('/')?;
             (name.starts_with('-') && !name.contains('/')).then(|| name.to_owned())
         };
-        let makes = |verb: &Verb| match verb {
-            Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
-            Verb::Program { name, .. } => self.catalog.program(name).is_some_and(|program| program.makes),
-        };
-        let acts = self.facts.acts.iter().filter(|act| makes(&act.verb) && act.remote.is_none());
-        let paths = acts.flat_map(|act| {
-            let base = act.cwd.as_deref().unwrap_or(dir);
-            let known = act.operands.iter().filter_map(|operand| operand.value.known());
-            known.filter_map(move |path| {
-                absolute(state, &if path.starts_with('/') { path.into_owned() } else { format!("{base}/{path}") })
-            })
+        self.collect_dashed();
+        self.spend(cost::LOOK_UP * self.dashed.made.len() as u64);
+        let paths = self.dashed.made.iter().filter_map(|(base, path)| match base {
+            _ if path.starts_with('/') => absolute(state, path),
+            base => absolute(state, &format!("{}/{path}", base.as_deref().unwrap_or(dir))),
         });
         let mut names: Vec<String> = paths.filter_map(|path| here(&path)).collect();
         if program.is_some_and(|program| !program.wraps.is_empty()) {
@@ -71,6 +75,21 @@ impl Walker<'_> {
         names.dedup();
         names.truncate(MAX_NAMES);
         names
+    }
+
+    /// Takes down which files of the acts that were not looked at yet begin with a dash.
+    fn collect_dashed(&mut self) {
+        let makes = |verb: &Verb| match verb {
+            Verb::Effect(effect) => effect.writes() || *effect == Effect::Link,
+            Verb::Program { name, .. } => self.catalog.program(name).is_some_and(|program| program.makes),
+        };
+        let new = self.facts.acts.iter().skip(self.dashed.acts);
+        for act in new.filter(|act| makes(&act.verb) && act.remote.is_none()) {
+            let known = act.operands.iter().filter_map(|operand| operand.value.known());
+            let dashed = known.filter(|path| path.split('/').any(|name| name.starts_with('-')));
+            self.dashed.made.extend(dashed.map(|path| (act.cwd.clone(), path.into_owned())));
+        }
+        self.dashed.acts = self.facts.acts.len();
     }
 }
 
@@ -95,5 +114,6 @@ mod tests {
         runs("echo > -C; tar -x [a-z]*", "tar -x [a-z]*");
         runs("echo > -C; cd sub && tar -x *", "tar -x *");
         runs("cd sub && echo > -C && tar -x *", "tar -x -C *");
+        runs("tar -x *; echo > -C; tar -x *; echo > -b; tar -x *", "tar -x -C -b *");
     }
 }

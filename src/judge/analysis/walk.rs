@@ -15,6 +15,7 @@ use super::expand::Field;
 use super::fuel::{cost, of_bytes};
 use super::map::Map;
 use super::numbered::Numbered;
+use super::option_names::Dashed;
 use super::paths::{PathClass, PathClasses, Placer};
 use super::question::{Inquiry, ProgramFacts};
 use super::state::{Build as _, Defined, State};
@@ -152,6 +153,7 @@ pub(super) struct Walker<'a> {
     pub inherited_path: Option<super::lookup::SearchPath>,
     /// How many acts were looked at for one that builds, and which one does.
     pub builder: std::cell::Cell<(usize, Option<usize>)>,
+    pub dashed: Dashed,
     depth: u32,
     pub limited: bool,
     /// The script that is walked, with its lines, and the one that is about to be.
@@ -192,6 +194,7 @@ impl<'a> Walker<'a> {
             resolved: HashMap::new(),
             inherited_path: None,
             builder: std::cell::Cell::default(),
+            dashed: Dashed::default(),
             depth: 0,
             limited: false,
             numbered: None,
