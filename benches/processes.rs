@@ -2,9 +2,13 @@
 //!
 //! `cargo bench --bench processes`
 //!
+//! `GUARD_PROGRAM=FILE` measures another build than the one that was made for this, which holds what the tests need and is
+//! larger and slower for it. `GUARD_UPDATE=1` writes the README's table anew.
+//!
 //! Every measure stands beside its budget. Processes of each kind take turns, so that what disturbs the machine
 //! disturbs all of them; the median of each kind counts. With valgrind installed, instructions are counted too.
 
+use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -14,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
 
-const GUARD: &str = env!("CARGO_BIN_EXE_guard");
 const ROUNDS: usize = 60;
 /// Processes of one kind in a row.
 const IN_A_ROW: u32 = 10;
@@ -113,13 +116,21 @@ impl Home {
     }
 
     /// The time that one process takes, of several in a row.
-    fn time(&self, program: &str) -> Duration {
-        let start = Instant::now();
+    fn time(&self, program: &str, arguments: &[&str], input: &str) -> Duration {
+        let mut taken = Duration::ZERO;
         for _ in 0..IN_A_ROW {
-            let status = self.command(program, &["-c", "true"]).status().expect("the program starts");
+            let mut command = self.command(program, arguments);
+            command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+            let start = Instant::now();
+            let mut child = command.spawn().expect("the program starts");
+            if let Some(mut stdin) = child.stdin.take() {
+                stdin.write_all(input.as_bytes()).expect("it reads its input");
+            }
+            let status = child.wait().expect("it ends");
+            taken += start.elapsed();
             assert!(status.success(), "{program}: {status}");
         }
-        start.elapsed() / IN_A_ROW
+        taken / IN_A_ROW
     }
 }
 
@@ -128,40 +139,65 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-fn whole_processes() {
+/// One measure, as the terminal and the README show it.
+struct Measure {
+    what: &'static str,
+    found: String,
+    /// What it should be at most or at least.
+    budget: &'static str,
+}
+
+fn ratio(time: Duration, to: Duration) -> String {
+    format!("{:.1} ×", time.as_secs_f64() / to.as_secs_f64())
+}
+
+fn whole_processes(guard: &str, all: &mut Vec<Measure>) {
     let (bare, configured) = (Home::new(), Home::configured());
-    let problems = configured.command(GUARD, &["config", "check"]).stdout(Stdio::inherit()).status();
+    let problems = configured.command(guard, &["config", "check"]).stdout(Stdio::inherit()).status();
     assert!(problems.is_ok_and(|status| status.success()), "the configuration is right");
-    let kinds: [(&str, &Home, &str); 3] = [
-        ("bash -c true", &bare, "/bin/bash"),
-        ("guard -c true, nothing configured", &bare, GUARD),
-        ("guard -c true, 30 lines, 50 rules (≤ 2.3 ×)", &configured, GUARD),
+    let named = bare.path().join("bash");
+    std::os::unix::fs::symlink(guard, &named).expect("a link in the temporary directory");
+    let named = named.to_str().expect("a path in UTF-8");
+    let call =
+        r#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls -la"}}"#;
+    let line: &[&str] = &["-c", "true"];
+    let kinds: [(&Home, &str, &[&str], &str); 6] = [
+        (&bare, "/bin/bash", line, ""),
+        (&bare, guard, line, ""),
+        (&configured, guard, line, ""),
+        (&bare, named, line, ""),
+        (&configured, named, line, ""),
+        (&bare, guard, &["hook", "--agent", "claude"], call),
     ];
-    let mut times = [const { Vec::new() }; 3];
+    let mut times = [const { Vec::new() }; 6];
     for _ in 0..ROUNDS {
-        for (times, (_, home, program)) in times.iter_mut().zip(kinds) {
-            times.push(home.time(program));
+        for (times, (home, program, arguments, input)) in times.iter_mut().zip(kinds) {
+            times.push(home.time(program, arguments, input));
         }
     }
-    let medians = times.map(median);
-    for ((name, ..), time) in kinds.iter().zip(medians) {
-        let ratio = time.as_secs_f64() / medians[0].as_secs_f64();
-        println!("{name:<48} {:>8.3} ms  {ratio:.2} ×", time.as_secs_f64() * 1e3);
-    }
+    let [bash, plain, own, shell, own_shell, hook] = times.map(median);
+    let mut say = |what, found, budget| all.push(Measure { what, found, budget });
+    say("`guard -c true`, judged and recorded, against `bash -c true`", ratio(plain, bash), "≤ 2.3 ×");
+    say("the same with 30 lines of configuration and 50 rules of one's own", ratio(own, bash), "≤ 2.3 ×");
+    let both = format!("{} and {}", ratio(shell, bash), ratio(own_shell, bash));
+    say("the same two as a shell, under the name `bash`", both, "≤ 2.3 ×");
+    say("`guard hook --agent claude` for a harmless command, against `bash -c true`", ratio(hook, bash), "");
 }
 
-/// Kept for last but one: the most that any child of this process has used until now.
-fn memory() {
+/// Asked for before anything larger ran: the most that any child of this process has used until now.
+fn memory(all: &mut Vec<Measure>) {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the system counts");
-    println!("{:<48} {:>8.1} MB", "peak memory of these (≤ 12 MB)", usage.max_rss() as f64 / 1024.0);
+    let found = format!("{:.1} MiB", usage.max_rss() as f64 / 1024.0);
+    all.push(Measure { what: "peak memory of these", found, budget: "≤ 12 MiB" });
 }
 
-fn size() {
-    let size = fs::metadata(GUARD).expect("the program is there").len();
-    println!("{:<48} {:>8.2} MB", "the program (≤ 8 MB)", size as f64 / 1e6);
+fn size(guard: &str, all: &mut Vec<Measure>) {
+    let size = fs::metadata(guard).expect("the program is there").len();
+    let found = format!("{:.1} MiB", size as f64 / f64::from(1 << 20));
+    all.push(Measure { what: "the program", found, budget: "≤ 10 MiB" });
 }
 
-fn batch() {
+fn batch(guard: &str, all: &mut Vec<Measure>) {
     let home = Home::configured();
     let input = home.path().join("lines");
     let mut file = fs::File::create(&input).expect("a file in the temporary directory");
@@ -171,16 +207,21 @@ fn batch() {
     }
     let start = Instant::now();
     let stdin = fs::File::open(&input).expect("it was written");
-    let status = home.command(GUARD, &["check", "--batch"]).stdin(stdin).status().expect("the program starts");
+    let status = home.command(guard, &["check", "--batch"]).stdin(stdin).status().expect("the program starts");
     assert!(status.code().is_some_and(|code| code <= 1), "{status}");
     let rate = BATCH as f64 / start.elapsed().as_secs_f64();
-    println!("{:<48} {rate:>8.0} /s", "check --batch, nothing asked (≥ 20,000 /s)");
+    let found = format!("{:.0},000 commands a second", rate / 1000.0);
+    all.push(Measure {
+        what: "`guard check --batch`, when nothing of the world is asked",
+        found,
+        budget: "≥ 20,000 a second",
+    });
 }
 
-fn instructions() {
-    let home = Home::configured();
+fn instructions(guard: &str, line: &str) -> String {
+    let home = Home::new();
     let counts: PathBuf = home.path().join("counts");
-    let tool = ["--tool=callgrind", &format!("--callgrind-out-file={}", counts.display()), GUARD, "check", "ls -la"]
+    let tool = ["--tool=callgrind", &format!("--callgrind-out-file={}", counts.display()), guard, "check", line]
         .map(ToOwned::to_owned);
     let tool: Vec<&str> = tool.iter().map(String::as_str).collect();
     let done = home.command("valgrind", &tool).stderr(Stdio::null()).status();
@@ -189,16 +230,40 @@ fn instructions() {
         let line = text.lines().find_map(|line| line.strip_prefix("totals: "))?.to_owned();
         line.trim().parse::<f64>().ok()
     });
-    match total {
-        Some(total) => println!("{:<48} {:>8.2} M", "check 'ls -la', instructions (≤ 2 M)", total / 1e6),
-        None => println!("{:<48}  not counted: it needs valgrind", "check 'ls -la', instructions (≤ 2 M)"),
+    total.map_or_else(|| "not counted: it needs valgrind".to_owned(), |total| format!("{:.2} million", total / 1e6))
+}
+
+/// Puts the table into the README, between the comment that names the version it was measured with and the end of the
+/// table.
+fn update(all: &[Measure]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&path).expect("the README");
+    let (before, rest) = text.split_once("<!-- figures of ").expect("the README has figures");
+    let (_, after) = rest.split_once("\n\n").expect("the table ends");
+    let mut table = format!("<!-- figures of {} -->\n| what | measured |\n| --- | --- |\n", env!("CARGO_PKG_VERSION"));
+    for Measure { what, found, .. } in all {
+        let _ = writeln!(table, "| {what} | {found} |");
     }
+    fs::write(path, format!("{before}{table}\n{after}")).expect("the README can be written");
 }
 
 fn main() {
-    whole_processes();
-    memory();
-    size();
-    batch();
-    instructions();
+    let guard = env::var("GUARD_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_guard").to_owned());
+    let mut all = Vec::new();
+    whole_processes(&guard, &mut all);
+    memory(&mut all);
+    for (what, line, budget) in [
+        ("instructions of `guard check 'ls -la'`", "ls -la", "≤ 0.7 million"),
+        ("instructions of `guard check 'git status'`", "git status", "≤ 2 million"),
+    ] {
+        all.push(Measure { what, found: instructions(&guard, line), budget });
+    }
+    batch(&guard, &mut all);
+    size(&guard, &mut all);
+    for Measure { what, found, budget } in &all {
+        println!("{what:<76} {found:>24}  {budget}");
+    }
+    if env::var_os("GUARD_UPDATE").is_some() {
+        update(&all);
+    }
 }

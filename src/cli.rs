@@ -61,7 +61,6 @@ Files: ~/.config/guard/config.toml, ~/.config/guard/patterns/*.toml, .guard.toml
 project, /etc/guard/ for the machine, ~/.local/share/guard/guard.db (the record) and queue.db (what waits).
 
 Environment: GUARD_WAIT=SECONDS shortens how long a command waits in the queue; 0 refuses it at once.
-GUARD_SHELL is set by guard init to the shell that asks guard before each line, for guard status to tell.
 PAGER is what guard log is read in on a terminal (less without it), VISUAL or EDITOR what guard config edit starts.";
 
 /// Understands each command before it runs, asks a person when it should, and records every decision.

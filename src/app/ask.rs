@@ -19,8 +19,9 @@ use crate::judge::invocation::Invocation;
 use crate::judge::policy::{Decision, Prompt, Refusal};
 use crate::judge::review::role;
 use crate::judge::syntax::tree::Span;
+use crate::judge::tier::Tier;
 use crate::prompt::terminal::{self, Answer, Closed, Question, Second};
-use crate::store::NewGrant;
+use crate::store::{Filter, NewGrant};
 use crate::ui::card::CardView;
 use crate::ui::explain::{self, ExplainView};
 use crate::ui::parts::parts;
@@ -232,6 +233,7 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
         evidence,
         session_grant: session.as_ref().map(|offer| offer.words.clone()),
         standing_grant: always.as_ref().map(|offer| offer.words.clone()),
+        first: judgment.risk.tier >= Tier::High && is_first(engine),
         ..CardView::new(invocation, judgment.risk.clone(), threshold)
     };
     let told = explain::reviewer(&role(judgment, engine.policy()));
@@ -244,6 +246,12 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
     let look = Look::from_environment(variable, true);
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     Card { view, explained, look, runtime, session, always }
+}
+
+/// Whether the record can be read and holds no command of tier 3 or above.
+fn is_first(engine: &Engine) -> bool {
+    let high = Filter { tiers: Some((Tier::High, Tier::Critical)), limit: Some(1), ..Filter::default() };
+    engine.existing().is_ok_and(|store| store.is_none_or(|store| store.find(&high).is_ok_and(|rows| rows.is_empty())))
 }
 
 /// What is known of what it would touch, and what is wrong with the configuration. For the card, never for the verdict.

@@ -40,6 +40,8 @@ pub struct CardView {
     pub session_grant: Option<String>,
     /// What `a` would cover, in words; `None`: not offered.
     pub standing_grant: Option<String>,
+    /// It is the first of its kind that this account sees: the card says what it is.
+    pub first: bool,
 }
 
 impl CardView {
@@ -62,6 +64,7 @@ impl CardView {
             opinion: None,
             session_grant: None,
             standing_grant: None,
+            first: false,
         }
     }
 }

@@ -99,8 +99,15 @@ pub(super) fn lines(view: &CardView, command: &Command, grants: bool, columns: u
     if let Some(words) = view.session_grant.as_deref().filter(|_| grants) {
         lines.extend(wrap::labelled(&label("s covers "), Style::Dim, words, columns));
     }
+    if view.first {
+        lines.extend(wrap::labelled(&label("new? "), Style::Dim, FIRST, columns));
+    }
     lines
 }
+
+/// What the first card says of itself.
+const FIRST: &str = "Nothing has run yet. y runs it this once; n refuses it, and you may say why, for whoever typed it to \
+                     read; ? explains each part of this. guard help approvals tells the rest. This is said once.";
 
 /// The directory, the account and the machine.
 fn place(view: &CardView, columns: usize, look: &Look) -> Vec<Line> {

@@ -100,7 +100,7 @@ impl Caller {
     }
 
     /// Whether the nearest shell above, one of these by name, loaded what `guard init` prints: it names itself in
-    /// `GUARD_SHELL`. `None` where there is no shell above, or it was given a command. Anybody may set the variable: this is
+    /// `__guard_shell`. `None` where there is no shell above, or it was given a command. Anybody may set the variable: this is
     /// for a person to read, and decides nothing.
     #[must_use]
     pub fn is_shell_guarded(&self, names: &[&str]) -> Option<bool> {
@@ -110,7 +110,7 @@ impl Caller {
         if system::arguments(shell.pid).iter().skip(1).any(given) {
             return None;
         }
-        let named = self.env.get("GUARD_SHELL").and_then(|pid| pid.parse().ok());
+        let named = self.env.get("__guard_shell").and_then(|pid| pid.parse().ok());
         Some(named == Some(shell.pid))
     }
 

@@ -373,3 +373,13 @@ fn the_examples_are_in_order() {
         assert!(seen > 0, "{name} shows no verb of guard");
     }
 }
+
+/// Before a version is published its figures are measured: `GUARD_UPDATE=1 cargo bench --bench processes`.
+#[test]
+fn the_figures_of_the_readme_are_those_of_this_version() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("<!-- figures of ").expect("the README has figures");
+    let (version, table) = rest.split_once(" -->\n").unwrap();
+    assert_eq!(version, env!("CARGO_PKG_VERSION"), "measure them anew");
+    assert!(table.lines().skip(2).take_while(|line| line.starts_with("| ")).count() > 5, "there is no table");
+}

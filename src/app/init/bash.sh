@@ -1,7 +1,7 @@
 # guard: each line is judged before it runs. Enter asks guard; what it refuses stays on the line, to be changed.
 if [[ $- == *i* && -n ${BASH_VERSION-} ]]; then
     __guard_program=@GUARD@
-    export GUARD_SHELL=$$
+    export __guard_shell=$$
 
     # What the names in a line mean in this shell: its aliases, its variables, its functions.
     __guard_names() {

@@ -1,7 +1,7 @@
 # guard: each line is judged before it runs. Enter asks guard; what it refuses stays on the line, to be changed.
 if status is-interactive
     set -g __guard_program @GUARD@
-    set -gx GUARD_SHELL $fish_pid
+    set -gx __guard_shell $fish_pid
 
     # What the names in a line mean in this shell: its variables, its functions.
     function __guard_names --argument-names line

@@ -1,7 +1,7 @@
 # guard: each line is judged before it runs. Enter asks guard; what it refuses stays on the line, to be changed.
 if [[ -o interactive && -o zle ]] && (( ! ${+widgets[_guard_accept_line]} )); then
     typeset -g _guard_program=@GUARD@
-    export GUARD_SHELL=$$
+    export __guard_shell=$$
 
     # What the names in a line mean in this shell: its aliases, its variables, its functions.
     _guard_names() {

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use guard::prompt::terminal::READING;
+
 use super::stage::Asked;
-use crate::harness::pty::OnTerminal;
+use crate::harness::home::{FLAGGED, Home};
+use crate::harness::pty::{OnTerminal, Terminal, ended};
 
 /// Asks in a window of this size, and waits until the card can be answered.
 fn asked(columns: u16, rows: u16) -> Asked {
@@ -94,4 +97,21 @@ fn without_colours_nothing_is_coloured() {
             && code.split(';').any(|part| part.starts_with(['3', '4', '9']))
     });
     assert_eq!(coloured.map(|(code, _)| code), None);
+}
+
+#[test]
+fn the_first_card_of_an_account_says_what_a_card_is_and_no_other_does() {
+    let home = Home::new();
+    for is_first in [true, false] {
+        let mut command = home.guard(&["--"]);
+        command.args(FLAGGED).env("TERM", "xterm-256color").env_remove("GUARD_WAIT");
+        let mut terminal = Terminal::spawn_with(command, 100, 40, OnTerminal::ALL);
+        terminal.wait_for("answer means no");
+        assert_eq!(terminal.screen().contains("Nothing has run yet."), is_first, "{}", terminal.screen());
+        terminal.settle(READING + Duration::from_millis(200));
+        terminal.send("n");
+        terminal.wait_for("Why not?");
+        terminal.send("\r");
+        assert_eq!(ended(terminal.wait_exit()), "exit 126");
+    }
 }
