@@ -159,6 +159,7 @@ fn at_the_terminal(
 ) -> Result<Asked, Closed> {
     let may_grant = prompt.may_grant && judgment.may_grant;
     let Card { mut view, mut explained, look, runtime, session, always } = card(engine, invocation, judgment, prompt);
+    view.first = judgment.risk.tier >= Tier::High && is_first(engine);
     view.opinion = review.said();
     explained.card.opinion.clone_from(&view.opinion);
     let is_signed = prompt.approvals < 2 && sign::is_wanted(&engine.approvers(), judgment.risk.tier, 1);
@@ -233,7 +234,6 @@ pub(super) fn card(engine: &Engine, invocation: &Invocation, judgment: &Judgment
         evidence,
         session_grant: session.as_ref().map(|offer| offer.words.clone()),
         standing_grant: always.as_ref().map(|offer| offer.words.clone()),
-        first: judgment.risk.tier >= Tier::High && is_first(engine),
         ..CardView::new(invocation, judgment.risk.clone(), threshold)
     };
     let told = explain::reviewer(&role(judgment, engine.policy()));
