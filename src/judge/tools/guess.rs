@@ -22,6 +22,8 @@ pub struct Guess {
     pub says: Option<(String, String)>,
     /// What of it decided, where its name alone did not.
     pub by: By,
+    /// What it does is not in its words: it runs something. Where what it is given does not say it either, nothing does.
+    pub is_open: bool,
 }
 
 /// What decided.
@@ -84,6 +86,7 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
     let is_mild = is_mild(kind, &nouns, known) || is_about && is_harmless;
     let is_change = lexicon.changes.iter().any(|change| change == kind) && !is_mild
         || name.iter().any(|word| lexicon.secrets.contains(word));
+    let is_open = described.is_none() && lexicon.open.iter().any(|open| open == kind);
     let is_unknown = kind == NONE && !is_harmless && !(is_about && described.is_some());
     let acts = is_change || is_unknown || sums.0 >= lexicon.acts;
     let (tier, by) = match () {
@@ -99,7 +102,7 @@ pub fn guess(call: &ToolCall, known: &Known) -> Guess {
         () => (Tier::Low, By::Name),
     };
     let says = verb.map(|(word, verbs)| (word.clone(), verbs.says.clone()));
-    Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by }
+    Guess { tier, kind: verb.map(|_| kind.to_owned()), says, by, is_open }
 }
 
 /// The place of the verb among the words of a name: the first that is one wherever it stands, else the first word of the

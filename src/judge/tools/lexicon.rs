@@ -26,6 +26,8 @@ pub struct Lexicon {
     /// Kinds of verb that leave all as it is: what the description of a tool begins with whose name has no verb. `none`
     /// stands for no verb at all.
     pub harmless: Vec<String>,
+    /// Kinds of verb that say nothing of what is done: a tool that is not described is no plain read by one of them.
+    pub open: Vec<String>,
     pub verbs: Vec<Verbs>,
     pub nouns: Vec<Words>,
     /// Words that are a verb only where they stand first.

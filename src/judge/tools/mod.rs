@@ -105,7 +105,12 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
     let span = Span::new(0, u32::try_from(call.display().len()).unwrap_or(u32::MAX));
     let matches = entries::find(call, catalog);
     let own = || matches.iter().filter(|one| !one.foreign);
-    let guess = guess::guess(call, catalog.lexicon());
+    let mut guess = guess::guess(call, catalog.lexicon());
+    let held = held_by_name(call, catalog);
+    let says_what = held.iter().any(|holding| matches!(holding.what, Held::Command | Held::Code(_)));
+    if guess.is_open && !says_what && guess.tier < Tier::Medium {
+        (guess.tier, guess.by) = (Tier::Medium, By::Unknown);
+    }
     // A project only tightens: what its files say is no reason not to guess.
     let described = own().any(|one| one.layer != Layer::Project);
     let mut base = own().map(|one| one.tool.tier.min(Tier::Low)).max().unwrap_or(Tier::Safe);
@@ -127,11 +132,7 @@ pub fn verdict(call: &ToolCall, catalog: &Catalog) -> Verdict {
         findings.push(of_warning(span));
     }
     findings.extend(call.marks.iter().map(|mark| of_mark(mark, call, span)));
-    let holds = if described {
-        own().flat_map(|one| one.tool.holds.iter().cloned()).collect()
-    } else {
-        held_by_name(call, catalog)
-    };
+    let holds = if described { own().flat_map(|one| one.tool.holds.iter().cloned()).collect() } else { held };
     let all = |of: fn(&Tool) -> &[String]| own().flat_map(|one| of(one.tool).iter().cloned()).collect();
     Verdict { base, findings, holds, kind: guess.kind, show: all(|tool| &tool.show), guessed: !described }
 }
@@ -241,7 +242,29 @@ pub fn pays(findings: &[Finding]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn what_runs_something_is_a_guess_unless_it_is_given_what_runs_or_says_what_it_is() {
+        let catalog = Catalog::builtin();
+        let of = |name: &str, input: Value| verdict(&ToolCall::new(name, input), &catalog);
+        let guessed =
+            |verdict: &Verdict| verdict.findings.iter().any(|one| one.rule == GUESS && one.tier >= Tier::Medium);
+        for (name, input, wanted) in [
+            ("run", json!({}), true),
+            ("call_tool", json!({}), true),
+            ("run_report", json!({"path": "notes"}), true),
+            ("invoke", json!({"cli_command": "ls"}), false),
+            ("list_runs", json!({}), false),
+        ] {
+            assert_eq!(guessed(&of(name, input)), wanted, "{name}");
+        }
+        let description = Some("Lists the reports that were run. Read-only.".to_owned());
+        let told = ToolCall { description, ..ToolCall::new("run_report", json!({})) };
+        assert!(!guess::guess(&told, catalog.lexicon()).is_open);
+    }
 
     #[test]
     fn a_word_of_the_list_stands_for_itself_or_for_the_end_of_a_name() {
