@@ -53,6 +53,9 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         }
         return Ok(exit::ALLOW);
     }
+    if let Some(option) = option_without_dashes(args) {
+        return refuse(&format!("there is no {}: did you mean guard trust --{option}?", args.folder.display()));
+    }
     let words = vec![args.folder.to_string_lossy().into_owned()];
     let approvals = match Approvals::open("trust", &words)? {
         Ok(approvals) => approvals,
@@ -66,6 +69,13 @@ pub fn run(args: &TrustArgs) -> Result<u8, Failure> {
         Ok(None) => refuse("not trusted"),
         Err(why) => refuse(&why),
     }
+}
+
+/// The option of this verb that the directory's name is, where there is no such directory.
+fn option_without_dashes(args: &TrustArgs) -> Option<&str> {
+    let name = args.folder.to_str().filter(|_| !args.folder.exists())?;
+    let verb = TrustArgs::augment_args(clap::Command::new("trust"));
+    verb.get_arguments().any(|known| known.get_long() == Some(name)).then_some(name)
 }
 
 fn refuse(why: &str) -> Result<u8, Failure> {

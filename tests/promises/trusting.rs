@@ -61,6 +61,9 @@ fn a_home_is_not_trusted_as_a_whole_nor_by_who_is_no_person() {
         assert!(terminal.screen().contains("refused"), "{}", terminal.screen());
     }
     assert_eq!(apart(home.guard(&["trust", "."])).output().unwrap().status.code(), Some(126));
+    let slip = home.guard(&["trust", "list"]).output().unwrap();
+    let told = String::from_utf8(slip.stderr).unwrap();
+    assert_eq!(told, "guard: refused: there is no list: did you mean guard trust --list?\n");
     let mut marked = home.guard(&["trust", "."]);
     marked.env("TERM", "xterm").env("CLAUDECODE", "1");
     let mut terminal = crate::harness::pty::Terminal::spawn(marked);

@@ -31,6 +31,9 @@ impl Walker<'_> {
     /// Walks the functions that zsh calls by itself, with all that it knows by now.
     #[inline(never)]
     fn hooks(&mut self, state: &State) {
+        if state.functions.is_empty() {
+            return;
+        }
         let hooked = |name: &str| -> Vec<String> {
             let array = state.variable(&format!("{name}_functions")).and_then(|array| array.values.first());
             let listed = match array {
