@@ -132,6 +132,14 @@ impl Walker<'_> {
 
 /// The command that a line of settings runs, by the first of these that speaks of it.
 fn command_in(line: &str, lines: &[SettingLine]) -> Option<String> {
+    if let Some((key, value)) = line.split_once('=') {
+        let key = key.trim().rsplit('.').next().unwrap_or_default();
+        if lines.iter().any(|known| known.begins.strip_suffix('=') == Some(key)) {
+            // A list is a program and its arguments.
+            let list = value.trim().strip_prefix('[').map(|list| list.trim_end_matches(']').replace(',', " "));
+            return Some(list.unwrap_or_else(|| value.trim().to_owned()));
+        }
+    }
     let first = line.split_whitespace().next()?;
     let found = lines.iter().find(|known| known.begins.is_empty() || known.begins == first)?;
     let mut rest = line;
@@ -163,5 +171,11 @@ mod tests {
         assert_eq!(command_in("backtick 1 30  30 rm x", &screen).as_deref(), Some("rm x"));
         assert_eq!(command_in("bind x exec rm", &screen), None);
         assert_eq!(command_in("run-shell x", &[line("", 0, "tmux")]).as_deref(), Some("tmux run-shell x"));
+        let keys = [line("wrapper=", 0, ""), line("runner=", 0, "")];
+        assert_eq!(command_in("wrapper = \"./x\"", &keys).as_deref(), Some("\"./x\""));
+        assert_eq!(command_in("build.wrapper=./x", &keys).as_deref(), Some("./x"));
+        assert_eq!(command_in("runner = [\"a\", 'b c']", &keys).as_deref(), Some("\"a\"  'b c'"));
+        assert_eq!(command_in("my-wrapper = \"./x\"", &keys), None);
+        assert_eq!(command_in("wrapper \"./x\"", &keys), None);
     }
 }

@@ -43,7 +43,7 @@ pub struct Load {
 /// A line of settings by which a program runs a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingLine {
-    /// The word that it begins with; empty: any.
+    /// The word that it begins with; empty: any. With `=` at its end: the key whose value is the command.
     pub begins: String,
     /// How many words stand in front of the command.
     pub skip: u32,
